@@ -1,0 +1,102 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let swiftLog: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let nioServer: [Target.Dependency] = [
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOPosix", package: "swift-nio"),
+    .product(name: "NIOHTTP1", package: "swift-nio"),
+    .product(name: "NIOWebSocket", package: "swift-nio"),
+    .product(name: "NIOSSL", package: "swift-nio-ssl"),
+]
+
+let package = Package(
+    name: "PusherSwift",
+    products: [
+        .library(name: "PusherSwift", targets: ["PusherSwift"]),
+        .library(name: "PusherHTTP", targets: ["PusherHTTP"]),
+        .library(name: "PusherMockServer", targets: ["PusherMockServer"]),
+        .executable(name: "pusher-cli", targets: ["pusher-cli"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+    ],
+    targets: [
+        // The system's C libraries.
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(
+            name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
+        // The network layer: pure protocol code, then the one target that does client I/O.
+        .target(name: "Transport", swiftSettings: swiftSettings),
+        .target(
+            name: "CurlTransport", dependencies: ["Transport", "CLibcurl", "CLinux"], swiftSettings: swiftSettings),
+
+        // Connections, events and bindings of any protocol; the Pusher protocol on top. Both are pure.
+        .target(name: "Realtime", dependencies: ["Transport"], swiftSettings: swiftSettings),
+        .target(
+            name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto"],
+            swiftSettings: swiftSettings),
+
+        // What users import.
+        .target(
+            name: "PusherSwift",
+            dependencies: ["PusherProtocol", "Realtime", "CurlTransport", "Transport", swiftLog],
+            swiftSettings: swiftSettings),
+        .target(
+            name: "PusherHTTP", dependencies: ["PusherProtocol", "CurlTransport", "Transport"],
+            swiftSettings: swiftSettings),
+        .target(
+            name: "PusherMockServer", dependencies: ["PusherProtocol", "Transport"] + nioServer,
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "pusher-cli",
+            dependencies: [
+                "PusherSwift", "PusherHTTP", "PusherMockServer", swiftLog,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: swiftSettings),
+
+        // Tests.
+        .target(
+            name: "TestSupport", dependencies: ["Transport"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CurlTransportTests", dependencies: ["CurlTransport", "Transport", "TestSupport"] + nioServer,
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "RealtimeTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PusherProtocolTests",
+            dependencies: ["PusherProtocol", "Realtime", "Transport", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PusherSwiftTests",
+            dependencies: ["PusherSwift", "PusherHTTP", "PusherMockServer", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PusherMockServerTests",
+            dependencies: ["PusherMockServer", "PusherProtocol", "TestSupport"] + nioServer,
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CommandTests", dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "TestSupport"],
+            swiftSettings: swiftSettings),
+    ]
+)

@@ -1,0 +1,5 @@
+// OpenSSL's digests and message authentication.
+#pragma once
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>

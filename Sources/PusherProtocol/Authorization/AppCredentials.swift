@@ -1,0 +1,56 @@
+/// An application's key and secret, and every signature of the protocol made with them.
+///
+/// All are HMAC-SHA256 over UTF-8 text with the secret as the key, in lower-case hexadecimal.
+package struct AppCredentials: Hashable, Sendable, CustomStringConvertible {
+    package let key: String
+    package let secret: String
+
+    package init(key: String, secret: String) {
+        self.key = key
+        self.secret = secret
+    }
+
+    /// Never the secret.
+    package var description: String { "credentials of key \(key)" }
+
+    /// The `auth` of a subscription: `key:signature` over `socket_id:channel[:channel_data]`.
+    package func channelAuth(socketID: SocketID, channel: ChannelName, channelData: String? = nil) -> String {
+        var text = "\(socketID):\(channel)"
+        if let channelData { text += ":\(channelData)" }
+        return "\(key):\(signature(of: text))"
+    }
+
+    /// The `auth` of a sign-in: `key:signature` over `socket_id::user::user_data`.
+    package func userAuth(socketID: SocketID, userData: String) -> String {
+        "\(key):\(signature(of: "\(socketID)::user::\(userData)"))"
+    }
+
+    /// Whether `auth` is what ``channelAuth(socketID:channel:channelData:)`` gives. Split at the first colon.
+    package func accepts(
+        channelAuth auth: String, socketID: SocketID, channel: ChannelName, channelData: String?
+    ) -> Bool {
+        Digest.areEqual(
+            Array(auth.utf8),
+            Array(channelAuth(socketID: socketID, channel: channel, channelData: channelData).utf8))
+    }
+
+    /// The signature of an HTTP API request over method, path and query.
+    ///
+    /// - Parameter query: every parameter but `auth_signature`, not URL-escaped. Keys are lower-cased, then sorted.
+    package func httpSignature(method: String, path: String, query: [(name: String, value: String)]) -> String {
+        let parameters = query.map { (name: $0.name.lowercased(), value: $0.value) }
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+            .map { "\($0.name)=\($0.value)" }
+            .joined(separator: "&")
+        return signature(of: "\(method.uppercased())\n\(path)\n\(parameters)")
+    }
+
+    /// The `X-Pusher-Signature` of a webhook.
+    package func webhookSignature(body: [UInt8]) -> String {
+        Digest.hmacSHA256(key: Array(secret.utf8), message: body).hexadecimal
+    }
+
+    private func signature(of text: String) -> String {
+        Digest.hmacSHA256(key: Array(secret.utf8), message: Array(text.utf8)).hexadecimal
+    }
+}

@@ -1,0 +1,44 @@
+package import CLibcrypto
+
+/// OpenSSL's digests over byte arrays, and comparison in constant time.
+package enum Digest {
+    package static func md5(_ bytes: [UInt8]) -> [UInt8] {
+        digest(bytes, EVP_md5())
+    }
+
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        digest(bytes, EVP_sha256())
+    }
+
+    /// RFC 2104 with SHA-256. An empty key is allowed.
+    package static func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        // HMAC() takes a null key for "the key of the call before", so an empty array must not become null.
+        let key = key.isEmpty ? [0] : key
+        let done = HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, &result, &length)
+        precondition(done != nil, "libcrypto has no SHA-256")
+        return Array(result.prefix(Int(length)))
+    }
+
+    /// Takes the same time wherever the two first differ.
+    package static func areEqual(_ lhs: [UInt8], _ rhs: [UInt8]) -> Bool {
+        lhs.count == rhs.count && CRYPTO_memcmp(lhs, rhs, lhs.count) == 0
+    }
+
+    private static func digest(_ bytes: [UInt8], _ algorithm: OpaquePointer?) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        let done = EVP_Digest(bytes, bytes.count, &result, &length, algorithm, nil)
+        precondition(done == 1, "libcrypto refused a digest")
+        return Array(result.prefix(Int(length)))
+    }
+}
+
+extension [UInt8] {
+    /// Two lower-case hexadecimal digits a byte.
+    package var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

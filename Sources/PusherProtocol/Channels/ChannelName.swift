@@ -1,0 +1,91 @@
+/// A channel name that keeps the protocol's rules, and what its prefix says of the channel.
+///
+/// Pusher protocol, "Channel naming conventions": `A–Z a–z 0–9 _ - = @ , . ;`, at most 164 characters. A name that
+/// starts with `#server-to-user-` is internal.
+package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable {
+        case `public`
+        case `private`
+        case encrypted
+        case presence
+        /// Carries the events sent to one signed-in user.
+        case serverToUser
+    }
+
+    package static let maximumLength = 164
+    package static let serverToUserPrefix = "#server-to-user-"
+
+    package let string: String
+    package let kind: Kind
+    /// The server keeps the last event for new subscribers.
+    package let isCached: Bool
+
+    package init(_ string: String) throws(InvalidChannelName) {
+        let body: Substring
+        if string.hasPrefix(Self.serverToUserPrefix) {
+            body = string.dropFirst(Self.serverToUserPrefix.count)
+            (kind, isCached) = (.serverToUser, false)
+        } else {
+            body = string[...]
+            (kind, isCached) =
+                Self.prefixes.first { string.hasPrefix($0.text) }.map { ($0.kind, $0.isCached) }
+                ?? (.public, false)
+        }
+        guard !body.isEmpty else { throw InvalidChannelName(name: string, rule: "it is empty") }
+        guard string.utf8.count <= Self.maximumLength else {
+            throw InvalidChannelName(
+                name: string, rule: "it has \(string.utf8.count) characters, at most \(Self.maximumLength) are allowed")
+        }
+        guard body.utf8.allSatisfy(Self.isAllowed) else {
+            throw InvalidChannelName(name: string, rule: "only letters, digits and _ - = @ , . ; are allowed")
+        }
+        self.string = string
+    }
+
+    package var description: String { string }
+
+    /// Whether a subscription needs the signature of the application's server.
+    package var needsAuthorization: Bool {
+        switch kind {
+        case .private, .encrypted, .presence: true
+        case .public, .serverToUser: false
+        }
+    }
+
+    /// Whether the server forwards `client-` events here.
+    package var allowsClientEvents: Bool {
+        switch kind {
+        case .private, .presence: true
+        case .public, .encrypted, .serverToUser: false
+        }
+    }
+
+    /// Longest first; the dash belongs to the prefix.
+    private static let prefixes: [(text: String, kind: Kind, isCached: Bool)] = [
+        ("private-encrypted-cache-", .encrypted, true),
+        ("private-encrypted-", .encrypted, false),
+        ("private-cache-", .private, true),
+        ("private-", .private, false),
+        ("presence-cache-", .presence, true),
+        ("presence-", .presence, false),
+        ("cache-", .public, true),
+    ]
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "="),
+            UInt8(ascii: "@"), UInt8(ascii: ","), UInt8(ascii: "."), UInt8(ascii: ";"):
+            true
+        default: false
+        }
+    }
+}
+
+/// A text that cannot be the name of a channel.
+package struct InvalidChannelName: Error, Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+    package let rule: String
+
+    package var description: String { "“\(name.prefix(200))” cannot be a channel name: \(rule)" }
+}

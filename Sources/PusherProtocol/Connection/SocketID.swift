@@ -1,0 +1,18 @@
+/// The server's identifier of one connection: two unsigned integers joined by a dot.
+///
+/// Signers insist on this form: anything else could smuggle a `:` into the signed text.
+package struct SocketID: Hashable, Sendable, CustomStringConvertible {
+    package let string: String
+
+    package init?(_ string: String) {
+        let parts = string.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isASCIIDigit) }) else { return nil }
+        self.string = string
+    }
+
+    package var description: String { string }
+}
+
+extension UInt8 {
+    package var isASCIIDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+}

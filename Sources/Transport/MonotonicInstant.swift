@@ -1,0 +1,35 @@
+/// A moment on a clock that only moves forward, counted in nanoseconds from an arbitrary start.
+///
+/// Machines get the present moment as an argument and never read a clock themselves, so a test can hand them any.
+package struct MonotonicInstant: Hashable, Comparable, Sendable {
+    package var nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package static func < (lhs: Self, rhs: Self) -> Bool {
+        lhs.nanoseconds < rhs.nanoseconds
+    }
+
+    /// Saturates at the far future instead of overflowing, so `Duration` values of any size are accepted.
+    package static func + (instant: Self, duration: Duration) -> Self {
+        let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+        return Self(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+
+    package static func - (lhs: Self, rhs: Self) -> Duration {
+        .nanoseconds(lhs.nanoseconds) - .nanoseconds(rhs.nanoseconds)
+    }
+}
+
+extension Duration {
+    /// The duration in nanoseconds, saturating at the limits of `Int64` (292 years).
+    package var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, sumOverflow) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return sumOverflow ? (seconds < 0 ? .min : .max) : sum
+    }
+}

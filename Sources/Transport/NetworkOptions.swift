@@ -1,0 +1,13 @@
+/// How connections are made; the same for WebSockets and HTTP requests.
+package struct NetworkOptions: Hashable, Sendable {
+    /// A PEM file of certificate authorities to trust instead of the system's store.
+    package var caFile: String?
+    /// `http://`, `https://`, `socks5://` or `socks5h://` with optional `user:password@`. Nil: the environment
+    /// variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` decide. Empty: no proxy whatever they say.
+    package var proxy: String?
+
+    package init(caFile: String? = nil, proxy: String? = nil) {
+        self.caFile = caFile
+        self.proxy = proxy
+    }
+}

@@ -1,0 +1,40 @@
+/// Why a request or a connection failed below the protocol that uses it.
+///
+/// `message` is meant for people: it names the host and what went wrong, never a body, a header value or a
+/// credential (user, password, query string).
+package struct TransportError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: Hashable, Sendable {
+        /// The URL, a header or an option cannot be used. Trying again will not help.
+        case invalidRequest
+        case couldNotResolve
+        case couldNotConnect
+        /// The proxy could not be reached or refused to carry the connection.
+        case proxy
+        case timedOut
+        case cancelled
+        case certificateExpired
+        /// Signed by nobody whom we trust, a self-signed certificate included.
+        case certificateUntrusted
+        case certificateWrongHost
+        /// Any other failure of TLS.
+        case tls
+        /// The server answered the WebSocket handshake with this HTTP status instead of 101.
+        case handshakeRefused(status: Int)
+        /// The peer is not a WebSocket server: not HTTP at all, or a 101 that is no WebSocket accept.
+        case notWebSocket
+        /// The connection broke, or the peer closed it in the middle of something.
+        case connectionLost
+        /// A bound was exceeded; `message` names the option.
+        case tooLarge
+    }
+
+    package var code: Code
+    package var message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { message }
+}

@@ -1,0 +1,54 @@
+/// A WebSocket connection to be opened (RFC 6455), with its bounds.
+package struct WebSocketRequest: Sendable {
+    /// Absolute, `ws` or `wss`.
+    package var url: String
+    /// Fields to add to the handshake; those that RFC 6455 defines are refused.
+    package var fields: HTTPFields
+    package var subprotocols: [String]
+    /// Bytes of one incoming message, all fragments together. Exceeding it closes the connection with 1009.
+    package var maximumMessageSize: Int
+    /// Bytes of the server's handshake answer up to the blank line.
+    package var maximumHandshakeSize: Int
+    /// Bytes that may wait to be written before a send is refused.
+    package var maximumSendQueueSize: Int
+    /// How long the peer may take to answer our close frame and end the connection before it is dropped.
+    package var closeTimeout: Duration
+
+    package init(
+        url: String, fields: HTTPFields = [:], subprotocols: [String] = [], maximumMessageSize: Int = 10 << 20,
+        maximumHandshakeSize: Int = 16 << 10, maximumSendQueueSize: Int = 16 << 20,
+        closeTimeout: Duration = .seconds(2)
+    ) {
+        self.url = url
+        self.fields = fields
+        self.subprotocols = subprotocols
+        self.maximumMessageSize = maximumMessageSize
+        self.maximumHandshakeSize = maximumHandshakeSize
+        self.maximumSendQueueSize = maximumSendQueueSize
+        self.closeTimeout = closeTimeout
+    }
+}
+
+/// One whole message, its fragments joined. The bytes are usually a slice of what one read brought in, shared with
+/// the messages around it.
+package enum WebSocketMessage: Hashable, Sendable {
+    /// Valid UTF-8.
+    case text(ArraySlice<UInt8>)
+    case binary(ArraySlice<UInt8>)
+}
+
+/// How a WebSocket connection ended, or that it never opened.
+package struct WebSocketClosure: Hashable, Sendable {
+    /// The close code that the peer sent; 1005 if its close frame had none, 1006 if there was no close frame
+    /// (RFC 6455, section 7.4.1). If we closed because of what the peer sent: the code that we sent.
+    package var code: UInt16
+    package var reason: String
+    /// What went wrong, unless the close handshake was completed.
+    package var error: TransportError?
+
+    package init(code: UInt16, reason: String = "", error: TransportError? = nil) {
+        self.code = code
+        self.reason = reason
+        self.error = error
+    }
+}

@@ -1,0 +1,6 @@
+import ArgumentParser
+
+@main
+struct PusherCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "pusher-cli")
+}
