@@ -1,4 +1,4 @@
-package import CLibcrypto
+import CLibcrypto
 
 /// OpenSSL's digests over byte arrays, and comparison in constant time.
 package enum Digest {

@@ -1,0 +1,73 @@
+import Realtime
+import Transport
+
+/// One channel's subscription on the present connection.
+///
+///     idle ─► queued ─► authorizing ─► subscribing ─► subscribed
+///       └────(public)────────────────────▲   │
+///                                            └─► failed, leaving
+///
+/// An application's `unsubscribe` while the server has not answered yet cannot be sent (the server would answer "no
+/// current subscription"): the channel is ``State/leaving`` until the answer comes, unless it is wanted again before.
+struct ChannelMachine: Sendable {
+    enum State: Hashable, Sendable {
+        /// Wanted; there is no connection.
+        case idle
+        /// Waits for one of the few authorizations that may run at a time.
+        case queued
+        case authorizing(AuthRequestID)
+        /// The frame is sent; the server's answer is due at the deadline.
+        case subscribing(deadline: MonotonicInstant)
+        case subscribed
+        /// Given up until the next connection or the next `subscribe`.
+        /// - Parameter mayBeSubscribed: The server was asked and has not said no.
+        case failed(mayBeSubscribed: Bool)
+        /// Unwanted while `subscribing`.
+        case leaving(deadline: MonotonicInstant)
+    }
+
+    let name: ChannelName
+    /// Changes when the application subscribes anew.
+    var id: EventRouter.ChannelID
+    var state = State.idle
+    /// Given at `subscribe`, good for one attempt.
+    var givenAuth: AuthAnswer?
+    var members = PresenceMembers()
+    /// The own user id on a presence channel, of the last authorization.
+    var myID: String?
+    /// Client events waiting for the subscription, oldest first.
+    var unsent: [(event: String, data: String)] = []
+
+    init(name: ChannelName, id: EventRouter.ChannelID, givenAuth: AuthAnswer?) {
+        self.name = name
+        self.id = id
+        self.givenAuth = givenAuth
+    }
+
+    var isWanted: Bool {
+        if case .leaving = state { false } else { true }
+    }
+
+    var isSubscribed: Bool { state == .subscribed }
+
+    /// When the server's answer is overdue.
+    var deadline: MonotonicInstant? {
+        switch state {
+        case .subscribing(let deadline), .leaving(let deadline): deadline
+        case .idle, .queued, .authorizing, .subscribed, .failed: nil
+        }
+    }
+}
+
+/// Tells one request for authorization from all others, so that an answer that comes late is recognised.
+package struct AuthRequestID: Hashable, Sendable {
+    package let number: Int
+}
+
+/// A signature that the application's server is to be asked for.
+package struct AuthRequest: Hashable, Sendable {
+    package let id: AuthRequestID
+    package let channel: ChannelName
+    /// The connection that the signature is for; it is void on any other.
+    package let socketID: SocketID
+}

@@ -1,0 +1,63 @@
+import Realtime
+import Transport
+
+/// Which channels wait for authorization, and which requests are under way. Bounded by its user, in order of arrival.
+struct AuthorizationQueue: Sendable {
+    private var waiting: [EventRouter.ChannelID] = []
+    private var head = 0
+    private var underWay: [AuthRequestID: EventRouter.ChannelID] = [:]
+    private var deadlines = DeadlineQueue<AuthRequestID>()
+    private var lastRequest = 0
+
+    var underWayCount: Int { underWay.count }
+
+    var nextDeadline: MonotonicInstant? { underWay.isEmpty ? nil : deadlines.first }
+
+    mutating func enqueue(_ channel: EventRouter.ChannelID) {
+        waiting.append(channel)
+    }
+
+    mutating func popWaiting() -> EventRouter.ChannelID? {
+        guard head < waiting.count else { return nil }
+        defer {
+            head += 1
+            if head * 2 >= waiting.count {
+                waiting.removeFirst(head)
+                head = 0
+            }
+        }
+        return waiting[head]
+    }
+
+    mutating func begin(for channel: EventRouter.ChannelID, deadline: MonotonicInstant) -> AuthRequestID {
+        lastRequest += 1
+        let id = AuthRequestID(number: lastRequest)
+        underWay[id] = channel
+        deadlines.append(id, deadline: deadline)
+        return id
+    }
+
+    /// The channel that waited for this answer; nil if nobody does any more.
+    mutating func end(_ request: AuthRequestID) -> EventRouter.ChannelID? {
+        underWay.removeValue(forKey: request)
+    }
+
+    /// A request under way whose time is over; it is still to be ended.
+    mutating func popOverdue(now: MonotonicInstant) -> AuthRequestID? {
+        while let (_, id) = deadlines.popDue(now: now) {
+            if underWay[id] != nil { return id }
+        }
+        return nil
+    }
+
+    /// Forgets everything and returns the requests that were under way.
+    mutating func removeAll() -> [AuthRequestID] {
+        defer {
+            waiting = []
+            head = 0
+            underWay = [:]
+            deadlines.removeAll()
+        }
+        return underWay.keys.sorted { $0.number < $1.number }
+    }
+}

@@ -1,0 +1,133 @@
+package import Realtime
+package import Transport
+
+/// What comes in.
+extension ClientMachine {
+    /// Messages of one read, in order.
+    package mutating func received(
+        _ messages: [WebSocketMessage], from id: ConnectionMachine.TransportID, now: MonotonicInstant
+    ) {
+        connection.heard(id, now: now)
+        for message in messages {
+            guard connection.transport == id, connectionState != .disconnecting else { return }
+            switch message {
+            case .text(let frame): received(frame, from: id, now: now)
+            case .binary(let bytes):
+                reportMalformed("a binary message of \(bytes.count) bytes, which the protocol does not have")
+            }
+        }
+    }
+
+    private mutating func received(
+        _ frame: ArraySlice<UInt8>, from id: ConnectionMachine.TransportID, now: MonotonicInstant
+    ) {
+        do throws(MalformedFrame) {
+            let event = try ServerEvent(FrameParser.parse(frame))
+            if socketID == nil {
+                handshake(event, on: id, now: now)
+            } else {
+                announcedCode = nil
+                handle(event)
+            }
+        } catch {
+            if socketID == nil {
+                handshakeFailed(id, error.reason, now: now)
+            } else {
+                reportMalformed("a message of \(frame.count) bytes: \(error.reason)")
+            }
+        }
+    }
+
+    // MARK: Before the handshake is done
+
+    private mutating func handshake(
+        _ event: ServerEvent, on id: ConnectionMachine.TransportID, now: MonotonicInstant
+    ) {
+        switch event {
+        case .connectionEstablished(let newSocketID, let activityTimeout):
+            socketID = newSocketID
+            apply(connection.established(id, activityTimeout: activityTimeout, now: now), now: now)
+            if isReadingPaused { applyReadingPause(now: now) }
+            startAllSubscriptions(now: now)
+        case .error(let code?, let message, _):
+            end(
+                id, isAlive: true, draft: .refused(code: code, message: message), code: CloseCode(rawValue: code),
+                now: now)
+        case .error(nil, let message, _):
+            handshakeFailed(id, "it sent an error without a code (“\(message.prefix(200))”)", now: now)
+        case .ping, .pong, .subscriptionSucceeded, .subscriptionFailed, .memberAdded, .memberRemoved, .unknownInternal,
+            .application:
+            handshakeFailed(id, "it sent something else first", now: now)
+        }
+    }
+
+    private mutating func handshakeFailed(
+        _ id: ConnectionMachine.TransportID, _ reason: String, now: MonotonicInstant
+    ) {
+        end(id, isAlive: true, draft: .badHandshake(reason), code: CloseCode(rawValue: 1002), now: now)
+    }
+
+    // MARK: Afterwards
+
+    private mutating func handle(_ event: ServerEvent) {
+        switch event {
+        case .application(let event): deliver(event)
+        case .ping:
+            send(.pong)
+            actions.append(.notify(.event(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), nil)))
+        case .pong: break  // that it came is all it says
+        case .subscriptionSucceeded(let event): subscriptionSucceeded(event)
+        case .subscriptionFailed(let event, let reason): subscriptionFailed(event, reason: reason)
+        case .memberAdded(let event): memberAdded(event)
+        case .memberRemoved(let event): memberRemoved(event)
+        case .error(let code, let message, let channel): serverError(code: code, message: message, channel: channel)
+        case .connectionEstablished(let newSocketID, _): socketID = newSocketID  // no server does this
+        case .unknownInternal: break  // of a later version of the protocol; not for the application
+        }
+    }
+
+    private mutating func deliver(_ event: RealtimeEvent) {
+        guard let key = event.channelKey else {
+            actions.append(.notify(.event(event, nil)))
+            return
+        }
+        guard let entry = entries[key] else {
+            reportUnknownChannel(of: event)
+            return
+        }
+        if entry.isWanted { actions.append(.notify(.event(event, entry.id))) }
+    }
+
+    /// Once connected an error never changes the state; only a close does.
+    private mutating func serverError(code: Int?, message: String, channel: String?) {
+        announcedCode = code.flatMap { (4000...4299).contains($0) ? $0 : nil }
+        let text = message.isEmpty ? code.map { CloseCode(rawValue: $0).meaning } ?? "no reason given" : message
+        report(
+            PusherError(.serverError, code: code, "the server reports: \(text.prefix(500))", channelName: channel))
+    }
+
+    private mutating func reportMalformed(_ what: String) {
+        report(PusherError(.malformedMessage, "ignored \(what)"))
+    }
+
+    /// Reports the name once a connection, unless its channel was left a moment ago.
+    mutating func reportUnknownChannel(of event: RealtimeEvent) {
+        guard let key = event.channelKey else {
+            reportMalformed("\(event.eventName.prefix(200)) without a channel")
+            return
+        }
+        guard !quietNames.contains(key), quietNames.count < Self.maximumQuietNames else { return }
+        quiet(key)
+        report(
+            PusherError(
+                .unknownChannel, "ignored an event of a channel that is not subscribed",
+                channelName: event.channelName.map { String($0.prefix(200)) }))
+    }
+
+    mutating func quiet(_ name: ByteKey) {
+        // A key of its own: the frame's bytes need not live on.
+        if quietNames.count < Self.maximumQuietNames { quietNames.insert(ByteKey(Array(name.bytes)[...])) }
+    }
+
+    private static let maximumQuietNames = 10_000
+}

@@ -1,0 +1,37 @@
+import Realtime
+
+/// Members of presence channels (Pusher protocol, "Presence channel events").
+extension ClientMachine {
+    /// The list that came with a success takes the place of whatever was known.
+    mutating func replaceMembers(of id: EventRouter.ChannelID, with event: RealtimeEvent) {
+        guard let members = PresenceMembers(subscriptionData: event.data) else {
+            reportPresence(event, "its member list cannot be read")
+            return
+        }
+        channels[id]?.members = members
+    }
+
+    mutating func memberAdded(_ event: RealtimeEvent) {
+        guard let (_, entry, channel) = channel(of: event), channel.isSubscribed else { return }
+        guard let member = PresenceMembers.Member(data: event.data) else {
+            return reportPresence(event, "a member without a user_id arrived")
+        }
+        guard channels[entry.id]?.members.add(member) == true else { return }  // known: only what is known of it changes
+        actions.append(.notify(.memberAdded(entry.id, member)))
+        actions.append(.notify(.event(event.renamed("pusher:member_added"), entry.id)))
+    }
+
+    mutating func memberRemoved(_ event: RealtimeEvent) {
+        guard let (_, entry, channel) = channel(of: event), channel.isSubscribed else { return }
+        guard let member = PresenceMembers.Member(data: event.data) else {
+            return reportPresence(event, "a member without a user_id left")
+        }
+        guard let known = channels[entry.id]?.members.remove(userID: member.userID) else { return }
+        actions.append(.notify(.memberRemoved(entry.id, known)))
+        actions.append(.notify(.event(event.renamed("pusher:member_removed"), entry.id)))
+    }
+
+    private mutating func reportPresence(_ event: RealtimeEvent, _ what: String) {
+        report(PusherError(.malformedMessage, what, channelName: event.channelName))
+    }
+}

@@ -1,0 +1,288 @@
+package import Realtime
+package import Transport
+
+/// Subscribing and unsubscribing. The last intent of the application wins, whatever is pending.
+extension ClientMachine {
+    // MARK: What the application asks
+
+    /// Subscribes, now or after the next handshake. A channel that failed is tried again; one that is subscribed or
+    /// on the way stays as it is.
+    ///
+    /// - Parameter auth: A signature that the application has already, good for one attempt.
+    /// - Returns: The channel's id, and whether it is a new one.
+    package mutating func subscribe(
+        to name: ChannelName, auth: AuthAnswer? = nil, now: MonotonicInstant
+    ) -> (id: EventRouter.ChannelID, isNew: Bool) {
+        let key = ByteKey(name.string)
+        guard let entry = entries[key] else {
+            let id = makeChannelID()
+            entries[key] = Entry(id: id, isWanted: true)
+            channels[id] = ChannelMachine(name: name, id: id, givenAuth: auth)
+            startSubscription(id, now: now)
+            return (id, true)
+        }
+        guard entry.isWanted else { return (rejoin(entry.id, key), true) }
+        if case .failed = channels[entry.id]?.state {
+            channels[entry.id]?.givenAuth = auth
+            startSubscription(entry.id, now: now)
+        }
+        return (entry.id, false)
+    }
+
+    /// Unsubscribes, or forgets the wish to subscribe. Unknown names are fine.
+    ///
+    /// - Returns: The id of the channel that is no more.
+    package mutating func unsubscribe(from name: String, now: MonotonicInstant) -> EventRouter.ChannelID? {
+        let key = ByteKey(name)
+        guard let entry = entries[key], entry.isWanted, let channel = channels[entry.id] else { return nil }
+        quiet(key)
+        switch channel.state {
+        case .subscribing(let deadline):
+            entries[key]?.isWanted = false
+            channels[entry.id]?.state = .leaving(deadline: deadline)
+            channels[entry.id]?.unsent = []
+        case .authorizing(let request):
+            _ = authorizations.end(request)
+            actions.append(.cancelAuthorization(request))
+            forget(entry.id, key)
+            authorizeWaiting(now: now)
+        case .subscribed, .failed(mayBeSubscribed: true):
+            send(.unsubscribe(channel.name))
+            forget(entry.id, key)
+        case .idle, .queued, .failed(mayBeSubscribed: false), .leaving:
+            forget(entry.id, key)
+        }
+        return entry.id
+    }
+
+    /// Names of all wanted channels, in order of subscription.
+    package var channelNames: [String] {
+        channels.values.filter(\.isWanted).sorted { $0.id < $1.id }.map(\.name.string)
+    }
+
+    /// The channel of this name, if it is wanted.
+    package func channelID(named name: String) -> EventRouter.ChannelID? {
+        entries[ByteKey(name)].flatMap { $0.isWanted ? $0.id : nil }
+    }
+
+    package func isSubscribed(_ id: EventRouter.ChannelID) -> Bool { channels[id]?.isSubscribed ?? false }
+
+    package func hasFailed(_ id: EventRouter.ChannelID) -> Bool {
+        if case .failed = channels[id]?.state { true } else { false }
+    }
+
+    package func isWanted(_ id: EventRouter.ChannelID) -> Bool { channels[id]?.isWanted ?? false }
+
+    package func members(of id: EventRouter.ChannelID) -> PresenceMembers { channels[id]?.members ?? PresenceMembers() }
+
+    package func myID(on id: EventRouter.ChannelID) -> String? { channels[id]?.myID }
+
+    package func unsentEvents(of id: EventRouter.ChannelID) -> [(event: String, data: String)] {
+        channels[id]?.unsent ?? []
+    }
+
+    // MARK: The way to a subscription
+
+    /// Starts with every wanted channel anew: a connection knows nothing of the one before.
+    mutating func startAllSubscriptions(now: MonotonicInstant) {
+        for id in channels.keys.sorted() { startSubscription(id, now: now) }
+    }
+
+    private mutating func startSubscription(_ id: EventRouter.ChannelID, now: MonotonicInstant) {
+        guard socketID != nil, let channel = channels[id] else { return }  // after the handshake, then
+        if let given = channel.givenAuth {
+            channels[id]?.givenAuth = nil
+            sendSubscription(id, given, now: now)
+        } else if channel.name.needsAuthorization {
+            channels[id]?.state = .queued
+            authorizations.enqueue(id)
+            authorizeWaiting(now: now)
+        } else {
+            sendSubscription(id, nil, now: now)
+        }
+    }
+
+    private mutating func authorizeWaiting(now: MonotonicInstant) {
+        while authorizations.underWayCount < configuration.maximumAuthRequests, let socketID,
+            let id = authorizations.popWaiting()
+        {
+            guard let channel = channels[id], channel.state == .queued else { continue }  // left meanwhile
+            let request = authorizations.begin(for: id, deadline: now + configuration.authTimeout)
+            channels[id]?.state = .authorizing(request)
+            actions.append(.authorize(AuthRequest(id: request, channel: channel.name, socketID: socketID)))
+        }
+    }
+
+    /// The application's server answered, or could not be asked.
+    package mutating func authAnswered(
+        _ request: AuthRequestID, _ answer: Result<AuthAnswer, AuthFailure>, now: MonotonicInstant
+    ) {
+        guard let id = authorizations.end(request), let channel = channels[id],
+            channel.state == .authorizing(request)
+        else { return }  // for a connection or a wish of the past
+        switch answer {
+        case .success(let answer):
+            if channel.name.kind == .presence, answer.channelData == nil {
+                authorizationFailed(id, AuthFailure("its answer has no channel_data, which a presence channel needs"))
+            } else {
+                sendSubscription(id, answer, now: now)
+            }
+        case .failure(let failure):
+            authorizationFailed(id, failure)
+        }
+        authorizeWaiting(now: now)
+    }
+
+    private mutating func sendSubscription(
+        _ id: EventRouter.ChannelID, _ answer: AuthAnswer?, now: MonotonicInstant
+    ) {
+        guard let channel = channels[id] else { return }
+        let deadline = now + configuration.subscriptionTimeout
+        channels[id]?.state = .subscribing(deadline: deadline)
+        channels[id]?.myID = PresenceMembers.Member(data: answer?.channelData)?.userID
+        subscriptionDeadlines.append(id, deadline: deadline)
+        send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
+    }
+
+    // MARK: The server's answer
+
+    mutating func subscriptionSucceeded(_ event: RealtimeEvent) {
+        guard let (key, entry, channel) = channel(of: event) else { return }
+        switch channel.state {
+        case .leaving:
+            send(.unsubscribe(channel.name))
+            forget(entry.id, key)
+        case .subscribing, .failed(mayBeSubscribed: true):
+            channels[entry.id]?.state = .subscribed
+            if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }
+            actions.append(.notify(.subscribed(entry.id, name: channel.name.string)))
+            actions.append(.notify(.event(event.renamed("pusher:subscription_succeeded"), entry.id)))
+            sendUnsentEvents(of: entry.id)
+        case .subscribed, .idle, .queued, .authorizing, .failed(mayBeSubscribed: false):
+            break  // once a connection is enough, and an answer to no question means nothing
+        }
+    }
+
+    mutating func subscriptionFailed(_ event: RealtimeEvent, reason: String) {
+        guard let (key, entry, channel) = channel(of: event) else { return }
+        guard entry.isWanted else {
+            forget(entry.id, key)
+            return
+        }
+        channels[entry.id]?.state = .failed(mayBeSubscribed: false)
+        let error = PusherError(
+            .subscriptionFailed, "the server refused the subscription: \(reason.prefix(200))",
+            channelName: channel.name.string)
+        actions.append(
+            .notify(.subscriptionFailed(entry.id, error, nil, event: event.renamed("pusher:subscription_error"))))
+    }
+
+    private mutating func authorizationFailed(_ id: EventRouter.ChannelID, _ failure: AuthFailure) {
+        guard let channel = channels[id] else { return }
+        channels[id]?.state = .failed(mayBeSubscribed: false)
+        let error = PusherError(
+            .authorizationFailed, code: failure.status, "authorization failed: \(failure.reason)",
+            channelName: channel.name.string)
+        notifyFailure(id, error, failure, type: "AuthError")
+    }
+
+    private mutating func notifyFailure(
+        _ id: EventRouter.ChannelID, _ error: PusherError, _ failure: AuthFailure?, type: String
+    ) {
+        let status = failure?.status.map { #","status":\#($0)"# } ?? ""
+        let event = RealtimeEvent(
+            name: "pusher:subscription_error", channel: error.channelName,
+            data: #"{"type":"\#(type)","error":\#(JSON.quoted(error.message))\#(status)}"#)
+        actions.append(.notify(.subscriptionFailed(id, error, failure, event: event)))
+    }
+
+    // MARK: Time
+
+    mutating func expireAuthorizations(now: MonotonicInstant) {
+        while let request = authorizations.popOverdue(now: now) {
+            actions.append(.cancelAuthorization(request))
+            authAnswered(request, .failure(AuthFailure("there was no answer in time")), now: now)
+        }
+    }
+
+    mutating func expireSubscriptions(now: MonotonicInstant) {
+        while let (deadline, id) = subscriptionDeadlines.popDue(now: now) {
+            guard let channel = channels[id], channel.deadline == deadline else { continue }  // answered meanwhile
+            if channel.isWanted {
+                channels[id]?.state = .failed(mayBeSubscribed: true)
+                let error = PusherError(
+                    .subscriptionFailed, "the server did not answer the subscription in time",
+                    channelName: channel.name.string)
+                notifyFailure(id, error, nil, type: "TimeoutError")
+            } else {
+                send(.unsubscribe(channel.name))
+                forget(id, ByteKey(channel.name.string))
+            }
+        }
+    }
+
+    /// Answers may have been waiting all the time while nothing was read.
+    mutating func restartSubscriptionDeadlines(now: MonotonicInstant) {
+        subscriptionDeadlines.removeAll()
+        let deadline = now + configuration.subscriptionTimeout
+        for (id, channel) in channels.sorted(by: { $0.key < $1.key }) where channel.deadline != nil {
+            channels[id]?.state = channel.isWanted ? .subscribing(deadline: deadline) : .leaving(deadline: deadline)
+            subscriptionDeadlines.append(id, deadline: deadline)
+        }
+    }
+
+    // MARK: Bookkeeping
+
+    /// The connection is gone: wanted channels wait for the next, unwanted ones are forgotten.
+    mutating func forgetSubscriptions() {
+        for request in authorizations.removeAll() { actions.append(.cancelAuthorization(request)) }
+        subscriptionDeadlines.removeAll()
+        for (id, channel) in channels {
+            if channel.isWanted {
+                channels[id]?.state = .idle
+                channels[id]?.members = PresenceMembers()
+            } else {
+                forget(id, ByteKey(channel.name.string))
+            }
+        }
+    }
+
+    /// What the frame's channel means to us. Reports a name that was never heard of, once.
+    mutating func channel(
+        of event: RealtimeEvent
+    ) -> (key: ByteKey, entry: Entry, channel: ChannelMachine)? {
+        guard let key = event.channelKey, let entry = entries[key], let channel = channels[entry.id] else {
+            reportUnknownChannel(of: event)
+            return nil
+        }
+        return (key, entry, channel)
+    }
+
+    /// Takes back an unsubscription that could not be sent yet: the subscription under way serves the new channel.
+    private mutating func rejoin(_ oldID: EventRouter.ChannelID, _ key: ByteKey) -> EventRouter.ChannelID {
+        let id = makeChannelID()
+        if var channel = channels.removeValue(forKey: oldID), case .leaving(let deadline) = channel.state {
+            channel.id = id
+            channel.state = .subscribing(deadline: deadline)
+            channels[id] = channel
+            subscriptionDeadlines.append(id, deadline: deadline)
+        }
+        entries[key] = Entry(id: id, isWanted: true)
+        return id
+    }
+
+    private mutating func forget(_ id: EventRouter.ChannelID, _ key: ByteKey) {
+        channels[id] = nil
+        entries[key] = nil
+    }
+
+    private mutating func makeChannelID() -> EventRouter.ChannelID {
+        lastChannel += 1
+        return EventRouter.ChannelID(number: lastChannel)
+    }
+
+    mutating func send(_ frame: ClientFrame) {
+        guard let transport = connection.transport, socketID != nil else { return }
+        actions.append(.send(transport, frame))
+    }
+}

@@ -1,0 +1,215 @@
+package import Realtime
+package import Transport
+
+/// A whole Pusher client as a value: the connection, its channels, and what they ask for.
+///
+/// Nothing here touches the network, a clock or the application's code. Each event of the outside world is a method;
+/// it appends orders to ``actions``, which the owner takes with ``takeActions()`` and carries out in order. Afterwards
+/// the owner calls ``timePassed(now:)`` no later than ``nextDeadline``.
+package struct ClientMachine: Sendable {
+    package struct Configuration: Sendable {
+        package var connection = ConnectionMachine.Configuration()
+        /// Requests for authorization under way at a time.
+        package var maximumAuthRequests = 8
+        /// For one authorization, however it is made.
+        package var authTimeout = Duration.seconds(30)
+        /// For the server's answer to a subscription.
+        package var subscriptionTimeout = Duration.seconds(30)
+        /// Client events that wait for one channel's subscription.
+        package var maximumUnsentEvents = 100
+
+        package init() {}
+    }
+
+    package enum Action: Sendable {
+        case open(ConnectionMachine.TransportID, url: String)
+        case close(ConnectionMachine.TransportID)
+        case drop(ConnectionMachine.TransportID)
+        case send(ConnectionMachine.TransportID, ClientFrame)
+        case pauseReading(ConnectionMachine.TransportID, Bool)
+        /// To be answered with ``authAnswered(_:_:now:)``.
+        case authorize(AuthRequest)
+        /// Nobody waits for the answer any more.
+        case cancelAuthorization(AuthRequestID)
+        case notify(Notice)
+    }
+
+    /// What the application is told.
+    package enum Notice: Sendable {
+        case stateChanged(from: ConnectionState, to: ConnectionState)
+        /// For the bindings of a channel, or with nil for the global ones alone.
+        case event(RealtimeEvent, EventRouter.ChannelID?)
+        case subscribed(EventRouter.ChannelID, name: String)
+        /// - Parameter event: The `pusher:subscription_error` for the bindings.
+        case subscriptionFailed(EventRouter.ChannelID, PusherError, AuthFailure?, event: RealtimeEvent)
+        case memberAdded(EventRouter.ChannelID, PresenceMembers.Member)
+        case memberRemoved(EventRouter.ChannelID, PresenceMembers.Member)
+        case error(PusherError)
+    }
+
+    /// What is known of a channel name on this connection.
+    struct Entry {
+        var id: EventRouter.ChannelID
+        /// False while ``ChannelMachine/State/leaving(deadline:)``.
+        var isWanted: Bool
+    }
+
+    package var configuration: Configuration {
+        didSet { connection.configuration = configuration.connection }
+    }
+    package internal(set) var endpoint: Endpoint
+    package internal(set) var socketID: SocketID?
+    package internal(set) var actions: [Action] = []
+
+    var connection: ConnectionMachine
+    var entries: [ByteKey: Entry] = [:]
+    var channels: [EventRouter.ChannelID: ChannelMachine] = [:]
+    var lastChannel = 0
+
+    var authorizations = AuthorizationQueue()
+    /// Answers that the server owes, soonest first. An entry whose channel has moved on means nothing.
+    var subscriptionDeadlines = DeadlineQueue<EventRouter.ChannelID>()
+
+    /// Names whose events are dropped without (another) word: left on this connection, or reported already.
+    var quietNames: Set<ByteKey> = []
+    /// The code of a `pusher:error` that the very next thing, a close, may repeat.
+    var announcedCode: Int?
+    var isReadingPaused = false
+
+    package init(endpoint: Endpoint, configuration: Configuration, seed: UInt64) {
+        self.endpoint = endpoint
+        self.configuration = configuration
+        connection = ConnectionMachine(configuration: configuration.connection, seed: seed)
+    }
+
+    package var connectionState: ConnectionState { connection.connectionState }
+
+    package var reconnectAttempts: Int { connection.attempts }
+
+    package mutating func takeActions() -> [Action] {
+        defer { actions = [] }
+        return actions
+    }
+
+    /// When ``timePassed(now:)`` may have something to do next.
+    package var nextDeadline: MonotonicInstant? {
+        let subscription = isReadingPaused ? nil : subscriptionDeadlines.first
+        return [connection.nextDeadline, authorizations.nextDeadline, subscription].compactMap { $0 }.min()
+    }
+
+    // MARK: What the application asks
+
+    package mutating func connect(now: MonotonicInstant) {
+        apply(connection.connect(now: now), now: now)
+    }
+
+    package mutating func disconnect(now: MonotonicInstant) {
+        apply(connection.disconnect(), now: now)
+    }
+
+    /// The client goes away: ends everything at once.
+    package mutating func shutDown(now: MonotonicInstant) {
+        apply(connection.shutDown(), now: now)
+    }
+
+    // MARK: What the transport reports
+
+    package mutating func transportClosed(
+        _ id: ConnectionMachine.TransportID, _ closure: WebSocketClosure, now: MonotonicInstant
+    ) {
+        guard connection.transport == id else { return }
+        let code = CloseCode(rawValue: Int(closure.code))
+        end(id, isAlive: false, draft: ErrorDraft(closure, wasEstablished: socketID != nil), code: code, now: now)
+    }
+
+    /// Ends a transport because of `code`, which says what comes next.
+    mutating func end(
+        _ id: ConnectionMachine.TransportID, isAlive: Bool, draft: ErrorDraft, code: CloseCode, now: MonotonicInstant
+    ) {
+        // The code that a `pusher:error` announced counts if the connection then just breaks.
+        let code = code.rawValue < 4000 ? announcedCode.map { CloseCode(rawValue: $0) } ?? code : code
+        let isReported = announcedCode == code.rawValue
+        announcedCode = nil
+        let disposition: ConnectionMachine.Disposition
+        switch code.disposition {
+        case .reconnectWithTLS where endpoint.usesTLS: disposition = .stop
+        case .reconnectWithTLS:
+            endpoint.usesTLS = true
+            disposition = .retryImmediately
+        case .stop: disposition = .stop
+        case .backOff(let atLeast): disposition = draft.isHopeless ? .stop : .backOff(atLeast: atLeast)
+        case .reconnectImmediately: disposition = .retryImmediately
+        }
+        apply(
+            connection.transportEnded(id, isAlive: isAlive, disposition: disposition, now: now),
+            draft: isReported ? nil : draft, now: now)
+    }
+
+    /// Whether the application wants a pause because it has more events than it can take. Outlives connections.
+    package mutating func readingPaused(_ isPaused: Bool, now: MonotonicInstant) {
+        guard isPaused != isReadingPaused else { return }
+        isReadingPaused = isPaused
+        applyReadingPause(now: now)
+        if !isPaused { restartSubscriptionDeadlines(now: now) }
+    }
+
+    /// The handshake must be read whatever the application can take, so a pause waits for the end of it.
+    mutating func applyReadingPause(now: MonotonicInstant) {
+        guard socketID != nil, let transport = connection.transport else { return }
+        connection.readingPaused(isReadingPaused, now: now)
+        actions.append(.pauseReading(transport, isReadingPaused))
+    }
+
+    // MARK: Time and network
+
+    package mutating func timePassed(now: MonotonicInstant) {
+        apply(connection.timePassed(now: now), now: now)
+        expireAuthorizations(now: now)
+        if !isReadingPaused { expireSubscriptions(now: now) }
+    }
+
+    package mutating func networkLost(now: MonotonicInstant) {
+        apply(connection.networkLost(now: now), now: now)
+    }
+
+    package mutating func networkReturned(now: MonotonicInstant) {
+        apply(connection.networkReturned(now: now), now: now)
+    }
+
+    // MARK: Carrying out the connection's decisions
+
+    /// - Parameter draft: What to report if the connection failed because its transport ended.
+    mutating func apply(
+        _ connectionActions: [ConnectionMachine.Action], draft: ErrorDraft? = nil, now: MonotonicInstant
+    ) {
+        for action in connectionActions {
+            switch action {
+            case .open(let id): actions.append(.open(id, url: endpoint.url))
+            case .close(let id): actions.append(.close(id))
+            case .drop(let id): actions.append(.drop(id))
+            case .ping(let id): actions.append(.send(id, .ping))
+            case .failed(let failure, let next):
+                switch failure {
+                case .transportEnded: draft.map { report($0.error(next: next)) }
+                case .connectTimedOut: report(ErrorDraft.connectTimedOut(endpoint).error(next: next))
+                case .pongTimedOut: report(ErrorDraft.pongTimedOut(endpoint).error(next: next))
+                }
+            case .changed(let old, let new):
+                if new != .connected { connectionEnded() }
+                actions.append(.notify(.stateChanged(from: old, to: new)))
+            }
+        }
+    }
+
+    private mutating func connectionEnded() {
+        guard socketID != nil else { return }
+        socketID = nil
+        announcedCode = nil
+        quietNames = []
+        forgetSubscriptions()
+    }
+
+    mutating func report(_ error: PusherError) {
+        actions.append(.notify(.error(error)))
+    }
+}

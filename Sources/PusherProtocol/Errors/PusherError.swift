@@ -1,0 +1,76 @@
+/// What went wrong, to what, and what happens next.
+///
+/// Reported once each: to the delegate, the `errors` sequence and the log. Neither `message` nor `description` holds
+/// secrets, signatures or payloads.
+public struct PusherError: Error, Hashable, Sendable {
+    /// The kinds of failure.
+    @nonexhaustive
+    public enum Kind: String, Hashable, Sendable {
+        /// The connection could not be opened: name resolution, network, proxy, TLS or the WebSocket handshake.
+        case couldNotConnect
+        /// An established connection ended without being asked to.
+        case connectionLost
+        /// The server closed or refused the connection with a code of its own.
+        case closedByServer
+        /// The server sent `pusher:error`.
+        case serverError
+        /// No valid signature could be had for a channel; the channel is not subscribed.
+        case authorizationFailed
+        /// The server refused a subscription, or never answered it.
+        case subscriptionFailed
+        /// A message of the server could not be understood and was dropped.
+        case malformedMessage
+        /// An event named a channel that was never subscribed, and was dropped.
+        case unknownChannel
+        /// A client event was not sent.
+        case clientEventRejected
+        /// A channel name, option or argument cannot be used.
+        case invalidArgument
+        /// A sequence was read too slowly for its buffer and has ended.
+        case bufferOverflow
+    }
+
+    /// What happened.
+    public let kind: Kind
+    /// The Pusher or WebSocket code, if there is one.
+    public let code: Int?
+    /// One sentence for people.
+    public let message: String
+    /// The channel concerned; nil for the connection as a whole.
+    public let channelName: String?
+    /// Whether the client tries again by itself.
+    public let willRetry: Bool
+    /// How long until it does, if that is known.
+    public let retryAfter: Duration?
+
+    package init(
+        _ kind: Kind, code: Int? = nil, _ message: String, channelName: String? = nil, willRetry: Bool = false,
+        retryAfter: Duration? = nil
+    ) {
+        self.kind = kind
+        self.code = code
+        self.message = message
+        self.channelName = channelName
+        self.willRetry = willRetry
+        self.retryAfter = retryAfter
+    }
+}
+
+extension PusherError: CustomStringConvertible {
+    /// The message with channel, code and what happens next.
+    public var description: String {
+        var parts = [message]
+        if let channelName { parts.insert("channel \(channelName)", at: 0) }
+        let text = parts.joined(separator: ": ") + (code.map { " (code \($0))" } ?? "")
+        guard willRetry else { return text }
+        guard let retryAfter else { return text + "; will retry" }
+        let tenths = retryAfter.wholeTenthsOfSeconds
+        return text + "; will retry in \(tenths / 10).\(tenths % 10) s"
+    }
+}
+
+extension Duration {
+    fileprivate var wholeTenthsOfSeconds: Int64 {
+        components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000
+    }
+}

@@ -1,0 +1,28 @@
+/// What the client sends.
+package enum ClientFrame: Hashable, Sendable {
+    case ping
+    case pong
+    /// - Parameters:
+    ///   - auth: The signature of the application's server, on channels that need one.
+    ///   - channelData: Byte for byte as the application's server returned it: it is part of the signed text.
+    case subscribe(ChannelName, auth: String?, channelData: String?)
+    case unsubscribe(ChannelName)
+    /// - Parameter data: JSON text.
+    case clientEvent(name: String, ChannelName, data: String)
+
+    /// The frame as JSON text.
+    package var text: String {
+        switch self {
+        case .ping: #"{"event":"pusher:ping","data":{}}"#
+        case .pong: #"{"event":"pusher:pong","data":{}}"#
+        case .subscribe(let channel, let auth, let channelData):
+            #"{"event":"pusher:subscribe","data":{"channel":\#(JSON.quoted(channel.string))"#
+                + (auth.map { #","auth":\#(JSON.quoted($0))"# } ?? "")
+                + (channelData.map { #","channel_data":\#(JSON.quoted($0))"# } ?? "") + "}}"
+        case .unsubscribe(let channel):
+            #"{"event":"pusher:unsubscribe","data":{"channel":\#(JSON.quoted(channel.string))}}"#
+        case .clientEvent(let name, let channel, let data):
+            #"{"event":\#(JSON.quoted(name)),"channel":\#(JSON.quoted(channel.string)),"data":\#(data)}"#
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+package import Realtime
+
+/// One frame of the server, told apart by what the client has to do with it.
+package enum ServerEvent: Sendable {
+    /// - Parameter activityTimeout: Nil if missing, zero, or not a number.
+    case connectionEstablished(SocketID, activityTimeout: Duration?)
+    /// `code` is null or absent for errors that concern a single request.
+    case error(code: Int?, message: String, channel: String?)
+    case ping
+    case pong
+    case subscriptionSucceeded(RealtimeEvent)
+    case subscriptionFailed(RealtimeEvent, reason: String)
+    case memberAdded(RealtimeEvent)
+    case memberRemoved(RealtimeEvent)
+    /// A `pusher_internal:` event that this version does not know; never shown to the application.
+    case unknownInternal(name: String)
+    /// Everything else, the public events of the protocol that are delivered as they are included.
+    case application(RealtimeEvent)
+
+    package init(_ event: RealtimeEvent) throws(MalformedFrame) {
+        guard event.isOfProtocol else {
+            self = .application(event)
+            return
+        }
+        let name = event.eventName
+        switch name {
+        case "pusher:connection_established": self = try Self.connectionEstablished(event)
+        case "pusher:error": self = Self.error(event)
+        case "pusher:ping": self = .ping
+        case "pusher:pong": self = .pong
+        case "pusher_internal:subscription_succeeded": self = .subscriptionSucceeded(event)
+        case "pusher:subscription_error", "pusher_internal:subscription_error":
+            self = .subscriptionFailed(event, reason: Self.subscriptionErrorReason(event))
+        case "pusher_internal:member_added": self = .memberAdded(event)
+        case "pusher_internal:member_removed": self = .memberRemoved(event)
+        default:
+            self = name.hasPrefix("pusher_internal:") ? .unknownInternal(name: name) : .application(event)
+        }
+    }
+
+    private static func connectionEstablished(_ event: RealtimeEvent) throws(MalformedFrame) -> ServerEvent {
+        guard let object = event.data.flatMap(JSON.object), let id = object["socket_id"] as? String,
+            let socketID = SocketID(id)
+        else { throw MalformedFrame(reason: "it establishes the connection without a valid socket_id") }
+        let seconds =
+            (object["activity_timeout"] as? NSNumber)?.doubleValue
+            ?? (object["activity_timeout"] as? String).flatMap(Double.init)
+        let timeout = seconds.flatMap { $0 > 0 && $0 < 1e6 ? Duration.seconds($0) : nil }
+        return .connectionEstablished(socketID, activityTimeout: timeout)
+    }
+
+    private static func error(_ event: RealtimeEvent) -> ServerEvent {
+        let object = event.data.flatMap(JSON.object) ?? [:]
+        return .error(
+            code: JSON.integer(object["code"]), message: object["message"] as? String ?? "",
+            channel: event.channelName)
+    }
+
+    private static func subscriptionErrorReason(_ event: RealtimeEvent) -> String {
+        let object = event.data.flatMap(JSON.object) ?? [:]
+        let parts = [object["type"] as? String, object["error"] as? String].compactMap { $0 }
+        let status = JSON.integer(object["status"]).map { " (status \($0))" } ?? ""
+        return parts.isEmpty ? "the server gave no reason" : parts.joined(separator: ": ") + status
+    }
+}
+
+extension RealtimeEvent {
+    /// Whether the name starts with `pusher`, so that it is worth a closer look.
+    fileprivate var isOfProtocol: Bool { nameKey.bytes.starts(with: "pusher".utf8) }
+}

@@ -1,0 +1,306 @@
+package import Transport
+
+/// The life of one connection as a value: no socket, clock or task inside.
+///
+/// It decides when a transport is opened, pinged, closed and dropped, and when to try again. It never has two: a new
+/// transport is opened only by an action that follows the end of the one before. What a close code or an error means
+/// is the protocol's knowledge; it comes in as a ``Disposition``.
+package struct ConnectionMachine: Sendable {
+    package struct Configuration: Hashable, Sendable {
+        package var autoReconnect = true
+        /// Retries without success before giving up; nil is endless.
+        package var reconnectAttemptsMax: Int?
+        package var reconnectPolicy = ReconnectPolicy.exponential()
+        /// From opening the transport, name resolution included, to the end of the protocol's handshake.
+        package var connectTimeout = Duration.seconds(15)
+        /// Silence before a ping; the smaller of this and what the server asks for counts.
+        package var activityTimeout = Duration.seconds(120)
+        /// Silence after a ping before the connection is given up.
+        package var pongTimeout = Duration.seconds(30)
+
+        package init() {}
+    }
+
+    /// Tells one transport from its predecessors, whose late reports are ignored.
+    package struct TransportID: Hashable, Sendable {
+        package let number: Int
+    }
+
+    /// What the end of a transport asks for.
+    package enum Disposition: Hashable, Sendable {
+        case backOff(atLeast: Duration)
+        case retryImmediately
+        case stop
+    }
+
+    package enum Failure: Hashable, Sendable {
+        case connectTimedOut
+        case pongTimedOut
+        /// The owner knows why: it reported the end.
+        case transportEnded
+    }
+
+    package enum Next: Hashable, Sendable {
+        case retry(after: Duration)
+        case stop(StopReason)
+    }
+
+    package enum StopReason: Hashable, Sendable {
+        case refused
+        case autoReconnectIsOff
+        case attemptsExhausted
+    }
+
+    package enum Action: Hashable, Sendable {
+        case open(TransportID)
+        /// Ends the connection politely; its end is to be reported with ``transportEnded(_:disposition:now:)``.
+        case close(TransportID)
+        /// Ends the connection at once, without a word to the peer and without a report.
+        case drop(TransportID)
+        case ping(TransportID)
+        case failed(Failure, next: Next)
+        case changed(from: ConnectionState, to: ConnectionState)
+    }
+
+    private enum State {
+        case disconnected
+        case connecting(TransportID, deadline: MonotonicInstant)
+        case connected(TransportID, Liveness)
+        /// Asked to close; waiting for the transport's end.
+        case disconnecting(TransportID)
+        /// No transport; the next attempt is due at a moment.
+        case reconnecting(at: MonotonicInstant)
+    }
+
+    private struct Liveness {
+        let since: MonotonicInstant
+        let activityTimeout: Duration
+        var lastHeard: MonotonicInstant
+        /// Set while a ping is unanswered.
+        var pongDeadline: MonotonicInstant?
+        /// The owner has stopped reading on purpose, so silence proves nothing.
+        var isReadingPaused = false
+    }
+
+    /// Retries at once that may follow each other before the back-off applies.
+    package static let maximumImmediateRetries = 2
+    /// A connection that lived this long restores the immediate retries; one that did not, does not: a server that
+    /// accepts and throws out in a loop must not be hammered.
+    package static let stableAfter = Duration.seconds(10)
+
+    package var configuration: Configuration
+    /// Attempts made since the last success or `connect()`; 0 during the first.
+    package private(set) var attempts = 0
+
+    private var state = State.disconnected
+    private var immediateRetries = 0
+    private var lastTransport = 0
+    private var jitter: JitterGenerator
+
+    package init(configuration: Configuration, seed: UInt64) {
+        self.configuration = configuration
+        jitter = JitterGenerator(seed: seed)
+    }
+
+    package var connectionState: ConnectionState {
+        switch state {
+        case .disconnected: .disconnected
+        case .connecting: .connecting
+        case .connected: .connected
+        case .disconnecting: .disconnecting
+        case .reconnecting: .reconnecting
+        }
+    }
+
+    /// The live transport, if there is one.
+    package var transport: TransportID? {
+        switch state {
+        case .connecting(let id, _), .connected(let id, _), .disconnecting(let id): id
+        case .disconnected, .reconnecting: nil
+        }
+    }
+
+    /// When ``timePassed(now:)`` has something to do next. Activity only moves it further away.
+    package var nextDeadline: MonotonicInstant? {
+        switch state {
+        case .connecting(_, let deadline): deadline
+        case .connected(_, let liveness):
+            liveness.isReadingPaused
+                ? nil : liveness.pongDeadline ?? liveness.lastHeard + liveness.activityTimeout
+        case .reconnecting(let moment): moment
+        case .disconnected, .disconnecting: nil
+        }
+    }
+
+    // MARK: What the application asks
+
+    /// Connects, or retries now if a retry is being waited for. Nothing to do when connecting or connected.
+    package mutating func connect(now: MonotonicInstant) -> [Action] {
+        switch state {
+        case .connecting, .connected:
+            return []
+        case .disconnected, .reconnecting:
+            return startOver(now: now)
+        case .disconnecting(let id):  // the last word counts: do not wait for the old one's end
+            return [.drop(id)] + move(to: .disconnected) + startOver(now: now)
+        }
+    }
+
+    /// Disconnects for good, whatever is under way.
+    package mutating func disconnect() -> [Action] {
+        switch state {
+        case .disconnected, .disconnecting:
+            return []
+        case .connecting(let id, _):
+            return [.drop(id)] + move(to: .disconnected)
+        case .connected(let id, _):
+            return move(to: .disconnecting(id)) + [.close(id)]
+        case .reconnecting:
+            return move(to: .disconnected)
+        }
+    }
+
+    /// Ends everything at once: the owner is going away.
+    package mutating func shutDown() -> [Action] {
+        let drop = transport.map { [Action.drop($0)] } ?? []
+        return drop + move(to: .disconnected)
+    }
+
+    // MARK: What the transport reports
+
+    /// The protocol's handshake succeeded.
+    /// - Parameter activityTimeout: What the server asks for, if anything.
+    package mutating func established(_ id: TransportID, activityTimeout: Duration?, now: MonotonicInstant) -> [Action]
+    {
+        guard case .connecting(id, _) = state else { return [] }  // a late report
+        attempts = 0
+        let silence = min(configuration.activityTimeout, activityTimeout ?? configuration.activityTimeout)
+        return move(to: .connected(id, Liveness(since: now, activityTimeout: silence, lastHeard: now)))
+    }
+
+    /// Anything was received.
+    package mutating func heard(_ id: TransportID, now: MonotonicInstant) {
+        guard case .connected(id, var liveness) = state else { return }
+        liveness.lastHeard = now
+        liveness.pongDeadline = nil
+        state = .connected(id, liveness)
+    }
+
+    /// The owner stops or resumes reading. While it does not read, silence is not held against the peer.
+    package mutating func readingPaused(_ isPaused: Bool, now: MonotonicInstant) {
+        guard case .connected(let id, var liveness) = state, liveness.isReadingPaused != isPaused else { return }
+        liveness.isReadingPaused = isPaused
+        liveness.lastHeard = now
+        liveness.pongDeadline = nil
+        state = .connected(id, liveness)
+    }
+
+    /// The transport is gone, or is useless and must go: a live one is dropped.
+    package mutating func transportEnded(
+        _ id: TransportID, isAlive: Bool = false, disposition: Disposition, now: MonotonicInstant
+    ) -> [Action] {
+        let drop: [Action] = isAlive ? [.drop(id)] : []
+        switch state {
+        case .connecting(id, _), .connected(id, _):
+            return drop + fail(.transportEnded, disposition: disposition, now: now)
+        case .disconnecting(id):
+            return drop + move(to: .disconnected)
+        case .disconnected, .reconnecting, .connecting, .connected, .disconnecting:
+            return []  // a late report of a transport that we have left
+        }
+    }
+
+    // MARK: Time and network
+
+    package mutating func timePassed(now: MonotonicInstant) -> [Action] {
+        guard let deadline = nextDeadline, deadline <= now else { return [] }
+        switch state {
+        case .connecting(let id, _):
+            return [.drop(id)] + fail(.connectTimedOut, disposition: .backOff(atLeast: .zero), now: now)
+        case .connected(let id, let liveness) where liveness.pongDeadline == nil:
+            return ping(id, liveness, now: now)
+        case .connected(let id, _):
+            return [.drop(id)] + fail(.pongTimedOut, disposition: .retryImmediately, now: now)
+        case .reconnecting:
+            return open(now: now)
+        case .disconnected, .disconnecting:
+            return []
+        }
+    }
+
+    /// The system has lost its network: find out now whether the connection still lives.
+    package mutating func networkLost(now: MonotonicInstant) -> [Action] {
+        guard case .connected(let id, let liveness) = state, liveness.pongDeadline == nil, !liveness.isReadingPaused
+        else { return [] }
+        return ping(id, liveness, now: now)
+    }
+
+    /// The system has a network again, or another one: do not wait for a retry or for packets sent into the void.
+    package mutating func networkReturned(now: MonotonicInstant) -> [Action] {
+        switch state {
+        case .connected:
+            return networkLost(now: now)
+        case .reconnecting, .connecting:
+            guard immediateRetries < Self.maximumImmediateRetries else { return [] }
+            immediateRetries += 1
+            let drop = transport.map { [Action.drop($0)] } ?? []
+            return drop + open(now: now)
+        case .disconnected, .disconnecting:
+            return []
+        }
+    }
+
+    // MARK: Steps
+
+    private mutating func startOver(now: MonotonicInstant) -> [Action] {
+        attempts = 0
+        immediateRetries = 0
+        return open(now: now)
+    }
+
+    private mutating func open(now: MonotonicInstant) -> [Action] {
+        lastTransport += 1
+        let id = TransportID(number: lastTransport)
+        return move(to: .connecting(id, deadline: now + configuration.connectTimeout)) + [.open(id)]
+    }
+
+    private mutating func ping(_ id: TransportID, _ liveness: Liveness, now: MonotonicInstant) -> [Action] {
+        var liveness = liveness
+        liveness.pongDeadline = now + configuration.pongTimeout
+        state = .connected(id, liveness)
+        return [.ping(id)]
+    }
+
+    private mutating func fail(_ failure: Failure, disposition: Disposition, now: MonotonicInstant) -> [Action] {
+        if case .connected(_, let liveness) = state, now - liveness.since >= Self.stableAfter { immediateRetries = 0 }
+        switch next(after: disposition) {
+        case .retry(let delay):
+            attempts += 1
+            return [.failed(failure, next: .retry(after: delay))] + move(to: .reconnecting(at: now + delay))
+        case .stop(let reason):
+            return [.failed(failure, next: .stop(reason))] + move(to: .disconnected)
+        }
+    }
+
+    private mutating func next(after disposition: Disposition) -> Next {
+        let shortest: Duration
+        switch disposition {
+        case .stop: return .stop(.refused)
+        case .retryImmediately: shortest = .zero
+        case .backOff(let atLeast): shortest = atLeast
+        }
+        guard configuration.autoReconnect else { return .stop(.autoReconnectIsOff) }
+        if let limit = configuration.reconnectAttemptsMax, attempts >= limit { return .stop(.attemptsExhausted) }
+        if disposition == .retryImmediately, immediateRetries < Self.maximumImmediateRetries {
+            immediateRetries += 1
+            return .retry(after: .zero)
+        }
+        return .retry(after: max(shortest, configuration.reconnectPolicy.delay(attempt: attempts, using: &jitter)))
+    }
+
+    private mutating func move(to new: State) -> [Action] {
+        let old = connectionState
+        state = new
+        return old == connectionState ? [] : [.changed(from: old, to: connectionState)]
+    }
+}

@@ -1,0 +1,151 @@
+import Transport
+
+/// What happens when events come faster than a sequence is read.
+public enum EventBufferingPolicy: Sendable, Hashable {
+    /// Stops reading the socket while `limit` events wait, and goes on when half of them are taken. Nothing is lost,
+    /// but everything else on the connection waits too.
+    case suspend(limit: Int)
+    /// Drops the oldest of `limit` waiting events for each new one.
+    case dropOldest(limit: Int)
+    /// Ends the sequence after `limit` waiting events; the overflow is reported as an error.
+    case fail(limit: Int)
+
+    /// `suspend` at 1,024 events.
+    public static let `default` = EventBufferingPolicy.suspend(limit: 1024)
+}
+
+/// A bounded queue between bindings, which add, and one reader, who waits.
+///
+/// The reader is one task at a time. Elements come out in the order in which they were added.
+package final class EventBuffer<Element: Sendable>: Sendable {
+    package enum Added: Hashable, Sendable {
+        case buffered
+        /// The buffer is full now: stop the source until ``init(policy:onRoom:)``'s `onRoom` is called.
+        case full
+        case droppedOldest
+        /// The first one too many: the buffer takes no more.
+        case overflowed
+        /// Not taken: the buffer is finished.
+        case finished
+    }
+
+    private struct State {
+        var elements: [Element] = []
+        /// Elements before this index are taken already.
+        var head = 0
+        var isFinished = false
+        var isFull = false
+        var waiting: CheckedContinuation<Element?, Never>?
+
+        var count: Int { elements.count - head }
+
+        mutating func removeFirst() -> Element? {
+            guard head < elements.count else { return nil }
+            defer {
+                head += 1
+                if head == elements.count {
+                    elements.removeAll(keepingCapacity: true)
+                    head = 0
+                } else if head >= 256, head * 2 >= elements.count {
+                    elements.removeFirst(head)
+                    head = 0
+                }
+            }
+            return elements[head]
+        }
+    }
+
+    private let policy: EventBufferingPolicy
+    private let onRoom: @Sendable () -> Void
+    private let state = Lock(State())
+
+    /// - Parameter onRoom: Called when a buffer that was full has room again, or will never be read any more.
+    package init(policy: EventBufferingPolicy, onRoom: @escaping @Sendable () -> Void = {}) {
+        self.policy = policy
+        self.onRoom = onRoom
+    }
+
+    package var count: Int { state.withLock { $0.count } }
+
+    package func add(_ element: Element) -> Added {
+        let (added, reader) = state.withLock { state -> (Added, CheckedContinuation<Element?, Never>?) in
+            if state.isFinished { return (.finished, nil) }
+            if let reader = state.waiting {
+                state.waiting = nil
+                return (.buffered, reader)
+            }
+            return (store(element, in: &state), nil)
+        }
+        reader?.resume(returning: element)
+        return added
+    }
+
+    private func store(_ element: Element, in state: inout State) -> Added {
+        switch policy {
+        case .suspend(let limit):
+            state.elements.append(element)
+            guard !state.isFull, state.count >= limit else { return .buffered }
+            state.isFull = true
+            return .full
+        case .dropOldest(let limit):
+            state.elements.append(element)
+            guard state.count > max(limit, 1) else { return .buffered }
+            _ = state.removeFirst()
+            return .droppedOldest
+        case .fail(let limit):
+            guard state.count < limit else {
+                state.isFinished = true
+                return .overflowed
+            }
+            state.elements.append(element)
+            return .buffered
+        }
+    }
+
+    /// Takes no more elements; those that wait can still be read.
+    package func finish() {
+        let reader = state.withLock { state in
+            state.isFinished = true
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        reader?.resume(returning: nil)
+    }
+
+    /// The reader is gone: frees what waits and lets a stopped source go on.
+    package func close() {
+        let wasFull = state.withLock { state in
+            state.elements = []
+            state.head = 0
+            state.isFinished = true
+            defer { state.isFull = false }
+            return state.isFull
+        }
+        finish()
+        if wasFull { onRoom() }
+    }
+
+    /// The next element, or nil when the buffer is finished and empty or the task is cancelled.
+    package func next() async -> Element? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (element, answer, hasRoom) = state.withLock { state -> (Element?, Bool, Bool) in
+                    if let element = state.removeFirst() { return (element, true, takeRoom(&state)) }
+                    if state.isFinished || Task.isCancelled || state.waiting != nil { return (nil, true, false) }
+                    state.waiting = continuation
+                    return (nil, false, false)
+                }
+                if hasRoom { onRoom() }
+                if answer { continuation.resume(returning: element) }
+            }
+        } onCancel: {
+            finish()
+        }
+    }
+
+    private func takeRoom(_ state: inout State) -> Bool {
+        guard case .suspend(let limit) = policy, state.isFull, state.count <= limit / 2 else { return false }
+        state.isFull = false
+        return true
+    }
+}

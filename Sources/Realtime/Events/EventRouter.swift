@@ -1,0 +1,127 @@
+/// Who wants which events: bindings to everything, to a channel, and to one event of a channel.
+///
+/// For one event the global bindings come first, then the channel's, each in order of binding. A lookup costs one
+/// dictionary access for the channel and one for the event, whatever the number of bindings elsewhere.
+package struct EventRouter: Sendable {
+    package typealias Handler = @Sendable (RealtimeEvent) -> Void
+
+    package struct Binding: Sendable {
+        package let id: BindingID
+        package let handler: Handler
+    }
+
+    package struct BindingID: Hashable, Sendable {
+        package let number: Int
+    }
+
+    /// One subscription to a channel. Subscribing again after unsubscribing gives another, so that events which
+    /// were on their way cannot reach the new bindings.
+    package struct ChannelID: Hashable, Sendable, Comparable {
+        package let number: Int
+
+        package init(number: Int) {
+            self.number = number
+        }
+
+        package static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
+    }
+
+    private struct ChannelBindings {
+        /// Those to all events.
+        var all: [Binding] = []
+        /// For each event that has bindings of its own: these and those to all events, in order of binding.
+        var byName: [ByteKey: [Binding]] = [:]
+    }
+
+    private var global: [Binding] = []
+    private var channels: [ChannelID: ChannelBindings] = [:]
+    private var lastBinding = 0
+
+    package init() {}
+
+    // MARK: Channels
+
+    package mutating func addChannel(_ id: ChannelID) {
+        if channels[id] == nil { channels[id] = ChannelBindings() }
+    }
+
+    /// Forgets the channel with its bindings: nothing is delivered to it any more.
+    package mutating func removeChannel(_ id: ChannelID) {
+        channels[id] = nil
+    }
+
+    // MARK: Bindings
+
+    package mutating func bindGlobally(_ handler: @escaping Handler) -> BindingID {
+        let binding = makeBinding(handler)
+        global.append(binding)
+        return binding.id
+    }
+
+    /// Binds to one event, or with nil to all events of the channel. A channel that is gone has no events: the id
+    /// returned then stands for nothing.
+    package mutating func bind(
+        to channel: ChannelID, event: String?, _ handler: @escaping Handler
+    ) -> BindingID {
+        let binding = makeBinding(handler)
+        if let event {
+            let all = channels[channel]?.all ?? []
+            channels[channel]?.byName[ByteKey(event), default: all].append(binding)
+        } else {
+            channels[channel]?.all.append(binding)
+            for name in Array((channels[channel]?.byName ?? [:]).keys) {
+                channels[channel]?.byName[name]?.append(binding)
+            }
+        }
+        return binding.id
+    }
+
+    package mutating func unbindGlobally(_ id: BindingID) {
+        global.removeAll { $0.id == id }
+    }
+
+    package mutating func unbindAllGlobally() {
+        global = []
+    }
+
+    /// Unbinds `id` from one event, or with nil wherever the channel has it. An unknown id unbinds nothing.
+    package mutating func unbind(_ id: BindingID, from channel: ChannelID, event: String? = nil) {
+        guard var bindings = channels[channel] else { return }
+        if let event {
+            guard !bindings.all.contains(where: { $0.id == id }) else { return }  // bound to all, not to this one
+            bindings.byName[ByteKey(event)]?.removeAll { $0.id == id }
+        } else {
+            bindings.all.removeAll { $0.id == id }
+            for name in Array(bindings.byName.keys) { bindings.byName[name]?.removeAll { $0.id == id } }
+        }
+        // A list that only repeats the bindings to all events needs no entry.
+        bindings.byName = bindings.byName.filter { $0.value.count > bindings.all.count }
+        channels[channel] = bindings
+    }
+
+    /// Unbinds everything that was bound to this event by name.
+    package mutating func unbindAll(from channel: ChannelID, event: String) {
+        channels[channel]?.byName[ByteKey(event)] = nil
+    }
+
+    package mutating func unbindAll(from channel: ChannelID) {
+        if channels[channel] != nil { channels[channel] = ChannelBindings() }
+    }
+
+    // MARK: Routing
+
+    /// The bindings for `event`, or nil if its channel is not there any more.
+    package func bindings(
+        for event: RealtimeEvent, on channel: ChannelID?
+    ) -> (global: [Binding], channel: [Binding])? {
+        guard let channel else { return (global, []) }
+        guard let bindings = channels[channel] else { return nil }
+        if bindings.byName.isEmpty { return (global, bindings.all) }
+        return (global, bindings.byName[event.nameKey] ?? bindings.all)
+    }
+
+    private mutating func makeBinding(_ handler: @escaping Handler) -> Binding {
+        lastBinding += 1
+        return Binding(id: BindingID(number: lastBinding), handler: handler)
+    }
+}

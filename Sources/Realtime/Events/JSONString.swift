@@ -1,0 +1,89 @@
+/// Escapes inside JSON strings (RFC 8259, section 7).
+package enum JSONString {
+    /// The text of a JSON string.
+    /// - Parameter inside: What stands between the quotes, proven well-formed.
+    package static func unescape(_ inside: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: inside.count) { output in
+            var length = 0
+            var index = 0
+            while index < inside.count {
+                let byte = inside[index]
+                if byte != UInt8(ascii: "\\") {
+                    output[length] = byte
+                    (index, length) = (index + 1, length + 1)
+                } else if inside[index + 1] != UInt8(ascii: "u") {
+                    output[length] = unescaped(inside[index + 1])
+                    (index, length) = (index + 2, length + 1)
+                } else {
+                    // At most four bytes of UTF-8 for a pair of twelve, three for a single of six: it fits.
+                    let (scalar, width) = self.scalar(inside, at: index)
+                    for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                        output[length] = unit
+                        length += 1
+                    }
+                    index += width
+                }
+            }
+            return length
+        }
+    }
+
+    /// The number of bytes of the escape that starts at `index`, or nil if it is not one.
+    package static func escapeWidth(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {
+        guard index + 1 < bytes.count else { return nil }
+        switch bytes[index + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return 2
+        case UInt8(ascii: "u"):
+            guard let first = hexadecimal(bytes, at: index + 2) else { return nil }
+            if UTF16.isTrailSurrogate(first) { return nil }
+            guard UTF16.isLeadSurrogate(first) else { return 6 }
+            guard index + 12 <= bytes.count, bytes[index + 6] == UInt8(ascii: "\\"),
+                bytes[index + 7] == UInt8(ascii: "u"), let second = hexadecimal(bytes, at: index + 8),
+                UTF16.isTrailSurrogate(second)
+            else { return nil }
+            return 12
+        default:
+            return nil
+        }
+    }
+
+    private static func scalar(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> (Unicode.Scalar, width: Int) {
+        let first = hexadecimal(bytes, at: index + 2) ?? 0
+        if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
+        let second = hexadecimal(bytes, at: index + 8) ?? 0
+        let value = 0x10000 + (UInt32(first & 0x3FF) << 10 | UInt32(second & 0x3FF))
+        return (Unicode.Scalar(value) ?? "\u{FFFD}", 12)
+    }
+
+    private static func hexadecimal(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int) -> UInt16? {
+        guard start + 4 <= bytes.count else { return nil }
+        var value: UInt16 = 0
+        for byte in bytes[start..<start + 4] {
+            guard let digit = digit(byte) else { return nil }
+            value = value << 4 | UInt16(digit)
+        }
+        return value
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func unescaped(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: byte  // quote, backslash and slash stand for themselves
+        }
+    }
+}

@@ -1,0 +1,125 @@
+/// One event of a channel, as bindings and sequences receive it.
+///
+/// It is a view of the bytes that were received: each property reads them when asked, so an event that is only
+/// counted or filtered costs next to nothing. Keep the values that you need rather than millions of events: an event
+/// keeps the bytes of its neighbours from the same read alive (up to 64 KiB).
+public struct RealtimeEvent: Sendable {
+    /// How the data stands in `bytes`.
+    package enum DataForm: Sendable {
+        case absent
+        /// UTF-8 text, to be taken as it is.
+        case text
+        /// The inside of a JSON string without its quotes, proven well-formed.
+        case jsonString
+    }
+
+    /// Where a part stands, counted from the start of `bytes`. Empty and absent differ: see ``RealtimeEvent/Span/none``.
+    package struct Span: Sendable {
+        package let start: UInt32
+        package let end: UInt32
+
+        package static let none = Span(start: .max, end: .max)
+
+        @inlinable
+        package init(start: UInt32, end: UInt32) {
+            self.start = start
+            self.end = end
+        }
+
+        @inlinable
+        package init(_ start: Int, _ end: Int) {
+            self.start = UInt32(truncatingIfNeeded: start)
+            self.end = UInt32(truncatingIfNeeded: end)
+        }
+
+        package var isPresent: Bool { start != .max }
+    }
+
+    private let bytes: ArraySlice<UInt8>
+    private let name: Span
+    private let channel: Span
+    private let payload: Span
+    private let user: Span
+    private let dataForm: DataForm
+
+    /// A view of a frame. All spans must lie inside `bytes`, and name, channel and user must be plain text there.
+    package init(bytes: ArraySlice<UInt8>, name: Span, channel: Span, data: Span, dataForm: DataForm, user: Span) {
+        self.bytes = bytes
+        self.name = name
+        self.channel = channel
+        payload = data
+        self.dataForm = dataForm
+        self.user = user
+    }
+
+    /// An event that is not a view of a frame.
+    package init(name: String, channel: String?, data: String?, userId: String? = nil) {
+        var bytes: [UInt8] = []
+        func append(_ text: String?) -> Span {
+            guard let text else { return .none }
+            let start = bytes.count
+            bytes.append(contentsOf: text.utf8)
+            return Span(start, bytes.count)
+        }
+        self.name = append(name)
+        self.channel = append(channel)
+        payload = append(data)
+        user = append(userId)
+        dataForm = data == nil ? .absent : .text
+        self.bytes = bytes[...]
+    }
+
+    /// The event's name, such as `price` or `client-typing`.
+    public var eventName: String { text(name) ?? "" }
+
+    /// The channel that the event belongs to; nil for an event of the connection itself.
+    public var channelName: String? { text(channel) }
+
+    /// The user who sent a client event on a presence channel, as the server vouches for it; otherwise nil.
+    public var userId: String? { text(user) }
+
+    /// The data as it was published: usually JSON text, but any text can be published. Nil if there was none. Data
+    /// that was not sent as a string is given as compact JSON text.
+    public var data: String? {
+        switch dataForm {
+        case .absent: nil
+        case .text: text(payload)
+        case .jsonString: slice(payload).withUnsafeBufferPointer { JSONString.unescape($0) }
+        }
+    }
+
+    package var nameKey: ByteKey { ByteKey(slice(name)) }
+
+    package var channelKey: ByteKey? { channel.isPresent ? ByteKey(slice(channel)) : nil }
+
+    /// The same event under another name.
+    package func renamed(_ newName: String) -> RealtimeEvent {
+        RealtimeEvent(name: newName, channel: channelName, data: data, userId: userId)
+    }
+
+    private func text(_ span: Span) -> String? {
+        span.isPresent ? String(decoding: slice(span), as: UTF8.self) : nil
+    }
+
+    private func slice(_ span: Span) -> ArraySlice<UInt8> {
+        bytes[(bytes.startIndex + Int(span.start))..<(bytes.startIndex + Int(span.end))]
+    }
+}
+
+extension RealtimeEvent: CustomStringConvertible {
+    /// Name and channel, never the data.
+    public var description: String {
+        "event \(eventName)" + (channelName.map { " on channel \($0)" } ?? "")
+    }
+}
+
+extension RealtimeEvent {
+    /// The same event for a frame in which name, channel or user contain JSON escapes.
+    package func unescapingNames() -> RealtimeEvent {
+        func unescaped(_ span: Span) -> String? {
+            span.isPresent ? slice(span).withUnsafeBufferPointer { JSONString.unescape($0) } : nil
+        }
+        return RealtimeEvent(
+            name: unescaped(name) ?? "", channel: unescaped(channel), data: data, userId: unescaped(user))
+    }
+}
