@@ -35,6 +35,8 @@ struct ChannelMachine: Sendable {
     var members = PresenceMembers()
     /// The own user id on a presence channel, of the last authorization.
     var myID: String?
+    /// Why it failed, for whoever asks later.
+    var failure: PusherError?
     /// Client events waiting for the subscription, oldest first.
     var unsent: [(event: String, data: String)] = []
 

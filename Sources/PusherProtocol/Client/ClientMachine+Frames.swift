@@ -74,7 +74,7 @@ extension ClientMachine {
         case .application(let event): deliver(event)
         case .ping:
             send(.pong)
-            actions.append(.notify(.event(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), nil)))
+            notices.append(.event(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), nil))
         case .pong: break  // that it came is all it says
         case .subscriptionSucceeded(let event): subscriptionSucceeded(event)
         case .subscriptionFailed(let event, let reason): subscriptionFailed(event, reason: reason)
@@ -88,14 +88,14 @@ extension ClientMachine {
 
     private mutating func deliver(_ event: RealtimeEvent) {
         guard let key = event.channelKey else {
-            actions.append(.notify(.event(event, nil)))
+            notices.append(.event(event, nil))
             return
         }
         guard let entry = entries[key] else {
             reportUnknownChannel(of: event)
             return
         }
-        if entry.isWanted { actions.append(.notify(.event(event, entry.id))) }
+        if entry.isWanted { notices.append(.event(event, entry.id)) }
     }
 
     /// Once connected an error never changes the state; only a close does.

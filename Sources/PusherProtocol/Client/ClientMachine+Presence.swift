@@ -17,8 +17,8 @@ extension ClientMachine {
             return reportPresence(event, "a member without a user_id arrived")
         }
         guard channels[entry.id]?.members.add(member) == true else { return }  // known: only what is known of it changes
-        actions.append(.notify(.memberAdded(entry.id, member)))
-        actions.append(.notify(.event(event.renamed("pusher:member_added"), entry.id)))
+        notices.append(.memberAdded(entry.id, member))
+        notices.append(.event(event.renamed("pusher:member_added"), entry.id))
     }
 
     mutating func memberRemoved(_ event: RealtimeEvent) {
@@ -27,8 +27,8 @@ extension ClientMachine {
             return reportPresence(event, "a member without a user_id left")
         }
         guard let known = channels[entry.id]?.members.remove(userID: member.userID) else { return }
-        actions.append(.notify(.memberRemoved(entry.id, known)))
-        actions.append(.notify(.event(event.renamed("pusher:member_removed"), entry.id)))
+        notices.append(.memberRemoved(entry.id, known))
+        notices.append(.event(event.renamed("pusher:member_removed"), entry.id))
     }
 
     private mutating func reportPresence(_ event: RealtimeEvent, _ what: String) {

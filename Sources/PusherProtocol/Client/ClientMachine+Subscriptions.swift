@@ -67,8 +67,9 @@ extension ClientMachine {
 
     package func isSubscribed(_ id: EventRouter.ChannelID) -> Bool { channels[id]?.isSubscribed ?? false }
 
-    package func hasFailed(_ id: EventRouter.ChannelID) -> Bool {
-        if case .failed = channels[id]?.state { true } else { false }
+    /// Why the channel is neither subscribed nor on the way; nil if it is.
+    package func failure(of id: EventRouter.ChannelID) -> PusherError? {
+        if case .failed = channels[id]?.state { channels[id]?.failure } else { nil }
     }
 
     package func isWanted(_ id: EventRouter.ChannelID) -> Bool { channels[id]?.isWanted ?? false }
@@ -155,8 +156,8 @@ extension ClientMachine {
         case .subscribing, .failed(mayBeSubscribed: true):
             channels[entry.id]?.state = .subscribed
             if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }
-            actions.append(.notify(.subscribed(entry.id, name: channel.name.string)))
-            actions.append(.notify(.event(event.renamed("pusher:subscription_succeeded"), entry.id)))
+            notices.append(.subscribed(entry.id, name: channel.name.string))
+            notices.append(.event(event.renamed("pusher:subscription_succeeded"), entry.id))
             sendUnsentEvents(of: entry.id)
         case .subscribed, .idle, .queued, .authorizing, .failed(mayBeSubscribed: false):
             break  // once a connection is enough, and an answer to no question means nothing
@@ -173,8 +174,8 @@ extension ClientMachine {
         let error = PusherError(
             .subscriptionFailed, "the server refused the subscription: \(reason.prefix(200))",
             channelName: channel.name.string)
-        actions.append(
-            .notify(.subscriptionFailed(entry.id, error, nil, event: event.renamed("pusher:subscription_error"))))
+        channels[entry.id]?.failure = error
+        notices.append(.subscriptionFailed(entry.id, error, nil, event: event.renamed("pusher:subscription_error")))
     }
 
     private mutating func authorizationFailed(_ id: EventRouter.ChannelID, _ failure: AuthFailure) {
@@ -193,7 +194,8 @@ extension ClientMachine {
         let event = RealtimeEvent(
             name: "pusher:subscription_error", channel: error.channelName,
             data: #"{"type":"\#(type)","error":\#(JSON.quoted(error.message))\#(status)}"#)
-        actions.append(.notify(.subscriptionFailed(id, error, failure, event: event)))
+        channels[id]?.failure = error
+        notices.append(.subscriptionFailed(id, error, failure, event: event))
     }
 
     // MARK: Time

@@ -4,8 +4,8 @@ package import Transport
 /// A whole Pusher client as a value: the connection, its channels, and what they ask for.
 ///
 /// Nothing here touches the network, a clock or the application's code. Each event of the outside world is a method;
-/// it appends orders to ``actions``, which the owner takes with ``takeActions()`` and carries out in order. Afterwards
-/// the owner calls ``timePassed(now:)`` no later than ``nextDeadline``.
+/// it appends orders to `actions`, which the owner takes and carries out in order, and `notices`, which the owner
+/// passes on to the application in order. It calls ``timePassed(now:)`` no later than ``nextDeadline``.
 package struct ClientMachine: Sendable {
     package struct Configuration: Sendable {
         package var connection = ConnectionMachine.Configuration()
@@ -31,7 +31,6 @@ package struct ClientMachine: Sendable {
         case authorize(AuthRequest)
         /// Nobody waits for the answer any more.
         case cancelAuthorization(AuthRequestID)
-        case notify(Notice)
     }
 
     /// What the application is told.
@@ -59,7 +58,8 @@ package struct ClientMachine: Sendable {
     }
     package internal(set) var endpoint: Endpoint
     package internal(set) var socketID: SocketID?
-    package internal(set) var actions: [Action] = []
+    var actions: [Action] = []
+    var notices: [Notice] = []
 
     var connection: ConnectionMachine
     var entries: [ByteKey: Entry] = [:]
@@ -74,7 +74,8 @@ package struct ClientMachine: Sendable {
     var quietNames: Set<ByteKey> = []
     /// The code of a `pusher:error` that the very next thing, a close, may repeat.
     var announcedCode: Int?
-    var isReadingPaused = false
+    private var readingHolds = 0
+    private var isShutDown = false
 
     package init(endpoint: Endpoint, configuration: Configuration, seed: UInt64) {
         self.endpoint = endpoint
@@ -84,11 +85,18 @@ package struct ClientMachine: Sendable {
 
     package var connectionState: ConnectionState { connection.connectionState }
 
+    var isReadingPaused: Bool { readingHolds > 0 }
+
     package var reconnectAttempts: Int { connection.attempts }
 
     package mutating func takeActions() -> [Action] {
         defer { actions = [] }
         return actions
+    }
+
+    package mutating func takeNotices() -> [Notice] {
+        defer { notices = [] }
+        return notices
     }
 
     /// When ``timePassed(now:)`` may have something to do next.
@@ -100,6 +108,7 @@ package struct ClientMachine: Sendable {
     // MARK: What the application asks
 
     package mutating func connect(now: MonotonicInstant) {
+        guard !isShutDown else { return }
         apply(connection.connect(now: now), now: now)
     }
 
@@ -107,8 +116,9 @@ package struct ClientMachine: Sendable {
         apply(connection.disconnect(), now: now)
     }
 
-    /// The client goes away: ends everything at once.
+    /// The client goes away: ends everything at once, for good.
     package mutating func shutDown(now: MonotonicInstant) {
+        isShutDown = true
         apply(connection.shutDown(), now: now)
     }
 
@@ -145,12 +155,18 @@ package struct ClientMachine: Sendable {
             draft: isReported ? nil : draft, now: now)
     }
 
-    /// Whether the application wants a pause because it has more events than it can take. Outlives connections.
-    package mutating func readingPaused(_ isPaused: Bool, now: MonotonicInstant) {
-        guard isPaused != isReadingPaused else { return }
-        isReadingPaused = isPaused
+    /// Somebody cannot take more events: nothing is read until everybody who held has let go. Outlives connections.
+    package mutating func holdReading(now: MonotonicInstant) {
+        readingHolds += 1
+        if readingHolds == 1 { applyReadingPause(now: now) }
+    }
+
+    /// Takes back one ``holdReading(now:)``.
+    package mutating func releaseReading(now: MonotonicInstant) {
+        readingHolds -= 1
+        guard readingHolds == 0 else { return }
         applyReadingPause(now: now)
-        if !isPaused { restartSubscriptionDeadlines(now: now) }
+        restartSubscriptionDeadlines(now: now)
     }
 
     /// The handshake must be read whatever the application can take, so a pause waits for the end of it.
@@ -196,7 +212,7 @@ package struct ClientMachine: Sendable {
                 }
             case .changed(let old, let new):
                 if new != .connected { connectionEnded() }
-                actions.append(.notify(.stateChanged(from: old, to: new)))
+                notices.append(.stateChanged(from: old, to: new))
             }
         }
     }
@@ -209,7 +225,8 @@ package struct ClientMachine: Sendable {
         forgetSubscriptions()
     }
 
-    mutating func report(_ error: PusherError) {
-        actions.append(.notify(.error(error)))
+    /// Also for mistakes of the application's, so that they are told in order.
+    package mutating func report(_ error: PusherError) {
+        notices.append(.error(error))
     }
 }

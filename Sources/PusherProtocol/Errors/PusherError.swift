@@ -26,6 +26,8 @@ public struct PusherError: Error, Hashable, Sendable {
         case clientEventRejected
         /// A channel name, option or argument cannot be used.
         case invalidArgument
+        /// An event's data is not of the type asked for.
+        case undecodableData
         /// A sequence was read too slowly for its buffer and has ended.
         case bufferOverflow
     }

@@ -5,6 +5,10 @@ package import Realtime
 package struct MalformedFrame: Error, Hashable, Sendable {
     /// Why, in words that hold nothing of the frame.
     package let reason: String
+
+    package init(reason: String) {
+        self.reason = reason
+    }
 }
 
 /// Finds the parts of one frame: `{"event":…, "channel":…, "data":…, "user_id":…}` (Pusher protocol, "Events").

@@ -24,6 +24,10 @@ package struct ConnectionMachine: Sendable {
     /// Tells one transport from its predecessors, whose late reports are ignored.
     package struct TransportID: Hashable, Sendable {
         package let number: Int
+
+        package init(number: Int) {
+            self.number = number
+        }
     }
 
     /// What the end of a transport asks for.

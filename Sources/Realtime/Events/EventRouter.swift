@@ -2,6 +2,9 @@
 ///
 /// For one event the global bindings come first, then the channel's, each in order of binding. A lookup costs one
 /// dictionary access for the channel and one for the event, whatever the number of bindings elsewhere.
+///
+/// What removes bindings returns them: the last reference to whatever a handler holds must not go while the owner's
+/// lock is held.
 package struct EventRouter: Sendable {
     package typealias Handler = @Sendable (RealtimeEvent) -> Void
 
@@ -12,6 +15,10 @@ package struct EventRouter: Sendable {
 
     package struct BindingID: Hashable, Sendable {
         package let number: Int
+
+        package init(number: Int) {
+            self.number = number
+        }
     }
 
     /// One subscription to a channel. Subscribing again after unsubscribing gives another, so that events which
@@ -31,6 +38,8 @@ package struct EventRouter: Sendable {
         var all: [Binding] = []
         /// For each event that has bindings of its own: these and those to all events, in order of binding.
         var byName: [ByteKey: [Binding]] = [:]
+
+        var everything: [Binding] { all + byName.values.joined() }
     }
 
     private var global: [Binding] = []
@@ -46,8 +55,8 @@ package struct EventRouter: Sendable {
     }
 
     /// Forgets the channel with its bindings: nothing is delivered to it any more.
-    package mutating func removeChannel(_ id: ChannelID) {
-        channels[id] = nil
+    package mutating func removeChannel(_ id: ChannelID) -> [Binding] {
+        channels.removeValue(forKey: id)?.everything ?? []
     }
 
     // MARK: Bindings
@@ -76,19 +85,22 @@ package struct EventRouter: Sendable {
         return binding.id
     }
 
-    package mutating func unbindGlobally(_ id: BindingID) {
-        global.removeAll { $0.id == id }
+    package mutating func unbindGlobally(_ id: BindingID) -> [Binding] {
+        defer { global.removeAll { $0.id == id } }
+        return global.filter { $0.id == id }
     }
 
-    package mutating func unbindAllGlobally() {
-        global = []
+    package mutating func unbindAllGlobally() -> [Binding] {
+        defer { global = [] }
+        return global
     }
 
     /// Unbinds `id` from one event, or with nil wherever the channel has it. An unknown id unbinds nothing.
-    package mutating func unbind(_ id: BindingID, from channel: ChannelID, event: String? = nil) {
-        guard var bindings = channels[channel] else { return }
+    package mutating func unbind(_ id: BindingID, from channel: ChannelID, event: String? = nil) -> [Binding] {
+        guard var bindings = channels[channel] else { return [] }
+        let removed = bindings.everything.filter { $0.id == id }
         if let event {
-            guard !bindings.all.contains(where: { $0.id == id }) else { return }  // bound to all, not to this one
+            guard !bindings.all.contains(where: { $0.id == id }) else { return [] }  // bound to all, not to this one
             bindings.byName[ByteKey(event)]?.removeAll { $0.id == id }
         } else {
             bindings.all.removeAll { $0.id == id }
@@ -97,15 +109,18 @@ package struct EventRouter: Sendable {
         // A list that only repeats the bindings to all events needs no entry.
         bindings.byName = bindings.byName.filter { $0.value.count > bindings.all.count }
         channels[channel] = bindings
+        return removed
     }
 
     /// Unbinds everything that was bound to this event by name.
-    package mutating func unbindAll(from channel: ChannelID, event: String) {
-        channels[channel]?.byName[ByteKey(event)] = nil
+    package mutating func unbindAll(from channel: ChannelID, event: String) -> [Binding] {
+        channels[channel]?.byName.removeValue(forKey: ByteKey(event)) ?? []
     }
 
-    package mutating func unbindAll(from channel: ChannelID) {
-        if channels[channel] != nil { channels[channel] = ChannelBindings() }
+    package mutating func unbindAll(from channel: ChannelID) -> [Binding] {
+        guard let bindings = channels[channel] else { return [] }
+        channels[channel] = ChannelBindings()
+        return bindings.everything
     }
 
     // MARK: Routing

@@ -1,0 +1,61 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+    public import FoundationNetworking
+#endif
+
+/// How a client gets the signature that private and presence channels need.
+public enum AuthMethod: Sendable {
+    /// An endpoint of the application's server: it gets a form with `socket_id` and `channel_name` by POST and answers
+    /// `{"auth": …, "channel_data": …}` with status 200 or 201.
+    case endpoint(authEndpoint: String)
+    /// The same, with a request that the application makes.
+    case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
+    /// Anything else that the application does.
+    case authorizer(authorizer: any Authorizer)
+    /// Signs locally. For development and trusted programs: whoever has the program has the secret.
+    case inline(secret: String)
+    /// None: subscribing to such channels fails.
+    case noMethod
+}
+
+/// Makes the request for a channel's signature.
+public protocol AuthRequestBuilderProtocol: Sendable {
+    /// Called on the callback queue. Nil fails the subscription.
+    func requestFor(socketID: String, channelName: String) -> URLRequest?
+}
+
+/// Gets a channel's signature in a way of its own.
+public protocol Authorizer: Sendable {
+    /// Called on the callback queue.
+    ///
+    /// - Parameter completionHandler: To be called once, from any thread; later calls are ignored. Nil fails the
+    ///   subscription, and so does no call within `PusherClientOptions.authTimeout`.
+    func fetchAuthValue(
+        socketID: String, channelName: String, completionHandler: @escaping @Sendable (PusherAuth?) -> Void)
+}
+
+/// A channel's signature as the application's server gives it.
+public struct PusherAuth: Sendable, Hashable {
+    /// `key:signature`.
+    public let auth: String
+    /// JSON text with `user_id` and `user_info`, for presence channels. Part of what is signed: not to be changed.
+    public let channelData: String?
+    /// Base64 of the key of an encrypted channel.
+    public let sharedSecret: String?
+
+    /// A signature with what belongs to it.
+    public init(auth: String, channelData: String? = nil, sharedSecret: String? = nil) {
+        self.auth = auth
+        self.channelData = channelData
+        self.sharedSecret = sharedSecret
+    }
+}
+
+extension PusherAuth: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Never the signature or the secret.
+    public var description: String { "PusherAuth" }
+
+    /// Never the signature or the secret.
+    public var debugDescription: String { description }
+}

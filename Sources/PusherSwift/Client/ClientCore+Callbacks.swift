@@ -1,0 +1,86 @@
+import Foundation
+import Logging
+import PusherProtocol
+import Realtime
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Tells the application. Everything here runs on the callback queue.
+extension ClientCore {
+    func deliver(_ notice: ClientMachine.Notice) {
+        switch notice {
+        case .event(let event, let channel):
+            deliver(event, on: channel)
+            return
+        case .stateChanged(let old, let new): stateChanged(from: old, to: new)
+        case .subscribed(let channel, let name): subscribed(channel, name: name)
+        case .subscriptionFailed(let channel, let error, let failure, let event):
+            subscriptionFailed(channel, error, failure, event: event)
+        case .memberAdded(let channel, let member):
+            bindings.withLock { $0.memberHandlers[channel]?.added }?(PusherPresenceChannelMember(member))
+        case .memberRemoved(let channel, let member):
+            bindings.withLock { $0.memberHandlers[channel]?.removed }?(PusherPresenceChannelMember(member))
+        case .error(let error):
+            log(error)
+            bindings.withLock { $0.delegate }?.receivedError(error: error)
+        }
+        for observer in bindings.withLock({ $0.everyObserver }) { observer.onNotice(notice) }
+    }
+
+    /// Global bindings first, then the channel's, in order of binding.
+    private func deliver(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
+        guard let found = bindings.withLock({ $0.router.bindings(for: event, on: channel) }) else {
+            return  // unsubscribed since
+        }
+        for binding in found.global { binding.handler(event) }
+        for binding in found.channel { binding.handler(event) }
+    }
+
+    private func stateChanged(from old: ConnectionState, to new: ConnectionState) {
+        options.logger?.debug(
+            "connection state changed",
+            metadata: ["pusher.state": "\(new.stringValue())", "pusher.state.old": "\(old.stringValue())"])
+        let delegate = bindings.withLock { bindings in
+            bindings.announcedState = new
+            return bindings.delegate
+        }
+        delegate?.debugLog(message: "connection state: \(old.stringValue()) → \(new.stringValue())")
+        delegate?.changedConnectionState(from: old, to: new)
+    }
+
+    private func subscribed(_ channel: EventRouter.ChannelID, name: String) {
+        // Unsubscribed since: the application does not want to hear of it.
+        guard let delegate = bindings.withLock({ $0.channelObjects[channel].map { _ in $0.delegate } }) else { return }
+        options.logger?.debug("subscribed", metadata: ["pusher.channel": "\(name)"])
+        delegate?.debugLog(message: "subscribed to channel \(name)")
+        delegate?.subscribedToChannel(name: name)
+    }
+
+    private func subscriptionFailed(
+        _ channel: EventRouter.ChannelID, _ error: PusherError, _ failure: AuthFailure?, event: RealtimeEvent
+    ) {
+        guard let delegate = bindings.withLock({ $0.channelObjects[channel].map { _ in $0.delegate } }) else { return }
+        log(error)
+        delegate?.failedToSubscribeToChannel(
+            name: error.channelName ?? "", response: failure?.status.flatMap(authResponse), data: failure?.body,
+            error: error as NSError)
+        deliver(event, on: channel)
+    }
+
+    /// What is left of the auth endpoint's answer once its body is read.
+    private func authResponse(status: Int) -> URLResponse? {
+        guard case .endpoint(let endpoint) = options.authMethod, let url = URL(string: endpoint) else { return nil }
+        return HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: nil)
+    }
+
+    private func log(_ error: PusherError) {
+        options.logger?.warning(
+            "pusher error",
+            metadata: [
+                "pusher.error": "\(error)", "pusher.error.kind": "\(error.kind.rawValue)",
+                "pusher.channel": "\(error.channelName ?? "-")",
+            ])
+    }
+}

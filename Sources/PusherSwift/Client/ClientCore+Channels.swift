@@ -1,0 +1,156 @@
+import PusherProtocol
+import Realtime
+import Transport
+
+/// Channels as the application holds them.
+extension ClientCore {
+    func subscribe(to name: String, auth: PusherAuth?, handlers: Bindings.MemberHandlers) -> PusherChannel {
+        do throws(InvalidChannelName) {
+            return subscribe(to: try ChannelName(name), auth: auth, handlers: handlers)
+        } catch {
+            report(PusherError(.invalidArgument, error.description))
+            return PusherChannel(name: name, id: .none, core: self)
+        }
+    }
+
+    func subscribeToPresenceChannel(
+        _ name: String, auth: PusherAuth?, handlers: Bindings.MemberHandlers
+    ) -> PusherPresenceChannel {
+        guard name.hasPrefix("presence-") else {
+            report(PusherError(.invalidArgument, "“\(name.prefix(200))” is not the name of a presence channel"))
+            return PusherPresenceChannel(name: name, id: .none, core: self)
+        }
+        return subscribe(to: name, auth: auth, handlers: handlers) as? PusherPresenceChannel
+            ?? PusherPresenceChannel(name: name, id: .none, core: self)
+    }
+
+    private func subscribe(
+        to name: ChannelName, auth: PusherAuth?, handlers: Bindings.MemberHandlers
+    ) -> PusherChannel {
+        // Both locks in this order, so that the bindings exist before the first event can ask for them.
+        let (channel, old) = bindings.withLock { bindings -> (PusherChannel, Bindings.MemberHandlers?) in
+            let auth = auth.map { AuthAnswer(auth: $0.auth, channelData: $0.channelData) }
+            let (id, isNew) = perform { machine, now in machine.subscribe(to: name, auth: auth, now: now) }
+            if !isNew, let channel = bindings.channelObjects[id] {
+                let old = bindings.memberHandlers[id]
+                if handlers.added != nil { bindings.memberHandlers[id]?.added = handlers.added }
+                if handlers.removed != nil { bindings.memberHandlers[id]?.removed = handlers.removed }
+                return (channel, old)
+            }
+            let channel =
+                name.kind == .presence
+                ? PusherPresenceChannel(name: name.string, id: id, core: self)
+                : PusherChannel(name: name.string, id: id, core: self)
+            guard !bindings.isClosed else { return (channel, nil) }
+            bindings.router.addChannel(id)
+            bindings.channelObjects[id] = channel
+            bindings.memberHandlers[id] = handlers
+            return (channel, nil)
+        }
+        _ = old  // let go of after the lock
+        return channel
+    }
+
+    func unsubscribe(from name: String) {
+        let remains = bindings.withLock { bindings -> Bindings.Remains? in
+            let id = perform { machine, now in machine.unsubscribe(from: name, now: now) }
+            return id.map { bindings.removeChannel($0) }
+        }
+        remains?.end()
+    }
+
+    func unsubscribeAll() {
+        for name in read({ $0.channelNames }) { unsubscribe(from: name) }
+    }
+
+    var allChannels: [String: PusherChannel] {
+        bindings.withLock { bindings in
+            Dictionary(bindings.channelObjects.values.map { ($0.name, $0) }) { _, latest in latest }
+        }
+    }
+
+    func channel(named name: String) -> PusherChannel? {
+        bindings.withLock { bindings in
+            read { $0.channelID(named: name) }.flatMap { bindings.channelObjects[$0] }
+        }
+    }
+
+    // MARK: Bindings
+
+    func bindGlobally(_ handler: @escaping EventRouter.Handler) -> String {
+        bindings.withLock { bindings in
+            bindings.isClosed ? "closed" : bindings.router.bindGlobally(handler).string
+        }
+    }
+
+    func unbindGlobally(_ id: String) {
+        guard let id = EventRouter.BindingID(string: id) else { return }
+        _ = bindings.withLock { $0.router.unbindGlobally(id) }
+    }
+
+    func unbindAllGlobally() {
+        _ = bindings.withLock { $0.router.unbindAllGlobally() }
+    }
+
+    func bind(
+        to channel: EventRouter.ChannelID, event: String?, _ handler: @escaping EventRouter.Handler
+    ) -> String {
+        bindings.withLock { $0.router.bind(to: channel, event: event, handler).string }
+    }
+
+    func unbind(_ id: String, from channel: EventRouter.ChannelID, event: String?) {
+        guard let id = EventRouter.BindingID(string: id) else { return }
+        _ = bindings.withLock { $0.router.unbind(id, from: channel, event: event) }
+    }
+
+    func unbindAll(from channel: EventRouter.ChannelID, event: String? = nil) {
+        _ = bindings.withLock { bindings in
+            event.map { bindings.router.unbindAll(from: channel, event: $0) }
+                ?? bindings.router.unbindAll(from: channel)
+        }
+    }
+
+    /// The old handlers are let go of after the lock.
+    func setMemberHandlers(of id: EventRouter.ChannelID, _ change: (inout Bindings.MemberHandlers) -> Void) {
+        _ = bindings.withLock { bindings -> Bindings.MemberHandlers? in
+            guard var handlers = bindings.memberHandlers[id] else { return nil }
+            change(&handlers)
+            return bindings.memberHandlers.updateValue(handlers, forKey: id)
+        }
+    }
+
+    // MARK: Client events
+
+    /// - Parameter data: JSON text; nil if the application's value has none.
+    func trigger(_ event: String, data: String?, on channel: EventRouter.ChannelID, channelName: String) {
+        do throws(PusherError) {
+            guard let data else {
+                throw PusherError(
+                    .clientEventRejected, "“\(event.prefix(200))” was not sent: its data cannot be written as JSON",
+                    channelName: channelName)
+            }
+            try perform { machine, _ throws(PusherError) in try machine.trigger(event, data: data, on: channel) }
+        } catch {
+            report(error)
+        }
+    }
+
+    /// Reports a mistake of the application's in order with everything else.
+    func report(_ error: PusherError) {
+        perform { machine, _ in machine.report(error) }
+    }
+}
+
+extension EventRouter.ChannelID {
+    /// Of a channel that cannot be subscribed.
+    static let none = EventRouter.ChannelID(number: 0)
+}
+
+extension EventRouter.BindingID {
+    fileprivate var string: String { String(number) }
+
+    fileprivate init?(string: String) {
+        guard let number = Int(string) else { return nil }
+        self.init(number: number)
+    }
+}

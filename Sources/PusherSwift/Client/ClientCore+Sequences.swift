@@ -1,0 +1,92 @@
+import PusherProtocol
+import Realtime
+import Transport
+
+/// The async forms: each is a binding or an observer that fills a buffer.
+extension ClientCore {
+    /// - Parameter channel: Nil for all events of all channels.
+    func events(
+        on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy
+    ) -> EventSequence<RealtimeEvent> {
+        let buffer = EventBuffer<RealtimeEvent>(policy: policy) { [weak self] in self?.releaseReading() }
+        let fill: EventRouter.Handler = { [weak self] event in
+            switch buffer.add(event) {
+            case .full: self?.holdReading()
+            case .overflowed: self?.reportOverflow(channelName: channel.flatMap { _ in event.channelName })
+            case .buffered, .droppedOldest, .finished: break
+            }
+        }
+        let binding = bindings.withLock { bindings -> (EventRouter.BindingID, Bindings.ObserverID)? in
+            guard !bindings.isClosed, channel.map({ bindings.channelObjects[$0] != nil }) ?? true else { return nil }
+            let id = channel.map { bindings.router.bind(to: $0, event: name, fill) }
+            return (
+                id ?? bindings.router.bindGlobally(fill),
+                bindings.add(Bindings.Observer(channel: channel, onNotice: { _ in }, onEnd: buffer.finish))
+            )
+        }
+        guard let (bindingID, observerID) = binding else {
+            buffer.finish()
+            return EventSequence(buffer) {}
+        }
+        return EventSequence(buffer) { [weak self] in
+            _ = self?.bindings.withLock { bindings in
+                bindings.removeObserver(observerID)
+                return channel.map { bindings.router.unbind(bindingID, from: $0) }
+                    ?? bindings.router.unbindGlobally(bindingID)
+            }
+        }
+    }
+
+    private func reportOverflow(channelName: String?) {
+        report(
+            PusherError(
+                .bufferOverflow, "a sequence was read too slowly for its buffer (EventBufferingPolicy.fail) and has ended",
+                channelName: channelName))
+    }
+
+    /// What `pick` makes of the notices that come, until `channel` or the client ends.
+    func observe<Element: Sendable>(
+        channel: EventRouter.ChannelID?, first: (Bindings) -> Element? = { _ in nil },
+        _ pick: @escaping @Sendable (ClientMachine.Notice) -> Element?
+    ) -> EventSequence<Element> {
+        let buffer = EventBuffer<Element>(policy: .dropOldest(limit: 1024))
+        let id = bindings.withLock { bindings -> Bindings.ObserverID? in
+            guard !bindings.isClosed, channel.map({ bindings.channelObjects[$0] != nil }) ?? true else { return nil }
+            if let first = first(bindings) { _ = buffer.add(first) }
+            return bindings.add(
+                Bindings.Observer(
+                    channel: channel, onNotice: { notice in pick(notice).map { _ = buffer.add($0) } },
+                    onEnd: buffer.finish))
+        }
+        guard let id else {
+            buffer.finish()
+            return EventSequence(buffer) {}
+        }
+        return EventSequence(buffer) { [weak self] in self?.bindings.withLock { $0.removeObserver(id) } }
+    }
+
+    func states() -> EventSequence<ConnectionState> {
+        observe(channel: nil, first: \.announcedState) { notice in
+            switch notice {
+            case .stateChanged(_, let new): new
+            case .event, .subscribed, .subscriptionFailed, .memberAdded, .memberRemoved, .error: nil
+            }
+        }
+    }
+
+    func waitForSubscription(of channel: EventRouter.ChannelID, name: String) async throws {
+        let outcomes = observe(channel: channel) { notice -> Result<Void, PusherError>? in
+            switch notice {
+            case .subscribed(channel, _): .success(())
+            case .subscriptionFailed(channel, let error, _, _): .failure(error)
+            case .subscribed, .subscriptionFailed, .stateChanged, .event, .memberAdded, .memberRemoved, .error: nil
+            }
+        }
+        let (isSubscribed, failure) = read { ($0.isSubscribed(channel), $0.failure(of: channel)) }
+        if isSubscribed { return }
+        if let failure { throw failure }
+        for await outcome in outcomes { return try outcome.get() }
+        try Task.checkCancellation()
+        throw PusherError(.subscriptionFailed, "it was unsubscribed, or its client is gone", channelName: name)
+    }
+}

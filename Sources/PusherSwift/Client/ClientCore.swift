@@ -1,0 +1,216 @@
+import CurlTransport
+import Logging
+import PusherProtocol
+import Realtime
+import Transport
+
+/// Joins the pure machine to the network and to the application.
+///
+///     API call ──► machine (in its lock) ──► actions ──► I/O thread: transport, timer, authorization
+///     I/O thread ──► machine ──► notices ──► callback queue: bindings, delegate, sequences
+///
+/// Handles that the application holds (channels, the connection, sequences) keep the core, but only ``Pusher`` keeps
+/// it running: when that goes, ``shutDown()`` ends everything.
+final class ClientCore: Sendable {
+    let options: PusherClientOptions
+    let key: String
+    let bindings = Lock(Bindings())
+    private let machine: Lock<ClientMachine>
+    private let callbacks: CallbackQueue
+
+    @NetworkActor var transport: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
+    @NetworkActor var authorizations: [AuthRequestID: HTTPTask] = [:]
+    @NetworkActor private var timer: NetworkTimer?
+    @NetworkActor private var armedDeadline: MonotonicInstant?
+    @NetworkActor private var networkObservation: NetworkMonitor.Observation?
+    @NetworkActor private var isCarryingOut = false
+
+    init(key: String, options: PusherClientOptions) {
+        self.key = key
+        self.options = options
+        callbacks = CallbackQueue(options.callbackQueue, capacity: options.maximumQueuedEvents)
+        machine = Lock(
+            ClientMachine(
+                endpoint: Endpoint(key: key, options: options),
+                configuration: ClientMachine.Configuration(options), seed: .random(in: .min ... .max)))
+    }
+
+    // MARK: The machine
+
+    /// Lets the machine do something, then carries out what follows on the I/O thread.
+    @discardableResult
+    func perform<Result: Sendable, Failure: Error>(
+        _ body: (inout ClientMachine, MonotonicInstant) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        defer { NetworkActor.execute { self.carryOut() } }
+        return try machine.withLock { machine throws(Failure) in try body(&machine, .now) }
+    }
+
+    /// Looks at the machine.
+    func read<Result: Sendable>(_ body: (ClientMachine) -> Result) -> Result {
+        machine.withLock { body($0) }
+    }
+
+    func holdReading() { perform { machine, now in machine.holdReading(now: now) } }
+
+    func releaseReading() { perform { machine, now in machine.releaseReading(now: now) } }
+
+    /// Carries out what the machine has ordered. Orders that arise meanwhile follow in order.
+    @NetworkActor
+    func carryOut() {
+        guard !isCarryingOut else { return }
+        isCarryingOut = true
+        defer { isCarryingOut = false }
+        while true {
+            let (actions, notices, deadline) = machine.withLock {
+                ($0.takeActions(), $0.takeNotices(), $0.nextDeadline)
+            }
+            if !notices.isEmpty { callbacks.add(notices, to: self) }
+            if actions.isEmpty {
+                arm(deadline)
+                return
+            }
+            for action in actions { carryOut(action) }
+        }
+    }
+
+    @NetworkActor
+    private func carryOut(_ action: ClientMachine.Action) {
+        switch action {
+        case .open(let id, let url): open(id, url: url)
+        case .close(let id): live(id)?.close(code: 1000, reason: "")
+        case .drop(let id):
+            live(id)?.drop()
+            transport = nil
+        case .send(let id, let frame): send(frame, on: id)
+        case .pauseReading(let id, let isPaused): live(id)?.isReadingPaused = isPaused
+        case .authorize(let request): authorize(request)
+        case .cancelAuthorization(let id): authorizations.removeValue(forKey: id)?.cancel()
+        }
+    }
+
+    // MARK: Transport
+
+    @NetworkActor
+    private func live(_ id: ConnectionMachine.TransportID) -> WebSocketConnection? {
+        transport?.id == id ? transport?.connection : nil
+    }
+
+    @NetworkActor
+    private func open(_ id: ConnectionMachine.TransportID, url: String) {
+        watchNetwork()
+        let request = WebSocketRequest(url: url, maximumMessageSize: options.maximumMessageSize)
+        let connection = WebSocketConnection(request, options: options.network) { [weak self] event in
+            self?.received(event, from: id)
+        }
+        transport = (id, connection)
+        connection.start()
+    }
+
+    @NetworkActor
+    private func received(_ event: WebSocketConnection.Event, from id: ConnectionMachine.TransportID) {
+        switch event {
+        case .opened: break  // the protocol's own handshake is what counts
+        case .received(let messages, _):
+            machine.withLock { $0.received(messages, from: id, now: .now) }
+        case .closed(let closure):
+            if transport?.id == id { transport = nil }
+            machine.withLock { $0.transportClosed(id, closure, now: .now) }
+        }
+        carryOut()
+    }
+
+    @NetworkActor
+    private func send(_ frame: ClientFrame, on id: ConnectionMachine.TransportID) {
+        guard let connection = live(id) else { return }
+        do throws(TransportError) {
+            try connection.send(text: Array(frame.text.utf8))
+        } catch {
+            let closure = WebSocketClosure(code: 1006, error: error)
+            connection.drop()
+            transport = nil
+            machine.withLock { $0.transportClosed(id, closure, now: .now) }
+        }
+    }
+
+    // MARK: Time and network
+
+    /// Activity only moves the deadline further away, so an armed timer is left alone: it fires, finds nothing due and
+    /// is armed again. That is much cheaper than arming it with each message.
+    @NetworkActor
+    private func arm(_ deadline: MonotonicInstant?) {
+        guard let deadline else { return }
+        if let armedDeadline, armedDeadline <= deadline { return }
+        if timer == nil {
+            timer = NetworkTimer { [weak self] in self?.timerFired() }
+        }
+        armedDeadline = deadline
+        timer?.set(deadline)
+    }
+
+    @NetworkActor
+    private func timerFired() {
+        armedDeadline = nil
+        machine.withLock { $0.timePassed(now: .now) }
+        carryOut()
+    }
+
+    @NetworkActor
+    private func watchNetwork() {
+        guard networkObservation == nil else { return }
+        networkObservation = NetworkMonitor.shared.observe { [weak self] change in
+            switch change {
+            case .lost: self?.perform { machine, now in machine.networkLost(now: now) }
+            case .returned, .changed: self?.perform { machine, now in machine.networkReturned(now: now) }
+            }
+        }
+    }
+
+    // MARK: The application's code
+
+    /// Runs code of the application that answers a question, in its place among the callbacks.
+    @NetworkActor
+    func runCallback(_ work: @escaping @Sendable () -> Void) {
+        callbacks.run(for: self, work)
+    }
+
+    /// Ends everything at once. Callbacks that have not begun never will.
+    func shutDown() {
+        callbacks.close()
+        let old = bindings.withLock { $0.close() }
+        for observer in old.everyObserver { observer.onEnd() }
+        perform { machine, now in machine.shutDown(now: now) }
+        NetworkActor.execute {
+            self.timer = nil
+            self.networkObservation = nil
+        }
+    }
+}
+
+extension Endpoint {
+    fileprivate init(key: String, options: PusherClientOptions) {
+        self.init(
+            host: options.host.stringValue, port: options.port, path: options.path ?? "", key: key,
+            usesTLS: options.useTLS, clientVersion: Pusher.version)
+    }
+}
+
+extension ClientMachine.Configuration {
+    fileprivate init(_ options: PusherClientOptions) {
+        self.init()
+        connection.autoReconnect = options.autoReconnect
+        connection.reconnectAttemptsMax = options.reconnectAttemptsMax
+        connection.reconnectPolicy = options.reconnectPolicy
+        connection.connectTimeout = options.connectTimeout
+        connection.activityTimeout = options.activityTimeout.map { .seconds(max($0, 0.001)) } ?? .seconds(120)
+        connection.pongTimeout = options.pongTimeout
+        maximumAuthRequests = max(options.maximumAuthRequests, 1)
+        authTimeout = options.authTimeout
+        subscriptionTimeout = options.subscriptionTimeout
+        maximumUnsentEvents = options.maximumUnsentEvents
+    }
+}
+
+extension PusherClientOptions {
+    var network: NetworkOptions { NetworkOptions(caFile: caFile, proxy: proxy) }
+}

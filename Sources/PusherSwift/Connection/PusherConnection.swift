@@ -1,0 +1,99 @@
+import PusherProtocol
+public import Realtime
+import Transport
+
+/// The connection of a ``Pusher``. It stops with its `Pusher`, whoever holds it.
+public final class PusherConnection: Sendable {
+    private let core: ClientCore
+
+    init(_ core: ClientCore) {
+        self.core = core
+    }
+
+    /// The application's key.
+    public var key: String { core.key }
+
+    /// What the client was made with.
+    public var options: PusherClientOptions { core.options }
+
+    /// The URL that is connected to, or would be.
+    public var url: String { core.read { $0.endpoint.url } }
+
+    /// The present state. Callbacks may be a moment behind.
+    public var connectionState: ConnectionState { core.read { $0.connectionState } }
+
+    /// The server's name for this connection; nil unless connected. New with each connection.
+    public var socketId: String? { core.read { $0.socketID?.string } }
+
+    /// The subscribed channels.
+    public var channels: PusherChannels { PusherChannels(core) }
+
+    /// Told what happens. Held weakly.
+    public var delegate: (any PusherDelegate)? {
+        get { core.bindings.withLock { $0.delegate } }
+        set { core.bindings.withLock { if !$0.isClosed { $0.delegate = newValue } } }
+    }
+
+    /// Says who the user is on presence channels, with ``AuthMethod/inline(secret:)``. Called on the callback queue.
+    /// Without it the user id is the socket id.
+    public var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)? {
+        get { core.bindings.withLock { $0.userDataFetcher } }
+        set {
+            // The old one is let go of after the lock.
+            _ = core.bindings.withLock { bindings in
+                defer { if !bindings.isClosed { bindings.userDataFetcher = newValue } }
+                return bindings.userDataFetcher
+            }
+        }
+    }
+
+    /// Retries made since the last success; 0 when connected.
+    public var reconnectAttempts: Int { core.read { $0.reconnectAttempts } }
+
+    /// Retries without success before giving up; nil is endless.
+    public var reconnectAttemptsMax: Int? {
+        get { core.read { $0.configuration.connection.reconnectAttemptsMax } }
+        set { configure { $0.reconnectAttemptsMax = newValue } }
+    }
+
+    /// The longest wait before a retry, in seconds. Nil stands for a year.
+    public var maxReconnectGapInSeconds: Int? {
+        get { core.read { Int($0.configuration.connection.reconnectPolicy.maximumDelay.components.seconds) } }
+        set { configure { $0.reconnectPolicy.maximumDelay = .seconds(max(newValue ?? 31_536_000, 0)) } }
+    }
+
+    /// Seconds of silence after which the server is pinged, from the next connection on.
+    public var activityTimeoutInterval: Double {
+        get { core.read { $0.configuration.connection.activityTimeout / .seconds(1) } }
+        set { configure { $0.activityTimeout = .seconds(max(newValue, 0.001)) } }
+    }
+
+    /// Seconds that the server may take to answer a ping.
+    public var pongResponseTimeoutInterval: Double {
+        get { core.read { $0.configuration.connection.pongTimeout / .seconds(1) } }
+        set { configure { $0.pongTimeout = .seconds(max(newValue, 0.001)) } }
+    }
+
+    /// See ``Pusher/connect()``.
+    public func connect() { core.perform { machine, now in machine.connect(now: now) } }
+
+    /// See ``Pusher/disconnect()``.
+    public func disconnect() { core.perform { machine, now in machine.disconnect(now: now) } }
+
+    /// Tells the client what the application knows of the network. The client watches it by itself; this is for
+    /// programs that know more. Lost: pings at once. Returned: retries at once.
+    public func networkChanged(isAvailable: Bool) {
+        core.perform { machine, now in
+            if isAvailable { machine.networkReturned(now: now) } else { machine.networkLost(now: now) }
+        }
+    }
+
+    /// The present state and every later one, in order. Keeps the newest 1,024 for a slow reader.
+    public var states: EventSequence<ConnectionState> {
+        core.states()
+    }
+
+    private func configure(_ change: @Sendable (inout ConnectionMachine.Configuration) -> Void) {
+        core.perform { machine, _ in change(&machine.configuration.connection) }
+    }
+}

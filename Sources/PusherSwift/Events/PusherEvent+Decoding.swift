@@ -1,0 +1,45 @@
+public import Foundation
+import PusherProtocol
+public import Realtime
+
+extension RealtimeEvent {
+    /// The data as a type of your own.
+    ///
+    /// - Throws: ``PusherError`` of kind `undecodableData` that names event, channel and the place in the data, but
+    ///   not the data.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder()
+    ) throws(PusherError) -> Value {
+        guard let data else { throw undecodable("it has no data") }
+        do {
+            return try decoder.decode(type, from: Data(data.utf8))
+        } catch let error as DecodingError {
+            throw undecodable(error.place)
+        } catch {
+            throw undecodable("its data does not fit")
+        }
+    }
+
+    private func undecodable(_ reason: String) -> PusherError {
+        PusherError(
+            .undecodableData, "event \(eventName.prefix(200)) cannot be decoded: \(reason)", channelName: channelName)
+    }
+}
+
+extension DecodingError {
+    /// What is wrong and where, without the values.
+    fileprivate var place: String {
+        switch self {
+        case .keyNotFound(let key, let context):
+            "there is no “\(key.stringValue)” at \(Self.path(context.codingPath))"
+        case .typeMismatch(let type, let context): "no \(type) at \(Self.path(context.codingPath))"
+        case .valueNotFound(let type, let context): "null instead of \(type) at \(Self.path(context.codingPath))"
+        case .dataCorrupted(let context): "malformed at \(Self.path(context.codingPath))"
+        @unknown default: "its data does not fit"
+        }
+    }
+
+    private static func path(_ path: [any CodingKey]) -> String {
+        path.isEmpty ? "the top" : path.map(\.stringValue).joined(separator: ".")
+    }
+}

@@ -1,0 +1,12 @@
+// `import PusherSwift` alone is enough: these make the types in its signatures usable.
+@_exported public import Foundation
+@_exported public import Logging
+@_exported public import PusherProtocol
+@_exported public import Realtime
+
+#if canImport(FoundationNetworking)
+    @_exported public import FoundationNetworking
+#endif
+
+/// The event type under the name that Pusher clients know.
+public typealias PusherEvent = RealtimeEvent

@@ -1,0 +1,131 @@
+import PusherProtocol
+public import Realtime
+import Transport
+
+/// A client of one application on a server that speaks the Pusher protocol.
+///
+///     let pusher = Pusher(key: "app-key", options: PusherClientOptions(host: .cluster("eu")))
+///     pusher.subscribe("prices").bind(eventName: "price") { event in print(event.data ?? "") }
+///     pusher.connect()
+///
+/// The client runs as long as this object lives: dropping the last reference closes the connection, ends every
+/// sequence and stops every callback. It may be used from any thread; calls return at once, and what they cause
+/// happens in the order of the calls.
+public final class Pusher: Sendable {
+    /// The version of this library.
+    public static let version = "0.1.0"
+
+    /// The connection and what can be set on it.
+    public let connection: PusherConnection
+    private let core: ClientCore
+
+    /// Makes a client that is not connected yet.
+    ///
+    /// - Parameters:
+    ///   - key: The application's key.
+    ///   - options: A wrong option (an impossible host, say) shows as an error when connecting.
+    public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
+        core = ClientCore(key: key, options: options)
+        connection = PusherConnection(core)
+    }
+
+    deinit {
+        core.shutDown()
+    }
+
+    /// Told what happens. Held weakly.
+    public var delegate: (any PusherDelegate)? {
+        get { connection.delegate }
+        set { connection.delegate = newValue }
+    }
+
+    /// Connects, and stays connected until ``disconnect()``. While a retry is waited for: tries now. Nothing to do
+    /// when connected or connecting.
+    public func connect() { connection.connect() }
+
+    /// Disconnects, or stops trying to connect. Subscriptions are remembered for the next ``connect()``.
+    public func disconnect() { connection.disconnect() }
+
+    // MARK: Channels
+
+    /// Subscribes to a channel, now or when connected, and again after every reconnect.
+    ///
+    /// A channel that is subscribed or on the way is returned as it is; one that failed is tried again. A name that
+    /// breaks the protocol's rules is reported as an error, and the channel returned stays unsubscribed.
+    ///
+    /// - Parameters:
+    ///   - auth: A signature that the application has already, used once.
+    ///   - onMemberAdded: Called when a user arrives, on presence channels.
+    ///   - onMemberRemoved: Called when a user has left, on presence channels.
+    @discardableResult
+    public func subscribe(
+        _ channelName: String, auth: PusherAuth? = nil,
+        onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+    ) -> PusherChannel {
+        core.subscribe(
+            to: channelName, auth: auth,
+            handlers: Bindings.MemberHandlers(added: onMemberAdded, removed: onMemberRemoved))
+    }
+
+    /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:)``.
+    @discardableResult
+    public func subscribe(
+        channelName: String, onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+    ) -> PusherChannel {
+        subscribe(channelName, onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved)
+    }
+
+    /// Subscribes to a presence channel. A name without the prefix `presence-` is reported as an error.
+    @discardableResult
+    public func subscribeToPresenceChannel(
+        channelName: String, auth: PusherAuth? = nil,
+        onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+    ) -> PusherPresenceChannel {
+        core.subscribeToPresenceChannel(
+            channelName, auth: auth,
+            handlers: Bindings.MemberHandlers(added: onMemberAdded, removed: onMemberRemoved))
+    }
+
+    /// Unsubscribes: no event of the channel is delivered once this has returned to the callback queue, and its
+    /// bindings are gone. Unknown names are fine.
+    public func unsubscribe(_ channelName: String) { core.unsubscribe(from: channelName) }
+
+    /// Unsubscribes from every channel.
+    public func unsubscribeAll() { core.unsubscribeAll() }
+
+    // MARK: Global bindings
+
+    /// Calls back for every event of every channel, before the channel's own bindings. Includes the protocol's public
+    /// events such as `pusher:subscription_succeeded`, `pusher:member_added` and `pusher:ping`; errors go to the
+    /// delegate.
+    ///
+    /// - Returns: The id for ``unbind(callbackId:)``.
+    @discardableResult
+    public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
+        core.bindGlobally(eventCallback)
+    }
+
+    /// Unbinds one global binding. An unknown id unbinds nothing.
+    public func unbind(callbackId: String) { core.unbindGlobally(callbackId) }
+
+    /// Unbinds all global bindings.
+    public func unbindAll() { core.unbindAllGlobally() }
+
+    /// Every event of every channel, as ``bind(eventCallback:)`` gets them.
+    public func events(buffering policy: EventBufferingPolicy = .default) -> EventSequence<PusherEvent> {
+        core.events(on: nil, named: nil, policy: policy)
+    }
+
+    /// Everything that goes wrong, failed subscriptions included. Keeps the newest 1,024 for a slow reader.
+    public var errors: EventSequence<PusherError> {
+        core.observe(channel: nil) { notice in
+            switch notice {
+            case .error(let error), .subscriptionFailed(_, let error, _, _): error
+            case .stateChanged, .event, .subscribed, .memberAdded, .memberRemoved: nil
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+public import Dispatch
+public import Logging
+public import Realtime
+
+/// Which server to connect to.
+public enum PusherHost: Sendable, Hashable {
+    /// A host name or address, without scheme or port.
+    case host(String)
+    /// A cluster of Pusher Channels such as `eu` or `mt1`.
+    case cluster(String)
+    /// `ws.pusherapp.com`, the cluster `mt1`.
+    case defaultHost
+
+    /// The host name that this stands for.
+    public var stringValue: String {
+        switch self {
+        case .host(let host): host
+        case .cluster(let cluster): "ws-\(cluster).pusher.com"
+        case .defaultHost: "ws.pusherapp.com"
+        }
+    }
+}
+
+/// Where the application's callbacks run. Always in order, one at a time.
+public enum PusherCallbackQueue: Sendable {
+    /// On a serial queue of the client's own. The default.
+    case own
+    /// On a queue of the application's. It must be serial, or callbacks would lose their order.
+    case queue(DispatchQueue)
+    /// On the I/O thread of all clients, without a hop. A callback that blocks there stops all of them.
+    case inline
+}
+
+/// How a client connects, authorizes and bounds what it keeps.
+public struct PusherClientOptions: Sendable {
+    /// How private and presence channels are authorized. Default: not at all.
+    public var authMethod: AuthMethod
+    /// Whether `bind(eventName:callback:)` parses data that is JSON. Default: yes.
+    public var attemptToReturnJSONObject: Bool
+    /// Whether to connect again when the connection is lost. Default: yes.
+    public var autoReconnect: Bool
+    /// Default: `ws.pusherapp.com`.
+    public var host: PusherHost
+    /// Nil, the default, is 443 with TLS and 80 without.
+    public var port: Int?
+    /// A prefix before `/app/…`, for servers behind a reverse proxy. Default: none.
+    public var path: String?
+    /// Default: yes.
+    public var useTLS: Bool
+    /// Seconds of silence after which the server is pinged; nil means 120. The server may ask for less.
+    public var activityTimeout: Double?
+
+    /// How long the server may take to answer a ping. Default: 30 s.
+    public var pongTimeout = Duration.seconds(30)
+    /// From name resolution to the end of the handshake. Default: 15 s.
+    public var connectTimeout = Duration.seconds(15)
+    /// Default: exponential with full jitter, 1 s to 120 s.
+    public var reconnectPolicy = ReconnectPolicy.exponential()
+    /// Retries without success before giving up; nil, the default, is endless.
+    public var reconnectAttemptsMax: Int?
+    /// A PEM file of authorities to trust instead of the system's.
+    public var caFile: String?
+    /// `http://`, `https://`, `socks5://` or `socks5h://`, with `user:password@` if needed. Nil, the default: what the
+    /// environment (`https_proxy`, `http_proxy`, `all_proxy`, `no_proxy`) says. Empty: none.
+    public var proxy: String?
+    /// Default: a serial queue of the client's own.
+    public var callbackQueue = PusherCallbackQueue.own
+    /// Gets errors at `warning` and transitions at `debug`; nil, the default, logs nothing.
+    public var logger: Logger?
+
+    /// Bytes of one incoming message; a larger one is dropped and reported. Default: 10 MiB.
+    public var maximumMessageSize = 10 << 20
+    /// Requests for authorization under way at a time. Default: 8.
+    public var maximumAuthRequests = 8
+    /// For one authorization, however it is made. Default: 30 s.
+    public var authTimeout = Duration.seconds(30)
+    /// For the server's answer to a subscription. Default: 30 s.
+    public var subscriptionTimeout = Duration.seconds(30)
+    /// Client events that wait for one channel's subscription. Default: 100.
+    public var maximumUnsentEvents = 100
+    /// Events that wait for slow callbacks before the socket is not read any more. Default: 10,000.
+    public var maximumQueuedEvents = 10_000
+
+    /// Options for a client; everything has a default.
+    public init(
+        authMethod: AuthMethod = .noMethod, attemptToReturnJSONObject: Bool = true, autoReconnect: Bool = true,
+        host: PusherHost = .defaultHost, port: Int? = nil, path: String? = nil, useTLS: Bool = true,
+        activityTimeout: Double? = nil
+    ) {
+        self.authMethod = authMethod
+        self.attemptToReturnJSONObject = attemptToReturnJSONObject
+        self.autoReconnect = autoReconnect
+        self.host = host
+        self.port = port
+        self.path = path
+        self.useTLS = useTLS
+        self.activityTimeout = activityTimeout
+    }
+}

@@ -1,0 +1,40 @@
+public import Foundation
+public import PusherProtocol
+public import Realtime
+
+#if canImport(FoundationNetworking)
+    public import FoundationNetworking
+#endif
+
+/// Told what happens to a client, on its callback queue, in order with the events. Every method has a default that
+/// does nothing.
+public protocol PusherDelegate: AnyObject, Sendable {
+    /// Every step of the connection, for debugging. No payloads or secrets.
+    func debugLog(message: String)
+    /// The connection changed its state.
+    func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
+    /// The server confirmed a subscription: once for each channel and connection.
+    func subscribedToChannel(name: String)
+    /// A subscription failed; the channel is not pending and can be subscribed again.
+    ///
+    /// - Parameters:
+    ///   - response: The answer of the auth endpoint, if there was one.
+    ///   - data: The answer's body. It may hold what is not meant for logs.
+    ///   - error: A ``PusherError``.
+    func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?)
+    /// Everything else that went wrong.
+    func receivedError(error: PusherError)
+}
+
+extension PusherDelegate {
+    /// Does nothing.
+    public func debugLog(message: String) {}
+    /// Does nothing.
+    public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {}
+    /// Does nothing.
+    public func subscribedToChannel(name: String) {}
+    /// Does nothing.
+    public func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {}
+    /// Does nothing.
+    public func receivedError(error: PusherError) {}
+}

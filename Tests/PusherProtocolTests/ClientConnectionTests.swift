@@ -1,0 +1,268 @@
+import PusherProtocol
+import Realtime
+import TestSupport
+import Testing
+import Transport
+
+/// The connection as the Pusher protocol has it.
+struct ClientConnectionTests {
+    @Test func connectedMeansThatTheHandshakeIsDone() {
+        var client = ClientScript()
+        client.machine.connect(now: client.now)
+        #expect(client.take() == ["open 1 wss", "disconnected → connecting"])
+        #expect(client.machine.socketID == nil)
+        client.establish(socketID: "123.456")
+        #expect(client.take() == ["connecting → connected"])
+        #expect(client.machine.socketID == SocketID("123.456"))
+        #expect(client.machine.nextDeadline == client.now + .seconds(120))
+    }
+
+    @Test(
+        arguments: [
+            ("", 120), (#","activity_timeout":0"#, 120), (#","activity_timeout":30"#, 30),
+            (#","activity_timeout":7.5"#, 7.5), (#","activity_timeout":"30""#, 30), (#","activity_timeout":null"#, 120),
+        ] as [(String, Double)])
+    func theServersActivityTimeoutCounts(member: String, seconds: Double) {
+        var client = ClientScript()
+        client.machine.connect(now: client.now)
+        _ = client.take()
+        client.receive(
+            #"{"event":"pusher:connection_established","data":\#(JSON.quoted(#"{"socket_id":"1.1"\#(member)}"#))}"#)
+        #expect(client.take() == ["connecting → connected"])
+        #expect(client.machine.nextDeadline == client.now + .seconds(seconds))
+    }
+
+    @Test(arguments: [
+        #"{"event":"foo"}"#, "nonsense", #"{"event":"pusher:connection_established"}"#,
+        #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"x\"}"}"#,
+        #"{"event":"pusher:error","data":{"message":"m","code":null}}"#,
+    ])
+    func anythingElseFirstIsAFailedHandshake(frame: String) throws {
+        var client = ClientScript()
+        client.machine.connect(now: client.now)
+        _ = client.take()
+        client.receive(frame)
+        let lines = client.take()
+        #expect(lines.first == "drop 1")
+        #expect(lines.last == "connecting → reconnecting")
+        #expect(lines.contains { $0.hasPrefix("error the server did not open with pusher:connection_established") })
+        #expect(lines.count == 3)
+    }
+
+    @Test func silenceInsteadOfAHandshakeTimesOut() {
+        var client = ClientScript()
+        client.machine.connect(now: client.now)
+        _ = client.take()
+        client.pass(.seconds(15))
+        #expect(
+            client.take() == [
+                "drop 1", "error connecting to h took longer than the connect time-out; will retry in 0.0 s",
+                "connecting → reconnecting",
+            ])
+    }
+
+    // MARK: Close codes
+
+    @Test(
+        arguments: [
+            (4001, "connected → disconnected"), (4002, "connected → disconnected"), (4010, "connected → disconnected"),
+            (4300, "connected → disconnected"), (4100, "connected → reconnecting"), (4200, "connected → reconnecting"),
+            (1000, "connected → reconnecting"), (1006, "connected → reconnecting"),
+        ] as [(UInt16, String)])
+    func theRangeOfACloseCodeDecides(code: UInt16, expected: String) {
+        var client = ClientScript.connected()
+        client.close(code)
+        let lines = client.take()
+        #expect(lines.last == expected)
+        #expect(lines.count { $0.hasPrefix("error") } == 1)
+    }
+
+    @Test func overCapacityWaitsAtLeastASecond() {
+        var client = ClientScript.connected()
+        client.close(4100)
+        #expect(client.machine.nextDeadline == client.now + .seconds(1))
+    }
+
+    @Test func tlsOnlySwitchesToTLSOnce() {
+        var client = ClientScript()
+        client.machine = ClientMachine(
+            endpoint: Endpoint(host: "h", key: "k", usesTLS: false, clientVersion: "1"),
+            configuration: ClientMachine.Configuration(), seed: 1)
+        client.machine.connect(now: client.now)
+        #expect(client.take().first == "open 1 ws")
+        client.close(4000)
+        _ = client.take()
+        client.pass(.zero)
+        #expect(client.take().first == "open 2 wss")
+        client.close(4000)
+        #expect(client.take().last == "connecting → disconnected")
+    }
+
+    @Test func anErrorBeforeTheHandshakeDecidesAsACloseCodeWould() {
+        var client = ClientScript()
+        client.machine.connect(now: client.now)
+        _ = client.take()
+        client.receive(#"{"event":"pusher:error","data":{"code":4001,"message":"no such app"}}"#)
+        #expect(
+            client.take() == [
+                "drop 1",
+                "error the server refused the connection: the application does not exist: wrong key or wrong cluster (“no such app”) (code 4001)",
+                "connecting → disconnected",
+            ])
+        client.close(4001)
+        #expect(client.take() == [])
+    }
+
+    @Test func anErrorWithTheCloseItAnnouncesIsReportedOnce() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:error","data":{"code":4009,"message":"unauthorized"}}"#)
+        client.close(4009)
+        #expect(client.take() == ["error the server reports: unauthorized (code 4009)", "connected → disconnected"])
+    }
+
+    @Test func anAnnouncedCodeCountsIfTheConnectionThenJustBreaks() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:error","data":"{\"code\":4001,\"message\":\"gone\"}"}"#)
+        client.close(1006)
+        #expect(client.take().last == "connected → disconnected")
+    }
+
+    @Test func anErrorOnAConnectionThatGoesOnChangesNothing() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:error","data":{"code":4200,"message":"Invalid message format"}}"#)
+        client.receive(#"{"event":"pusher:pong"}"#)
+        #expect(client.machine.connectionState == .connected)
+        client.close(1006)
+        #expect(client.take().last == "connected → reconnecting")
+    }
+
+    @Test(arguments: [
+        (#"{"code":null,"message":"m"}"#, "error the server reports: m"),
+        (#"{"message":"m"}"#, "error the server reports: m"),
+        (#"{}"#, "error the server reports: no reason given"),
+        (#""{\"code\":4301,\"message\":\"slow down\"}""#, "error the server reports: slow down (code 4301)"),
+        (#"{"code":"500","message":"m"}"#, "error the server reports: m (code 500)"),
+        (#""x""#, "error the server reports: no reason given"),
+    ])
+    func everyShapeOfErrorIsReported(data: String, expected: String) {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:error","data":\#(data)}"#)
+        #expect(client.take() == [expected])
+        #expect(client.machine.connectionState == .connected)
+    }
+
+    @Test func aHopelessRequestIsNotRepeated() {
+        var client = ClientScript()
+        client.machine.connect(now: client.now)
+        _ = client.take()
+        client.close(1006, error: TransportError(.invalidRequest, "the URL cannot be used"))
+        #expect(client.take() == ["error the URL cannot be used", "connecting → disconnected"])
+    }
+
+    // MARK: Keeping alive
+
+    @Test func pingsAreAnsweredInTheirOwnForm() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:ping","data":"{}"}"#)
+        #expect(client.take() == ["send pong", "event pusher:ping"])
+    }
+
+    @Test func silenceIsPingedAndAMissingPongDropsTheSocket() {
+        var client = ClientScript.connected()
+        client.pass(.seconds(120))
+        #expect(client.take() == ["send ping"])
+        client.receive(#"{"event":"pusher:pong"}"#)
+        client.pass(.seconds(120))
+        #expect(client.take() == ["send ping"])
+        client.pass(.seconds(30))
+        #expect(
+            client.take() == [
+                "drop 1", "error h did not answer a ping in time (code 1006); will retry in 0.0 s",
+                "connected → reconnecting",
+            ])
+        client.pass(.zero)
+        #expect(client.take().first == "open 2 wss")
+    }
+
+    @Test func framesOfUnknownChannelsProveThePeerAlive() {
+        var client = ClientScript.connected()
+        client.now = client.now + .seconds(100)
+        client.receive(#"{"event":"e","channel":"nobody","data":""}"#)
+        _ = client.take()
+        client.pass(.seconds(119))
+        #expect(client.take() == [])
+    }
+
+    @Test func aPauseInReadingWaitsForTheHandshake() {
+        var client = ClientScript()
+        client.machine.holdReading(now: client.now)
+        client.machine.connect(now: client.now)
+        #expect(client.take() == ["open 1 wss", "disconnected → connecting"])
+        client.establish(socketID: "1.1")
+        #expect(client.take() == ["pause", "connecting → connected"])
+        client.machine.holdReading(now: client.now)
+        client.machine.releaseReading(now: client.now)
+        #expect(client.take() == [])
+        client.machine.releaseReading(now: client.now)
+        #expect(client.take() == ["resume"])
+    }
+
+    // MARK: Bad input
+
+    @Test(arguments: [
+        ("nonsense", "error ignored a message of 8 bytes: it is not JSON"),
+        ("[]", "error ignored a message of 2 bytes: it is not a JSON object"),
+        (#"{"data":"secret"}"#, "error ignored a message of 17 bytes: it has no event"),
+        (
+            #"{"event":"e","channel":"nobody","data":"secret"}"#,
+            "error channel nobody: ignored an event of a channel that is not subscribed"
+        ),
+        (
+            #"{"event":"pusher_internal:member_added","data":"{}"}"#,
+            "error ignored pusher_internal:member_added without a channel"
+        ),
+        (
+            #"{"event":"pusher_internal:subscription_succeeded"}"#,
+            "error ignored pusher_internal:subscription_succeeded without a channel"
+        ),
+    ])
+    func badFramesAreReportedOnceAndDisturbNothing(frame: String, expected: String) throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        client.succeed("c")
+        _ = client.take()
+        client.receive(frame, #"{"event":"e","channel":"c","data":"after"}"#)
+        #expect(client.take() == [expected, "event e c after"])
+        #expect(client.machine.connectionState == .connected)
+    }
+
+    @Test func binaryMessagesAreReportedAndIgnored() {
+        var client = ClientScript.connected()
+        client.receiveBinary([1, 2, 3])
+        #expect(client.take() == ["error ignored a binary message of 3 bytes, which the protocol does not have"])
+    }
+
+    @Test func anUnknownChannelIsReportedOnceAConnection() {
+        var client = ClientScript.connected()
+        for _ in 0..<3 { client.receive(#"{"event":"e","channel":"nobody"}"#) }
+        #expect(client.take().count == 1)
+    }
+
+    @Test func internalEventsOfTheFutureAreNotShown() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher_internal:something_new","data":"{}"}"#)
+        #expect(client.take() == [])
+    }
+
+    @Test func nothingHappensAfterShutDown() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        _ = client.take()
+        client.machine.shutDown(now: client.now)
+        #expect(client.take().first == "drop 1")
+        client.machine.connect(now: client.now)
+        client.pass(.seconds(1000))
+        #expect(client.take() == [])
+        #expect(client.machine.nextDeadline == nil)
+    }
+}

@@ -1,0 +1,125 @@
+import PusherProtocol
+import Realtime
+import TestSupport
+import Transport
+
+/// A client machine played by hand, with what it orders and tells as readable lines.
+struct ClientScript {
+    var machine: ClientMachine
+    var now = MonotonicInstant.start
+    /// Requests for authorization, by channel.
+    var requests: [String: AuthRequest] = [:]
+    private var transport: ConnectionMachine.TransportID?
+
+    init(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) {
+        var configuration = ClientMachine.Configuration()
+        configuration.connection.reconnectPolicy = .quadratic()
+        change(&configuration)
+        machine = ClientMachine(
+            endpoint: Endpoint(host: "h", key: "k", usesTLS: true, clientVersion: "1"), configuration: configuration,
+            seed: 1)
+    }
+
+    /// Connected with socket id 1.1; nothing left to take.
+    static func connected(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) -> ClientScript {
+        var script = ClientScript(change)
+        script.connect()
+        return script
+    }
+
+    mutating func connect(socketID: String = "1.1") {
+        machine.connect(now: now)
+        _ = take()
+        establish(socketID: socketID)
+        _ = take()
+    }
+
+    mutating func establish(socketID: String) {
+        receive(
+            #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"\#(socketID)\",\"activity_timeout\":120}"}"#
+        )
+    }
+
+    mutating func receive(_ frames: String...) {
+        guard let transport else { return }
+        machine.received(frames.map { .text(Array($0.utf8)[...]) }, from: transport, now: now)
+    }
+
+    mutating func receiveBinary(_ bytes: [UInt8]) {
+        guard let transport else { return }
+        machine.received([.binary(bytes[...])], from: transport, now: now)
+    }
+
+    mutating func close(_ code: UInt16, error: TransportError? = nil) {
+        guard let transport else { return }
+        machine.transportClosed(transport, WebSocketClosure(code: code, error: error), now: now)
+    }
+
+    mutating func pass(_ duration: Duration) {
+        now = now + duration
+        machine.timePassed(now: now)
+    }
+
+    mutating func subscribe(_ name: String, auth: AuthAnswer? = nil) throws -> EventRouter.ChannelID {
+        machine.subscribe(to: try ChannelName(name), auth: auth, now: now).id
+    }
+
+    mutating func unsubscribe(_ name: String) { _ = machine.unsubscribe(from: name, now: now) }
+
+    mutating func succeed(_ name: String, data: String? = "{}") {
+        let data = data.map { #","data":\#(JSON.quoted($0))"# } ?? ""
+        receive(#"{"event":"pusher_internal:subscription_succeeded","channel":"\#(name)"\#(data)}"#)
+    }
+
+    mutating func answer(_ name: String, _ result: Result<AuthAnswer, AuthFailure> = .success(AuthAnswer(auth: "k:s")))
+    {
+        guard let request = requests[name] else { return }
+        machine.authAnswered(request.id, result, now: now)
+    }
+
+    /// Everything since the last call, in order: what is ordered, then what is told.
+    mutating func take() -> [String] {
+        let actions = machine.takeActions()
+        return actions.map { describe($0) } + machine.takeNotices().map(describe)
+    }
+
+    private mutating func describe(_ action: ClientMachine.Action) -> String {
+        switch action {
+        case .open(let id, let url):
+            transport = id
+            return "open \(id.number) \(url.prefix { $0 != ":" })"
+        case .close(let id): return "close \(id.number)"
+        case .drop(let id): return "drop \(id.number)"
+        case .send(_, let frame): return "send \(describe(frame))"
+        case .pauseReading(_, let isPaused): return isPaused ? "pause" : "resume"
+        case .authorize(let request):
+            requests[request.channel.string] = request
+            return "authorize \(request.channel) \(request.socketID)"
+        case .cancelAuthorization: return "cancel authorization"
+        }
+    }
+
+    private func describe(_ frame: ClientFrame) -> String {
+        switch frame {
+        case .ping: "ping"
+        case .pong: "pong"
+        case .subscribe(let name, let auth, _): "subscribe \(name)" + (auth.map { " \($0)" } ?? "")
+        case .unsubscribe(let name): "unsubscribe \(name)"
+        case .clientEvent(let event, let name, let data): "\(event) \(name) \(data)"
+        }
+    }
+
+    private func describe(_ notice: ClientMachine.Notice) -> String {
+        switch notice {
+        case .stateChanged(let from, let to): "\(from) → \(to)"
+        case .event(let event, let channel):
+            "event \(event.eventName)" + (channel == nil ? "" : " \(event.channelName ?? "")")
+                + (event.data.map { " \($0)" } ?? "")
+        case .subscribed(_, let name): "subscribed \(name)"
+        case .subscriptionFailed(_, let error, _, _): "failed \(error)"
+        case .memberAdded(_, let member): "added \(member.userID)"
+        case .memberRemoved(_, let member): "removed \(member.userID)"
+        case .error(let error): "error \(error)"
+        }
+    }
+}
