@@ -66,7 +66,7 @@ let package = Package(
         .executableTarget(
             name: "pusher-cli",
             dependencies: [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", swiftLog,
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),

@@ -20,7 +20,7 @@ public protocol PusherDelegate: AnyObject, Sendable {
     /// - Parameters:
     ///   - response: The answer of the auth endpoint, if there was one.
     ///   - data: The answer's body. It may hold what is not meant for logs.
-    ///   - error: A ``PusherError``.
+    ///   - error: Its `NSUnderlyingErrorKey` is the ``PusherError``.
     func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?)
     /// Everything else that went wrong.
     func receivedError(error: PusherError)

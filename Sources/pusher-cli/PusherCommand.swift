@@ -1,6 +1,21 @@
 import ArgumentParser
+import PusherSwift
 
 @main
 struct PusherCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "pusher-cli")
+    static let configuration = CommandConfiguration(
+        commandName: "pusher-cli",
+        abstract: "Realtime channels from the command line: any server that speaks the Pusher protocol.",
+        discussion: """
+            Data goes to standard output, everything else to standard error.
+
+            Exit status: 0 done; 64 wrong use; 65 bad data; 69 could not connect, or refused for good; \
+            75 timed out before --count was reached; 77 authorization refused.
+
+            Environment: PUSHER_APP_ID PUSHER_KEY PUSHER_SECRET PUSHER_CLUSTER PUSHER_HOST PUSHER_PORT.
+            """,
+        version: Pusher.version,
+        subcommands: [
+            DemoCommand.self, ServeCommand.self, SubscribeCommand.self, ListenCommand.self, TriggerCommand.self,
+        ])
 }

@@ -65,7 +65,7 @@ extension ClientCore {
         log(error)
         delegate?.failedToSubscribeToChannel(
             name: error.channelName ?? "", response: failure?.status.flatMap(authResponse), data: failure?.body,
-            error: error as NSError)
+            error: error.asNSError)
         deliver(event, on: channel)
     }
 
@@ -82,5 +82,14 @@ extension ClientCore {
                 "pusher.error": "\(error)", "pusher.error.kind": "\(error.kind.rawValue)",
                 "pusher.channel": "\(error.channelName ?? "-")",
             ])
+    }
+}
+
+extension PusherError {
+    /// The error itself is the underlying one.
+    fileprivate var asNSError: NSError {
+        NSError(
+            domain: "PusherError", code: code ?? 0,
+            userInfo: [NSLocalizedDescriptionKey: description, NSUnderlyingErrorKey: self])
     }
 }

@@ -1,0 +1,26 @@
+import ArgumentParser
+import PusherSwift
+
+struct SubscribeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscribe", abstract: "Print the events of channels.",
+        discussion: """
+            Events alone go to standard output; connection trouble and refused channels go to standard error. \
+            The connection comes back by itself.
+            """)
+
+    @Argument(help: ArgumentHelp("The channels, private- and presence- ones included.", valueName: "channel"))
+    var channels: [String]
+
+    @Option(name: .customLong("event"), help: "Print events of this name only. May be repeated.")
+    var events: [String] = []
+
+    @OptionGroup var stream: StreamOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let pusher = Pusher(key: try connection.requireKey(), options: try connection.clientOptions())
+        try await EventStream(pusher: pusher, channels: channels, mode: .events(named: Set(events)), options: stream)
+            .run().exit()
+    }
+}

@@ -1,0 +1,178 @@
+import Dispatch
+import Foundation
+import PusherProtocol
+import PusherSwift
+import Transport
+
+/// A client whose events go to standard output until there is a reason to leave.
+///
+/// Lines are written from the client's callback queue, in order. If nobody takes them, callbacks wait, the client stops
+/// reading its socket, and memory stays bounded.
+final class EventStream: PusherDelegate {
+    /// What is printed where.
+    enum Mode: Sendable {
+        /// Events alone; everything else goes to standard error.
+        case events(named: Set<String>)
+        /// Everything that happens.
+        case everything
+    }
+
+    private struct State {
+        var remaining: Int?
+        var hasConnected = false
+        /// Channels that nobody has refused us yet.
+        var hopes: Set<String>
+        var lastError: PusherError?
+        var outcome: ExitStatus?
+        var waiter: CheckedContinuation<ExitStatus, Never>?
+    }
+
+    private let pusher: Pusher
+    private let mode: Mode
+    private let options: StreamOptions
+    private let style = TextStyle.standardOutput
+    private let state: Lock<State>
+
+    init(pusher: Pusher, channels: [String], mode: Mode, options: StreamOptions) {
+        self.pusher = pusher
+        self.mode = mode
+        self.options = options
+        state = Lock(State(remaining: options.count, hopes: Set(channels)))
+        pusher.delegate = self
+        if let userId = options.userId {
+            let member = PusherPresenceChannelMember(
+                userId: userId, userInfo: options.userInfo.flatMap(JSON.value))
+            pusher.connection.userDataFetcher = { member }
+        }
+        pusher.bind { [weak self] event in self?.received(event) }
+        for channel in channels {
+            pusher.subscribe(
+                channel,
+                onMemberAdded: { [weak self] in self?.member(.memberAdded(channel: channel, $0)) },
+                onMemberRemoved: { [weak self] in self?.member(.memberRemoved(channel: channel, $0)) })
+        }
+    }
+
+    /// Connects, prints, and returns when it is time to leave; the connection is closed then.
+    func run() async -> ExitStatus {
+        let signals = SignalWatch { [weak self] in self?.leave(.done) }
+        let timers = startTimers()
+        pusher.connect()
+        let status = await withCheckedContinuation { continuation in
+            let outcome = state.withLock { state in
+                if state.outcome == nil { state.waiter = continuation }
+                return state.outcome
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+        timers.forEach { $0.cancel() }
+        signals.cancel()
+        await close()
+        return status
+    }
+
+    /// The first reason to leave counts.
+    private func leave(_ status: ExitStatus) {
+        let waiter = state.withLock { state in
+            if state.outcome == nil { state.outcome = status }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: status)
+    }
+
+    /// Says goodbye to the server, for a moment at most.
+    private func close() async {
+        let states = pusher.connection.states
+        pusher.unbindAll()
+        pusher.disconnect()
+        for await state in states where state == .disconnected { break }
+    }
+
+    private func startTimers() -> [any DispatchSourceTimer] {
+        func timer(_ seconds: Double, _ fire: @escaping @Sendable (EventStream) -> Void) -> any DispatchSourceTimer {
+            let timer = DispatchSource.makeTimerSource()
+            timer.setEventHandler { [weak self] in self.map(fire) }
+            timer.schedule(deadline: .now() + seconds)
+            timer.resume()
+            return timer
+        }
+        var timers = options.timeout.map { seconds in
+            [timer(seconds) { $0.leave($0.options.count == nil ? .done : .timedOut) }]
+        } ?? []
+        if options.connectTimeout > 0 {
+            timers.append(
+                timer(options.connectTimeout) { stream in
+                    guard !stream.state.withLock({ $0.hasConnected }) else { return }
+                    StandardError.write("error: no connection within \(stream.options.connectTimeout) s, giving up")
+                    stream.leave(.unavailable)
+                })
+        }
+        return timers
+    }
+
+    // MARK: What happens, on the callback queue
+
+    private func received(_ event: PusherEvent) {
+        guard !event.eventName.hasPrefix("pusher:") else { return }  // told in other ways
+        if case .events(let names) = mode, !names.isEmpty, !names.contains(event.eventName) { return }
+        print(.event(event))
+        let isLast = state.withLock { state -> Bool in
+            guard let remaining = state.remaining else { return false }
+            state.remaining = remaining - 1
+            return remaining == 1
+        }
+        if isLast { leave(.done) }
+    }
+
+    private func member(_ record: Record) {
+        if case .everything = mode { print(record) }
+    }
+
+    func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+        switch mode {
+        case .everything:
+            print(.state(from: old, to: new, socketID: new == .connected ? pusher.connection.socketId : nil))
+        case .events: break
+        }
+        let isOver = state.withLock { state -> Bool in
+            if new == .connected { state.hasConnected = true }
+            return new == .disconnected && state.outcome == nil
+        }
+        if isOver { leave(.unavailable) }  // nobody asked for it: refused for good
+    }
+
+    func subscribedToChannel(name: String) {
+        guard case .everything = mode else { return }
+        let channel = pusher.connection.channels.findPresence(name: name)
+        print(.subscribed(channel: name, members: channel?.members.count))
+    }
+
+    func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
+        guard let error = error?.userInfo[NSUnderlyingErrorKey] as? PusherError else { return }
+        complain(error)
+        guard error.kind == .authorizationFailed else { return }
+        let isHopeless = state.withLock { state -> Bool in
+            state.hopes.remove(name)
+            return state.hopes.isEmpty
+        }
+        if isHopeless { leave(.refused) }
+    }
+
+    func receivedError(error: PusherError) {
+        complain(error)
+    }
+
+    private func complain(_ error: PusherError) {
+        switch mode {
+        case .everything: print(.error(error))
+        case .events: StandardError.write("error: \(error)")
+        }
+    }
+
+    private func print(_ record: Record) {
+        guard state.withLock({ $0.outcome == nil }) else { return }
+        let line = options.json ? record.json(at: Date()) : record.text(at: Date(), style: style)
+        if !StandardOutput.write(line) { leave(.done) }  // the reader has what it wanted
+    }
+}
