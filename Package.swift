@@ -42,7 +42,7 @@ let package = Package(
             name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
 
         // The network layer: pure protocol code, then the one target that does client I/O.
-        .target(name: "Transport", swiftSettings: swiftSettings),
+        .target(name: "Transport", dependencies: ["CLibcrypto"], swiftSettings: swiftSettings),
         .target(
             name: "CurlTransport", dependencies: ["Transport", "CLibcurl", "CLinux"], swiftSettings: swiftSettings),
 

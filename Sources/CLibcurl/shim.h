@@ -1,3 +1,58 @@
 // libcurl's setters and getters are variadic, which Swift cannot call: one wrapper for each type of argument.
 #pragma once
 #include <curl/curl.h>
+
+static inline CURLcode curl_easy_setopt_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode curl_easy_setopt_string(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode curl_easy_setopt_pointer(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode curl_easy_setopt_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+typedef size_t (*curl_shim_data_callback)(char *data, size_t size, size_t count, void *context);
+
+static inline CURLcode curl_easy_setopt_data_callback(CURL *handle, CURLoption option, curl_shim_data_callback value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode curl_easy_getinfo_long(CURL *handle, CURLINFO info, long *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode curl_easy_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLMcode curl_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode curl_multi_setopt_socket_callback(CURLM *multi, curl_socket_callback value) {
+    return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value);
+}
+
+static inline CURLMcode curl_multi_setopt_timer_callback(CURLM *multi, curl_multi_timer_callback value) {
+    return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
+}
+
+// CURLMsg holds a union that Swift sees only as a pointer.
+static inline CURLcode curl_message_result(const CURLMsg *message) { return message->data.result; }
+
+// CURLOPT_QUICK_EXIT (since 7.87) lets go of a name resolution under way instead of waiting for its thread. Older
+// headers lack the name; an older library answers CURLE_UNKNOWN_OPTION.
+static inline CURLcode curl_easy_set_quick_exit(CURL *handle) {
+    return curl_easy_setopt(handle, (CURLoption)(CURLOPTTYPE_LONG + 322), 1L);
+}
+
+static inline CURLMcode curl_multi_setopt_pointer(CURLM *multi, CURLMoption option, void *value) {
+    return curl_multi_setopt(multi, option, value);
+}

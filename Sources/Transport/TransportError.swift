@@ -22,6 +22,8 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         case handshakeRefused(status: Int)
         /// The peer is not a WebSocket server: not HTTP at all, or a 101 that is no WebSocket accept.
         case notWebSocket
+        /// The peer broke the rules of RFC 6455 and was told so with this close code.
+        case protocolViolation(code: UInt16)
         /// The connection broke, or the peer closed it in the middle of something.
         case connectionLost
         /// A bound was exceeded; `message` names the option.

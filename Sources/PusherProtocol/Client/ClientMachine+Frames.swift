@@ -14,6 +14,8 @@ extension ClientMachine {
             case .text(let frame): received(frame, from: id, now: now)
             case .binary(let bytes):
                 reportMalformed("a binary message of \(bytes.count) bytes, which the protocol does not have")
+            case .oversized(let byteCount):
+                reportMalformed("a message of \(byteCount) bytes, more than maximumMessageSize allows")
             }
         }
     }

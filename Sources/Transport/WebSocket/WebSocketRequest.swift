@@ -1,12 +1,21 @@
 /// A WebSocket connection to be opened (RFC 6455), with its bounds.
 package struct WebSocketRequest: Sendable {
+    /// What is done about a message that is larger than allowed.
+    package enum OversizedMessages: Hashable, Sendable {
+        /// Close with 1009 (RFC 6455, section 7.4.1).
+        case close
+        /// Skip its bytes and go on. A message 64 times too large closes all the same.
+        case discard
+    }
+
     /// Absolute, `ws` or `wss`.
     package var url: String
     /// Fields to add to the handshake; those that RFC 6455 defines are refused.
     package var fields: HTTPFields
     package var subprotocols: [String]
-    /// Bytes of one incoming message, all fragments together. Exceeding it closes the connection with 1009.
+    /// Bytes of one incoming message, all fragments together.
     package var maximumMessageSize: Int
+    package var oversizedMessages: OversizedMessages
     /// Bytes of the server's handshake answer up to the blank line.
     package var maximumHandshakeSize: Int
     /// Bytes that may wait to be written before a send is refused.
@@ -16,13 +25,14 @@ package struct WebSocketRequest: Sendable {
 
     package init(
         url: String, fields: HTTPFields = [:], subprotocols: [String] = [], maximumMessageSize: Int = 10 << 20,
-        maximumHandshakeSize: Int = 16 << 10, maximumSendQueueSize: Int = 16 << 20,
+        oversizedMessages: OversizedMessages = .close, maximumHandshakeSize: Int = 16 << 10, maximumSendQueueSize: Int = 16 << 20,
         closeTimeout: Duration = .seconds(2)
     ) {
         self.url = url
         self.fields = fields
         self.subprotocols = subprotocols
         self.maximumMessageSize = maximumMessageSize
+        self.oversizedMessages = oversizedMessages
         self.maximumHandshakeSize = maximumHandshakeSize
         self.maximumSendQueueSize = maximumSendQueueSize
         self.closeTimeout = closeTimeout
@@ -35,6 +45,8 @@ package enum WebSocketMessage: Hashable, Sendable {
     /// Valid UTF-8.
     case text(ArraySlice<UInt8>)
     case binary(ArraySlice<UInt8>)
+    /// Too large, and skipped as ``WebSocketRequest/OversizedMessages/discard`` asks.
+    case oversized(byteCount: Int)
 }
 
 /// How a WebSocket connection ended, or that it never opened.

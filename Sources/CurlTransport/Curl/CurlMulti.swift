@@ -1,0 +1,118 @@
+import CLibcurl
+import CLinux
+import Transport
+
+/// libcurl's multi interface on the event loop: libcurl says which descriptors and which timer it wants, the loop says
+/// when they are due (libcurl, “multi_socket”).
+@NetworkActor
+final class CurlMulti {
+    static let shared = CurlMulti()
+
+    private let raw: UnsafeMutableRawPointer
+    private var watches: [curl_socket_t: DescriptorWatch] = [:]
+    private var timer: NetworkTimer?
+    private var transfers: [UnsafeMutableRawPointer: @NetworkActor (CURLcode) -> Void] = [:]
+
+    /// Idle connections kept for reuse beside those that WebSockets hold.
+    private static let idleConnections = 64
+
+    private init() {
+        guard let raw = curl_multi_init() else { fatalError("libcurl is out of memory") }
+        self.raw = raw
+        timer = NetworkTimer { [weak self] in self?.act(on: CURL_SOCKET_TIMEOUT, 0) }
+        let context = Unmanaged.passUnretained(self).toOpaque()  // lives as long as the process
+        curl_multi_setopt_pointer(raw, CURLMOPT_SOCKETDATA, context)
+        curl_multi_setopt_pointer(raw, CURLMOPT_TIMERDATA, context)
+        curl_multi_setopt_socket_callback(raw) { _, descriptor, what, context, _ in
+            CurlMulti.from(context) { $0.watch(descriptor, what) }
+        }
+        curl_multi_setopt_timer_callback(raw) { _, milliseconds, context in
+            CurlMulti.from(context) { $0.setTimer(milliseconds) }
+        }
+        allowConnections()
+    }
+
+    /// Starts a transfer. `onDone` is called once, unless the transfer is removed before.
+    func add(_ handle: EasyHandle, onDone: @escaping @NetworkActor (CURLcode) -> Void) {
+        transfers[handle.raw] = onDone
+        allowConnections()
+        curl_multi_add_handle(raw, handle.raw)
+    }
+
+    /// Ends a transfer that is under way, or lets go of one that is done. The connection of a `CONNECT_ONLY` transfer is
+    /// closed. Not to be called from inside a callback of libcurl.
+    func remove(_ handle: EasyHandle) {
+        transfers[handle.raw] = nil
+        curl_multi_remove_handle(raw, handle.raw)
+        allowConnections()
+    }
+
+    /// libcurl counts the connections of WebSockets as idle ones, and must not close them to keep to its limit.
+    private func allowConnections() {
+        let limit = (transfers.count / 256 + 1) * 256 + Self.idleConnections
+        if limit != allowedConnections {
+            allowedConnections = limit
+            curl_multi_setopt_long(raw, CURLMOPT_MAXCONNECTS, limit)
+        }
+    }
+
+    private var allowedConnections = 0
+
+    // MARK: What libcurl wants
+
+    nonisolated private static func from(
+        _ context: UnsafeMutableRawPointer?, _ body: @NetworkActor (CurlMulti) -> Void
+    ) -> Int32 {
+        nonisolated(unsafe) let context = context  // stays on this thread: libcurl calls on the one that drives it
+        NetworkActor.assumeIsolated {
+            if let context { body(Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()) }
+        }
+        return 0
+    }
+
+    private func watch(_ descriptor: curl_socket_t, _ what: Int32) {
+        let events: UInt32
+        switch what {
+        case CURL_POLL_IN: events = EPOLLIN.rawValue
+        case CURL_POLL_OUT: events = EPOLLOUT.rawValue
+        case CURL_POLL_INOUT: events = EPOLLIN.rawValue | EPOLLOUT.rawValue
+        default:  // CURL_POLL_REMOVE
+            watches.removeValue(forKey: descriptor)?.cancel()
+            return
+        }
+        if let watch = watches[descriptor] {
+            watch.events = events
+        } else {
+            watches[descriptor] = DescriptorWatch(descriptor, events: events) { [weak self] ready in
+                self?.act(on: descriptor, CurlMulti.selectMask(ready))
+            }
+        }
+    }
+
+    private static func selectMask(_ ready: UInt32) -> Int32 {
+        var mask: Int32 = 0
+        if ready & EPOLLIN.rawValue != 0 { mask |= CURL_CSELECT_IN }
+        if ready & EPOLLOUT.rawValue != 0 { mask |= CURL_CSELECT_OUT }
+        if ready & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { mask |= CURL_CSELECT_ERR }
+        return mask
+    }
+
+    private func setTimer(_ milliseconds: Int) {
+        timer?.set(milliseconds < 0 ? nil : .now + .milliseconds(milliseconds))
+    }
+
+    private func act(on descriptor: curl_socket_t, _ mask: Int32) {
+        var running: Int32 = 0
+        curl_multi_socket_action(raw, descriptor, mask, &running)
+        var done: [(@NetworkActor (CURLcode) -> Void, CURLcode)] = []
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(raw, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
+                let onDone = transfers[handle]
+            else { continue }
+            done.append((onDone, curl_message_result(message)))
+        }
+        // Only now: what is called may add and remove transfers.
+        for (onDone, result) in done { onDone(result) }
+    }
+}

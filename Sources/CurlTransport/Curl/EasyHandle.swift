@@ -1,0 +1,168 @@
+import CLibcurl
+import Foundation
+import Transport
+
+/// One libcurl transfer. Owns the handle; used on the I/O thread only.
+@NetworkActor
+final class EasyHandle {
+    let raw: UnsafeMutableRawPointer
+    /// `host:port` of the URL, for messages.
+    let server: String
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var lists: [UnsafeMutablePointer<curl_slist>] = []
+
+    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// - Parameter url: `http` or `https`.
+    init(url: String, options: NetworkOptions) throws(TransportError) {
+        guard let components = URLComponents(string: url), let host = components.bracketedHost, !host.isEmpty,
+            let scheme = components.scheme?.lowercased(), scheme == "http" || scheme == "https"
+        else { throw TransportError(.invalidRequest, "the URL cannot be used: it needs http or https and a host") }
+        guard Self.isInitialized, let raw = curl_easy_init() else {
+            throw TransportError(.couldNotConnect, "libcurl is out of memory")
+        }
+        self.raw = raw
+        server = "\(host):\(components.port ?? (scheme == "https" ? 443 : 80))"
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        try set(CURLOPT_URL, url)
+        try configure(options)
+    }
+
+    isolated deinit {
+        curl_easy_cleanup(raw)
+        for list in lists { curl_slist_free_all(list) }
+        errorText.deallocate()
+    }
+
+    /// What holds for every transfer.
+    private func configure(_ options: NetworkOptions) throws(TransportError) {
+        try set(CURLOPT_ERRORBUFFER, pointer: errorText)
+        try set(CURLOPT_NOSIGNAL, 1)
+        try set(CURLoption(rawValue: 181), 1 | 2)  // CURLOPT_PROTOCOLS: http and https; deprecated in favour of 7.85's
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        try set(CURLOPT_TCP_NODELAY, 1)
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+        if let caFile = options.caFile {
+            guard FileManager.default.isReadableFile(atPath: caFile) else {
+                throw TransportError(.invalidRequest, "the CA file \(caFile) cannot be read")
+            }
+            try set(CURLOPT_CAINFO, caFile)
+        }
+        if let proxy = options.proxy {
+            guard proxy.isEmpty || URLComponents(string: proxy)?.host?.isEmpty == false else {
+                throw TransportError(.invalidRequest, "the proxy is not a URL with a host")
+            }
+            try set(CURLOPT_PROXY, proxy)
+            // What no_proxy says is about proxies of the environment.
+            if !proxy.isEmpty { try set(CURLOPT_NOPROXY, "") }
+        }
+        // Without this, letting go of a transfer waits for a name resolution that hangs. Unknown before 7.87.
+        _ = curl_easy_set_quick_exit(raw)
+    }
+
+    // MARK: Options
+
+    func set(_ option: CURLoption, _ value: Int) throws(TransportError) {
+        try check(curl_easy_setopt_long(raw, option, value))
+    }
+
+    /// libcurl copies the string.
+    func set(_ option: CURLoption, _ value: String) throws(TransportError) {
+        guard !value.utf8.contains(0) else { throw TransportError(.invalidRequest, "an option contains a zero byte") }
+        try check(curl_easy_setopt_string(raw, option, value))
+    }
+
+    /// The pointer must stay valid as long as the handle.
+    func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) throws(TransportError) {
+        try check(curl_easy_setopt_pointer(raw, option, pointer))
+    }
+
+    func set(_ option: CURLoption, callback: curl_shim_data_callback) throws(TransportError) {
+        try check(curl_easy_setopt_data_callback(raw, option, callback))
+    }
+
+    func setFields(_ fields: HTTPFields) throws(TransportError) {
+        try fields.validate()
+        // Without this libcurl waits a second for `100 Continue` before it sends a larger body.
+        var list = curl_slist_append(nil, "Expect:")
+        for field in fields.fields {
+            // libcurl takes “name;” for an empty value, and “name:” for none.
+            list = curl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        guard let list else { return }
+        lists.append(list)
+        try check(curl_easy_setopt_list(raw, CURLOPT_HTTPHEADER, list))
+    }
+
+    private func check(_ result: CURLcode) throws(TransportError) {
+        guard result == CURLE_OK else {
+            throw TransportError(.invalidRequest, "libcurl refuses an option: \(String(cString: curl_easy_strerror(result)))")
+        }
+    }
+
+    // MARK: Results
+
+    func info(_ info: CURLINFO) -> Int {
+        var value = 0
+        return curl_easy_getinfo_long(raw, info, &value) == CURLE_OK ? value : 0
+    }
+
+    var activeSocket: Int32? {
+        var descriptor = curl_socket_t(-1)
+        guard curl_easy_getinfo_socket(raw, CURLINFO_ACTIVESOCKET, &descriptor) == CURLE_OK, descriptor >= 0 else {
+            return nil
+        }
+        return descriptor
+    }
+
+    /// What a failed transfer means, in words that hold neither the URL's query nor credentials.
+    func error(for result: CURLcode) -> TransportError {
+        let detail = String(cString: errorText)
+        let words = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
+        let connectCode = info(CURLINFO_HTTP_CONNECTCODE)
+        guard connectCode == 0 || (200..<300).contains(connectCode) else {
+            return TransportError(.proxy, "the proxy refused to connect to \(server): it answered \(connectCode)")
+        }
+        switch result {
+        case CURLE_COULDNT_RESOLVE_HOST:
+            return TransportError(.couldNotResolve, "the host of \(server) cannot be resolved")
+        case CURLE_COULDNT_RESOLVE_PROXY:
+            return TransportError(.proxy, "the host of the proxy cannot be resolved")
+        case CURLE_PROXY: return TransportError(.proxy, "the proxy does not connect to \(server): \(words)")
+        case CURLE_COULDNT_CONNECT:
+            let number = info(CURLINFO_OS_ERRNO)
+            let reason = number == 0 ? words : String(cString: strerror(Int32(number)))
+            return TransportError(.couldNotConnect, "cannot connect to \(server): \(reason)")
+        case CURLE_OPERATION_TIMEDOUT: return TransportError(.timedOut, "\(server) took too long")
+        case CURLE_PEER_FAILED_VERIFICATION: return certificateError(words)
+        case CURLE_SSL_CACERT_BADFILE:
+            return TransportError(.invalidRequest, "the CA file holds no usable certificates")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED:
+            let hint = words.contains("wrong version number") ? " (it does not seem to speak TLS on this port)" : ""
+            return TransportError(.tls, "TLS with \(server) failed: \(words)\(hint)")
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+            return TransportError(.invalidRequest, "the URL cannot be used")
+        default:
+            return TransportError(.connectionLost, "the connection to \(server) failed: \(words)")
+        }
+    }
+
+    /// OpenSSL's verdict tells what is wrong; the numbers are its `X509_V_ERR_…`.
+    private func certificateError(_ words: String) -> TransportError {
+        switch info(CURLINFO_SSL_VERIFYRESULT) {
+        case 10:
+            TransportError(.certificateExpired, "the certificate of \(server) has expired")
+        case 18, 19:
+            TransportError(.certificateUntrusted, "the certificate of \(server) is not trusted: it is self-signed")
+        case 2, 20, 21, 27:
+            TransportError(.certificateUntrusted, "the certificate of \(server) is not trusted: its authority is unknown")
+        case 0, 62:
+            TransportError(.certificateWrongHost, "the certificate of \(server) is for another host")
+        case let code:
+            TransportError(.tls, "the certificate of \(server) cannot be accepted: \(words) (OpenSSL code \(code))")
+        }
+    }
+}

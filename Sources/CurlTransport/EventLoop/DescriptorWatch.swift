@@ -1,0 +1,30 @@
+import CLinux
+
+/// Tells when a descriptor can be read or written. The descriptor belongs to somebody else, who cancels the watch
+/// before closing it.
+@NetworkActor
+final class DescriptorWatch {
+    let descriptor: Int32
+    /// What is watched for: `EPOLLIN`, `EPOLLOUT` or both. Errors and hang-ups are always told.
+    var events: UInt32 {
+        didSet {
+            if events != oldValue, let token { EventLoop.shared.change(self, token: token) }
+        }
+    }
+
+    let onReady: @NetworkActor (UInt32) -> Void
+    private var token: UInt64?
+
+    init(_ descriptor: Int32, events: UInt32, onReady: @escaping @NetworkActor (UInt32) -> Void) {
+        self.descriptor = descriptor
+        self.events = events
+        self.onReady = onReady
+        token = EventLoop.shared.add(self)
+    }
+
+    func cancel() {
+        guard let token else { return }
+        self.token = nil
+        EventLoop.shared.remove(self, token: token)
+    }
+}

@@ -1,0 +1,204 @@
+import CLinux
+import Glibc
+package import Transport
+
+/// The one thread that does network I/O: an epoll loop. It sleeps unless a descriptor is ready, a timer is due or a job
+/// was submitted, so what it costs depends on activity, not on how much is open.
+///
+/// It is the executor of ``NetworkActor``, so the compiler knows what belongs to this thread.
+final class EventLoop: SerialExecutor {
+    static let shared = EventLoop()
+
+    private enum Job {
+        case closure(@Sendable @NetworkActor () -> Void)
+        case task(UnownedJob)
+    }
+
+    private struct Inbox {
+        var jobs: [Job] = []
+        var isAwake = false
+    }
+
+    private let epoll: Int32
+    private let wakeUp: Int32
+    private let timer: Int32
+    private let inbox = Lock(Inbox())
+    private let thread = Lock<pthread_t?>(nil)
+
+    @NetworkActor private var watches: [UInt64: DescriptorWatch] = [:]
+    @NetworkActor private var lastWatch: UInt64 = 0
+    @NetworkActor private var timers = TimerHeap()
+    @NetworkActor private var armed: MonotonicInstant?
+
+    private init() {
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        timer = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC | TFD_NONBLOCK))
+        precondition(epoll >= 0 && wakeUp >= 0 && timer >= 0, "no descriptors left for the I/O thread")
+        control(EPOLL_CTL_ADD, wakeUp, events: EPOLLIN.rawValue, token: Token.wakeUp)
+        control(EPOLL_CTL_ADD, timer, events: EPOLLIN.rawValue, token: Token.timer)
+        startThread()
+    }
+
+    /// What epoll gives back for the loop's own descriptors; watches count from above.
+    private enum Token {
+        static let wakeUp: UInt64 = 0
+        static let timer: UInt64 = 1
+        static let firstWatch: UInt64 = 2
+    }
+
+    // MARK: Jobs from any thread
+
+    /// Runs `job` on the loop, after those submitted before it.
+    func submit(_ job: @escaping @Sendable @NetworkActor () -> Void) {
+        add(.closure(job))
+    }
+
+    func enqueue(_ job: UnownedJob) {
+        add(.task(job))
+    }
+
+    private func add(_ job: Job) {
+        let mustWake = inbox.withLock { inbox in
+            inbox.jobs.append(job)
+            defer { inbox.isAwake = true }
+            return !inbox.isAwake
+        }
+        guard mustWake else { return }
+        var one: UInt64 = 1
+        _ = write(wakeUp, &one, 8)
+    }
+
+    @NetworkActor
+    private func runJobs() {
+        let jobs = inbox.withLock { inbox in
+            defer { inbox = Inbox() }
+            return inbox.jobs
+        }
+        for job in jobs {
+            switch job {
+            case .closure(let closure): closure()
+            case .task(let task): task.runSynchronously(on: asUnownedSerialExecutor())
+            }
+        }
+    }
+
+    // MARK: The thread
+
+    private func startThread() {
+        var id = pthread_t()
+        let context = Unmanaged.passUnretained(self).toOpaque()  // lives as long as the process
+        let failure = pthread_create(
+            &id, nil, { context in context.flatMap { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue().run() } },
+            context)
+        precondition(failure == 0, "the I/O thread cannot be started")
+        thread.withLock { $0 = id }
+    }
+
+    private func run() -> UnsafeMutableRawPointer? {
+        thread.withLock { $0 = pthread_self() }
+        name_this_thread("pusher-io")
+        // A write to a connection that is gone must be an error here, not the end of the process.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        NetworkActor.assumeIsolated { self.loop() }
+    }
+
+    @NetworkActor
+    private func loop() -> Never {
+        let capacity = 256
+        let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
+        while true {
+            let count = epoll_wait(epoll, events, Int32(capacity), -1)
+            for index in 0..<max(Int(count), 0) {
+                let event = events[index]
+                switch event.data.u64 {
+                case Token.wakeUp:
+                    var value: UInt64 = 0
+                    _ = read(wakeUp, &value, 8)
+                    runJobs()
+                case Token.timer:
+                    var value: UInt64 = 0
+                    _ = read(timer, &value, 8)
+                    armed = nil
+                    fireTimers()
+                case let token: watches[token]?.onReady(event.events)  // nil: cancelled by an event before this one
+                }
+            }
+        }
+    }
+
+    func checkIsolated() {
+        precondition(isCurrentThread, "not on the I/O thread")
+    }
+
+    func isIsolatingCurrentContext() -> Bool? { isCurrentThread }
+
+    var isCurrentThread: Bool {
+        thread.withLock { $0.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    // MARK: Descriptors
+
+    @NetworkActor
+    func add(_ watch: DescriptorWatch) -> UInt64 {
+        lastWatch += 1
+        let token = Token.firstWatch + lastWatch
+        watches[token] = watch
+        control(EPOLL_CTL_ADD, watch.descriptor, events: watch.events, token: token)
+        return token
+    }
+
+    @NetworkActor
+    func change(_ watch: DescriptorWatch, token: UInt64) {
+        control(EPOLL_CTL_MOD, watch.descriptor, events: watch.events, token: token)
+    }
+
+    @NetworkActor
+    func remove(_ watch: DescriptorWatch, token: UInt64) {
+        watches[token] = nil
+        control(EPOLL_CTL_DEL, watch.descriptor, events: 0, token: token)
+    }
+
+    private func control(_ operation: Int32, _ descriptor: Int32, events: UInt32, token: UInt64) {
+        var event = epoll_event(events: events, data: epoll_data_t(u64: token))
+        _ = epoll_ctl(epoll, operation, descriptor, &event)
+    }
+
+    // MARK: Timers
+
+    @NetworkActor
+    func schedule(_ timer: NetworkTimer, at deadline: MonotonicInstant, generation: Int) {
+        timers.insert(TimerHeap.Entry(deadline: deadline, timer: timer, generation: generation))
+        armTimer()
+    }
+
+    @NetworkActor
+    private func fireTimers() {
+        let now = MonotonicInstant.now
+        while let entry = timers.popDue(now: now) { entry.timer?.fired(generation: entry.generation) }
+        armTimer()
+    }
+
+    @NetworkActor
+    private func armTimer() {
+        guard let next = timers.first, armed.map({ next < $0 }) ?? true else { return }
+        armed = next
+        let nanoseconds = max(next.nanoseconds, 1)  // 0 would disarm
+        var setting = itimerspec(
+            it_interval: timespec(),
+            it_value: timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000)))
+        timerfd_settime(timer, Int32(1), &setting, nil)  // 1: TFD_TIMER_ABSTIME
+    }
+}
+
+extension MonotonicInstant {
+    /// This moment. The clock runs on while the system sleeps, so that deadlines are due when it wakes.
+    package static var now: MonotonicInstant {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return MonotonicInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+}

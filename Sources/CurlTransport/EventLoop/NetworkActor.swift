@@ -1,0 +1,23 @@
+/// Isolation to the I/O thread that all clients share.
+@globalActor
+package actor NetworkActor {
+    package static let shared = NetworkActor()
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { EventLoop.shared.asUnownedSerialExecutor() }
+
+    /// Runs `job` on the I/O thread, after the jobs handed over before it. May be called from any thread.
+    package nonisolated static func execute(_ job: @escaping @Sendable @NetworkActor () -> Void) {
+        EventLoop.shared.submit(job)
+    }
+
+    /// Runs `operation` in place, for callbacks from C that are known to come on the I/O thread; traps elsewhere.
+    static nonisolated func assumeIsolated<Result: Sendable>(
+        _ operation: @NetworkActor () throws -> Result
+    ) rethrows -> Result {
+        EventLoop.shared.checkIsolated()
+        // The isolation is proven; only the type still says it. `MainActor.assumeIsolated` does the same.
+        return try withoutActuallyEscaping(operation) { operation in
+            try unsafeBitCast(operation, to: (() throws -> Result).self)()
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import CLibcurl
+package import Transport
+
+/// HTTP requests on the I/O thread. Connections are kept alive and shared by all requests of the process; HTTPS speaks
+/// HTTP/2 where the server does.
+package enum HTTPClient {
+    /// Starts a request.
+    ///
+    /// - Parameter completion: Called once on the I/O thread, never before this returns; not at all after
+    ///   ``HTTPTask/cancel()``. Any status is a success.
+    @NetworkActor
+    package static func start(
+        _ request: HTTPRequest, options: NetworkOptions,
+        completion: @escaping @NetworkActor (Result<HTTPResponse, TransportError>) -> Void
+    ) -> HTTPTask {
+        HTTPTask(request, options: options, completion: completion)
+    }
+
+    /// Makes a request; cancelling the task cancels it.
+    package static func send(
+        _ request: HTTPRequest, options: NetworkOptions
+    ) async throws(TransportError) -> HTTPResponse {
+        let pending = PendingRequest()
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                NetworkActor.execute { pending.start(request, options: options, continuation) }
+            }
+        } onCancel: {
+            NetworkActor.execute { pending.cancel() }
+        }
+        return try result.get()
+    }
+}
+
+/// A request that a Swift task waits for.
+@NetworkActor
+private final class PendingRequest {
+    private var task: HTTPTask?
+    private var continuation: CheckedContinuation<Result<HTTPResponse, TransportError>, Never>?
+    private var isCancelled = false
+
+    nonisolated init() {}
+
+    func start(
+        _ request: HTTPRequest, options: NetworkOptions,
+        _ continuation: CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
+    ) {
+        self.continuation = continuation
+        guard !isCancelled else { return cancel() }
+        task = HTTPClient.start(request, options: options) { self.finish($0) }
+    }
+
+    func cancel() {
+        isCancelled = true
+        task?.cancel()
+        finish(.failure(TransportError(.cancelled, "the request was cancelled")))
+    }
+
+    private func finish(_ result: Result<HTTPResponse, TransportError>) {
+        continuation?.resume(returning: result)
+        continuation = nil
+        task = nil
+    }
+}
+
+/// One request under way. It goes on without being held.
+@NetworkActor
+package final class HTTPTask {
+    private var handle: EasyHandle?
+    private var completion: (@NetworkActor (Result<HTTPResponse, TransportError>) -> Void)?
+    private let maximumBodySize: Int
+    /// libcurl reads from it while sending.
+    private let requestBody: UnsafeMutableBufferPointer<UInt8>
+    private var fields = HTTPFields()
+    private var body: [UInt8] = []
+    private var isTooLarge = false
+
+    fileprivate init(
+        _ request: HTTPRequest, options: NetworkOptions,
+        completion: @escaping @NetworkActor (Result<HTTPResponse, TransportError>) -> Void
+    ) {
+        self.completion = completion
+        maximumBodySize = request.maximumBodySize
+        requestBody = .allocate(capacity: request.body.count)
+        _ = requestBody.initialize(from: request.body)
+        do throws(TransportError) {
+            let handle = try EasyHandle(url: request.url, options: options)
+            try configure(handle, request)
+            self.handle = handle
+            CurlMulti.shared.add(handle) { self.done($0) }
+        } catch {
+            NetworkActor.execute { self.finish(.failure(error)) }
+        }
+    }
+
+    isolated deinit {
+        requestBody.deallocate()
+    }
+
+    /// Ends the request; its completion is not called any more.
+    package func cancel() {
+        completion = nil
+        release()
+    }
+
+    private func configure(_ handle: EasyHandle, _ request: HTTPRequest) throws(TransportError) {
+        guard !request.method.isEmpty, request.method.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw TransportError(.invalidRequest, "the HTTP method cannot be sent")
+        }
+        try handle.set(CURLOPT_HTTP_VERSION, 4)  // CURL_HTTP_VERSION_2TLS
+        try handle.set(CURLOPT_TIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))
+        try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))
+        try handle.set(CURLOPT_FOLLOWLOCATION, request.followsRedirects ? 1 : 0)
+        try handle.set(CURLOPT_MAXREDIRS, 5)
+        // CURLOPT_REDIR_PROTOCOLS, deprecated in favour of 7.85's: never from https to http.
+        try handle.set(CURLoption(rawValue: 182), request.url.lowercased().hasPrefix("https") ? 2 : 1 | 2)
+        try setBody(handle, request)
+        try handle.setFields(request.fields)
+        try handle.set(CURLOPT_CUSTOMREQUEST, request.method)
+        if request.method == "HEAD" { try handle.set(CURLOPT_NOBODY, 1) }
+        let context = Unmanaged.passUnretained(self).toOpaque()  // the transfer's closure keeps self
+        try handle.set(CURLOPT_WRITEDATA, pointer: context)
+        try handle.set(CURLOPT_WRITEFUNCTION) { data, size, count, context in
+            HTTPTask.from(context, data, size * count) { $0.append(body: $1) }
+        }
+        try handle.set(CURLOPT_HEADERDATA, pointer: context)
+        try handle.set(CURLOPT_HEADERFUNCTION) { data, size, count, context in
+            HTTPTask.from(context, data, size * count) { $0.append(head: $1) }
+        }
+    }
+
+    private func setBody(_ handle: EasyHandle, _ request: HTTPRequest) throws(TransportError) {
+        guard !request.body.isEmpty || request.method == "POST" else { return }
+        try handle.set(CURLOPT_POST, 1)
+        try handle.set(CURLOPT_POSTFIELDSIZE, request.body.count)
+        try handle.set(CURLOPT_POSTFIELDS, pointer: requestBody.baseAddress.map { UnsafeMutableRawPointer($0) })
+    }
+
+    // MARK: What libcurl calls
+
+    nonisolated private static func from(
+        _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutablePointer<CChar>?, _ count: Int,
+        _ body: @NetworkActor (HTTPTask, UnsafeRawBufferPointer) -> Bool
+    ) -> Int {
+        guard let context else { return 0 }
+        // Both stay on this thread: libcurl calls on the one that drives it.
+        nonisolated(unsafe) let task = context
+        nonisolated(unsafe) let bytes = UnsafeRawBufferPointer(start: data, count: count)
+        let isTaken = NetworkActor.assumeIsolated {
+            body(Unmanaged<HTTPTask>.fromOpaque(task).takeUnretainedValue(), bytes)
+        }
+        return isTaken ? count : count == 0 ? 1 : 0  // anything but the count ends the transfer
+    }
+
+    private func append(body bytes: UnsafeRawBufferPointer) -> Bool {
+        guard body.count + bytes.count <= maximumBodySize else {
+            isTooLarge = true
+            return false
+        }
+        body.append(contentsOf: bytes)
+        return true
+    }
+
+    /// One line of a head. A status line begins a new one: of a redirect's target, or after `100 Continue`.
+    private func append(head bytes: UnsafeRawBufferPointer) -> Bool {
+        let line = String(decoding: bytes, as: UTF8.self)
+        if line.hasPrefix("HTTP/") {
+            fields = HTTPFields()
+        } else if let colon = line.firstIndex(of: ":") {
+            fields.append(
+                name: String(line[..<colon]), value: line[line.index(after: colon)...].trimmedOfHTTPSpace)
+        }
+        return true
+    }
+
+    private func done(_ result: CURLcode) {
+        guard let handle else { return }
+        if isTooLarge {
+            finish(
+                .failure(
+                    TransportError(
+                        .tooLarge, "\(handle.server) answered with more than \(maximumBodySize) bytes (maximumBodySize)")))
+        } else if result == CURLE_OK {
+            finish(.success(HTTPResponse(status: handle.info(CURLINFO_RESPONSE_CODE), fields: fields, body: body)))
+        } else {
+            finish(.failure(handle.error(for: result)))
+        }
+    }
+
+    private func finish(_ result: Result<HTTPResponse, TransportError>) {
+        let completion = completion
+        self.completion = nil
+        release()
+        completion?(result)
+    }
+
+    private func release() {
+        if let handle { CurlMulti.shared.remove(handle) }
+        handle = nil
+    }
+}
+
+extension Substring {
+    fileprivate var trimmedOfHTTPSpace: String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0.isWhitespace }.reversed())
+    }
+}

@@ -1,0 +1,116 @@
+import CLinux
+import Glibc
+import Transport
+
+/// Watches the system's links, addresses and routes over rtnetlink, so that a lost network is known at once and not
+/// after a time-out. Takes the place that Reachability has on Apple's systems.
+///
+/// Where the kernel does not allow it (some sandboxes) it stays silent, and time-outs do the work.
+@NetworkActor
+package final class NetworkMonitor {
+    package static let shared = NetworkMonitor()
+
+    package enum Change: Hashable, Sendable {
+        /// The last way out is gone.
+        case lost
+        /// There is a way out again.
+        case returned
+        /// There is another way out than before: connections over the old one may be dead.
+        case changed
+    }
+
+    /// Keeps an observer: letting go of it ends the observation.
+    package final class Observation: Sendable {
+        private let onEnd: @Sendable () -> Void
+
+        fileprivate init(_ onEnd: @escaping @Sendable () -> Void) {
+            self.onEnd = onEnd
+        }
+
+        deinit {
+            onEnd()
+        }
+    }
+
+    private var observers: [Int: @NetworkActor (Change) -> Void] = [:]
+    private var lastObserver = 0
+    private var socket: Int32 = -1
+    private var watch: DescriptorWatch?
+    private var routes = RouteTable()
+    private var settleTimer: NetworkTimer?
+    private var isRefreshing = false
+
+    /// Messages of one change come in bursts; what matters is where they end.
+    private static let settleTime = Duration.milliseconds(50)
+
+    private init() {
+        settleTimer = NetworkTimer { [weak self] in self?.refresh() }
+        open()
+    }
+
+    package func observe(_ observer: @escaping @NetworkActor (Change) -> Void) -> Observation {
+        lastObserver += 1
+        let id = lastObserver
+        observers[id] = observer
+        return Observation { NetworkActor.execute { NetworkMonitor.shared.observers[id] = nil } }
+    }
+
+    private func open() {
+        socket = Glibc.socket(
+            AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), NETLINK_ROUTE)
+        guard socket >= 0 else { return }
+        var address = sockaddr_nl()
+        address.nl_family = sa_family_t(AF_NETLINK)
+        address.nl_groups = UInt32(
+            RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE)
+        let bound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
+            }
+        }
+        guard bound == 0 else {
+            close(socket)
+            return
+        }
+        watch = DescriptorWatch(socket, events: EPOLLIN.rawValue) { [weak self] _ in self?.read() }
+        refresh()
+    }
+
+    /// Asks the kernel for all default routes; the answer ends with `NLMSG_DONE`.
+    private func refresh() {
+        guard !isRefreshing else { return }
+        isRefreshing = true
+        routes.beginRefresh()
+        var request = RouteTable.dumpRequest
+        if send(socket, &request, request.count, 0) < 0 { isRefreshing = false }
+    }
+
+    private func read() {
+        var buffer = [UInt8](repeating: 0, count: 32 << 10)
+        while true {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            if count < 0, errno == ENOBUFS {  // messages were lost: ask for everything
+                isRefreshing = false
+                settle()
+                continue
+            }
+            guard count > 0 else { return }
+            let news = buffer.withUnsafeBytes { routes.read(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            apply(news)
+        }
+    }
+
+    private func apply(_ news: RouteTable.News) {
+        switch news {
+        case .nothing: break
+        case .somethingChanged: settle()
+        case .refreshed(let change):
+            isRefreshing = false
+            if let change { for observer in observers.values { observer(change) } }
+        }
+    }
+
+    private func settle() {
+        settleTimer?.set(MonotonicInstant.now + Self.settleTime)
+    }
+}

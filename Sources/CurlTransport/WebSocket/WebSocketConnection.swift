@@ -1,0 +1,255 @@
+import CLibcurl
+import CLinux
+import Foundation
+package import Transport
+
+/// One WebSocket: libcurl opens the connection (name resolution, proxy, TLS), ``WebSocketMachine`` speaks.
+@NetworkActor
+package final class WebSocketConnection {
+    package enum Event {
+        /// The handshake succeeded.
+        case opened
+        /// What one read brought, in order. Empty if it was control frames or a part of a message: the peer lives.
+        case received([WebSocketMessage], bytes: Int)
+        /// The last event, once.
+        case closed(WebSocketClosure)
+    }
+
+    private enum State {
+        case idle
+        case connecting(EasyHandle)
+        case connected(EasyHandle, ByteStream, DescriptorWatch)
+        /// Closed or dropped: nothing is reported any more.
+        case closed
+    }
+
+    /// Bytes of one read. A TLS record brings at most 16 KiB, a busy plain connection all of it.
+    private static let readSize = 64 << 10
+    /// Reads before others get their turn.
+    private static let readsInARow = 16
+    private static let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
+
+    private let request: WebSocketRequest
+    private let options: NetworkOptions
+    private let handler: @NetworkActor (Event) -> Void
+    private var state = State.idle
+    private var machine: WebSocketMachine?
+    private var random = SystemRandomNumberGenerator()
+    /// Bytes that the kernel did not take yet.
+    private var unsent: ArraySlice<UInt8> = []
+    /// How it ended, while the last bytes are still being written.
+    private var ending: WebSocketClosure?
+    private var closeTimer: NetworkTimer?
+    private var isReadScheduled = false
+
+    /// - Parameter handler: Called on the I/O thread; it may call any method of the connection.
+    package init(
+        _ request: WebSocketRequest, options: NetworkOptions, handler: @escaping @NetworkActor (Event) -> Void
+    ) {
+        self.request = request
+        self.options = options
+        self.handler = handler
+    }
+
+    /// While true nothing is read: the peer is held back by TCP.
+    package var isReadingPaused = false {
+        didSet {
+            guard isReadingPaused != oldValue else { return }
+            watchForWhatIsNeeded()
+            if !isReadingPaused { scheduleRead() }  // TLS may hold bytes that epoll does not know of
+        }
+    }
+
+    // MARK: Opening
+
+    /// Opens the connection. Called once.
+    package func start() {
+        do throws(TransportError) {
+            machine = try WebSocketMachine(request, using: &random)
+            let url = "http" + request.url.dropFirst(2)  // ws → http, wss → https
+            let handle = try EasyHandle(url: url, options: options)
+            try handle.set(CURLOPT_CONNECT_ONLY, 1)
+            try handle.set(CURLOPT_HTTP_VERSION, 2)  // CURL_HTTP_VERSION_1_1: the handshake is an upgrade of it
+            try handle.set(CURLOPT_HTTPPROXYTUNNEL, 1)
+            try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))  // the owner's time-out covers more than ours could
+            state = .connecting(handle)
+            CurlMulti.shared.add(handle) { [weak self] result in self?.connected(result) }
+        } catch {
+            NetworkActor.execute { self.finish(WebSocketClosure(code: 1006, error: error)) }
+        }
+    }
+
+    private func connected(_ result: CURLcode) {
+        guard case .connecting(let handle) = state else { return }
+        guard result == CURLE_OK, let descriptor = handle.activeSocket else {
+            let error =
+                result == CURLE_OK
+                ? TransportError(.connectionLost, "the connection to \(handle.server) ended at once")
+                : handle.error(for: result)
+            return finish(WebSocketClosure(code: 1006, error: error))
+        }
+        let stream = ByteStream(handle, descriptor: descriptor, isPlain: isPlain)
+        let watch = DescriptorWatch(descriptor, events: EPOLLIN.rawValue) { [weak self] ready in self?.ready(ready) }
+        state = .connected(handle, stream, watch)
+        flush()
+    }
+
+    /// Whether the descriptor carries the WebSocket's bytes as they are: no TLS to the server nor to a proxy.
+    private var isPlain: Bool {
+        let proxies = options.proxy.map { [$0] } ?? Self.environmentProxies
+        return request.url.hasPrefix("ws:") && !proxies.contains { $0.lowercased().hasPrefix("https:") }
+    }
+
+    private static let environmentProxies = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        .compactMap { ProcessInfo.processInfo.environment[$0] }
+
+    // MARK: Receiving
+
+    private func ready(_ events: UInt32) {
+        if events & EPOLLOUT.rawValue != 0 { flush() }
+        if events & ~EPOLLOUT.rawValue != 0 { read() }
+    }
+
+    private func read() {
+        for _ in 0..<Self.readsInARow {
+            guard case .connected(_, let stream, _) = state, !isReadingPaused, ending == nil else { return }
+            switch stream.read(into: Self.buffer) {
+            case .bytes(let count):
+                receive(UnsafeRawBufferPointer(rebasing: Self.buffer[..<count]))
+                // A plain descriptor that had less than was asked for is empty; epoll tells when there is more.
+                if count < Self.readSize, stream.isPlain { return }
+            case .wouldBlock:
+                return
+            case .ended(let error):
+                if let closure = machine?.ended(error) { finish(closure) }
+                return
+            }
+        }
+        scheduleRead()
+    }
+
+    private func scheduleRead() {
+        guard !isReadScheduled else { return }
+        isReadScheduled = true
+        NetworkActor.execute { [weak self] in
+            self?.isReadScheduled = false
+            self?.read()
+        }
+    }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
+        guard let received = machine?.receive(bytes, using: &random) else { return }
+        flush()
+        if received.isOpened { handler(.opened) }
+        if case .closed = state { return }
+        handler(.received(received.messages, bytes: bytes.count))
+        if case .closed = state { return }
+        if let end = received.end {
+            ending = end
+            flush()
+        }
+    }
+
+    // MARK: Sending
+
+    /// Sends a text message. Nothing is sent before ``Event/opened`` or after the end.
+    ///
+    /// - Throws: If more bytes wait already than the request's `maximumSendQueueSize` allows.
+    package func send(text: [UInt8]) throws(TransportError) {
+        guard unsent.count + text.count <= request.maximumSendQueueSize else {
+            throw TransportError(
+                .tooLarge,
+                "more than \(request.maximumSendQueueSize) bytes wait to be sent (maximumSendQueueSize): the peer does not read")
+        }
+        machine?.send(text: text, using: &random)
+        scheduleFlush()
+    }
+
+    package func ping() {
+        machine?.ping(using: &random)
+        scheduleFlush()
+    }
+
+    /// Says goodbye: the peer has the request's `closeTimeout` to answer. The end is reported.
+    package func close(code: UInt16, reason: String) {
+        switch state {
+        case .idle, .closed: return
+        case .connecting: finish(WebSocketClosure(code: code, reason: reason))
+        case .connected:
+            guard machine?.close(code: code, reason: reason, using: &random) == true else {
+                return finish(WebSocketClosure(code: code, reason: reason))
+            }
+            startCloseTimer()
+            flush()
+        }
+    }
+
+    /// Closes the descriptor at once. Nothing is reported any more.
+    package func drop() {
+        release()
+    }
+
+    private var isFlushScheduled = false
+
+    /// Frames of one turn leave in one write.
+    private func scheduleFlush() {
+        guard !isFlushScheduled else { return }
+        isFlushScheduled = true
+        NetworkActor.execute { [weak self] in
+            self?.isFlushScheduled = false
+            self?.flush()
+        }
+    }
+
+    private func flush() {
+        guard case .connected(_, let stream, _) = state else { return }
+        if let output = machine?.takeOutput(), !output.isEmpty { unsent += output }
+        while !unsent.isEmpty {
+            switch stream.write(unsent) {
+            case .bytes(let count): unsent = unsent.dropFirst(count)
+            case .wouldBlock:
+                if ending != nil { startCloseTimer() }
+                return watchForWhatIsNeeded()
+            case .ended(let error): return finish(ending ?? WebSocketClosure(code: 1006, error: error))
+            }
+        }
+        unsent = []
+        watchForWhatIsNeeded()
+        if let ending { finish(ending) }
+    }
+
+    private func watchForWhatIsNeeded() {
+        guard case .connected(_, _, let watch) = state else { return }
+        watch.events = (isReadingPaused ? 0 : EPOLLIN.rawValue) | (unsent.isEmpty ? 0 : EPOLLOUT.rawValue)
+    }
+
+    // MARK: The end
+
+    private func startCloseTimer() {
+        guard closeTimer == nil else { return }
+        closeTimer = NetworkTimer { [weak self] in
+            guard let self else { return }
+            finish(ending ?? WebSocketClosure(code: 1006, error: TransportError(.timedOut, "the peer did not answer a close frame")))
+        }
+        closeTimer?.set(.now + request.closeTimeout)
+    }
+
+    private func finish(_ closure: WebSocketClosure) {
+        if case .closed = state { return }
+        release()
+        handler(.closed(closure))
+    }
+
+    private func release() {
+        switch state {
+        case .idle, .closed: break
+        case .connecting(let handle): CurlMulti.shared.remove(handle)
+        case .connected(let handle, _, let watch):
+            watch.cancel()
+            CurlMulti.shared.remove(handle)
+        }
+        state = .closed
+        closeTimer = nil
+        unsent = []
+    }
+}

@@ -1,0 +1,104 @@
+/// The head of a frame (RFC 6455, section 5.2):
+///
+///      0               1               2 …
+///     +-+-+-+-+-------+-+-------------+-----------------+----------------+
+///     |F|R|R|R| opcode|M| length (7)  | length (16, 64) | masking key    |
+///     +-+-+-+-+-------+-+-------------+-----------------+----------------+
+struct FrameHeader: Hashable, Sendable {
+    enum Opcode: UInt8 {
+        case continuation = 0x0
+        case text = 0x1
+        case binary = 0x2
+        case close = 0x8
+        case ping = 0x9
+        case pong = 0xA
+
+        var isControl: Bool { rawValue & 0x8 != 0 }
+    }
+
+    static let maximumControlPayload = 125
+
+    var isFinal: Bool
+    var opcode: Opcode
+    var payloadLength: Int
+
+    enum Parsed {
+        case needsMore
+        case header(FrameHeader, size: Int)
+        case violation(String)
+    }
+
+    /// Reads the head of a frame from a server, which is never masked.
+    @inline(__always)
+    static func parse(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Parsed {
+        guard bytes.count - start >= 2 else { return .needsMore }
+        let first = bytes[start]
+        let second = bytes[start + 1]
+        guard first & 0x70 == 0 else { return .violation("a reserved bit is set without an extension") }
+        guard let opcode = Opcode(rawValue: first & 0x0F) else { return .violation("unknown opcode \(first & 0x0F)") }
+        guard second & 0x80 == 0 else { return .violation("a frame of the server is masked") }
+        let isFinal = first & 0x80 != 0
+        let short = Int(second & 0x7F)
+        if opcode.isControl {
+            guard isFinal else { return .violation("a control frame is fragmented") }
+            guard short <= maximumControlPayload else { return .violation("a control frame is too long") }
+        }
+        switch short {
+        case 126:
+            guard bytes.count - start >= 4 else { return .needsMore }
+            let length = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 2, as: UInt16.self)))
+            guard length >= 126 else { return .violation("a length is not in its shortest form") }
+            return .header(FrameHeader(isFinal: isFinal, opcode: opcode, payloadLength: length), size: 4)
+        case 127:
+            guard bytes.count - start >= 10 else { return .needsMore }
+            let length = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 2, as: UInt64.self))
+            guard length > UInt16.max else { return .violation("a length is not in its shortest form") }
+            guard let length = Int(exactly: length) else { return .violation("a length has its highest bit set") }
+            return .header(FrameHeader(isFinal: isFinal, opcode: opcode, payloadLength: length), size: 10)
+        default:
+            return .header(FrameHeader(isFinal: isFinal, opcode: opcode, payloadLength: short), size: 2)
+        }
+    }
+
+    /// A whole frame from a client, masked with a key of its own (section 5.3).
+    static func encode(
+        _ opcode: Opcode, payload: some Collection<UInt8>, using random: inout some RandomNumberGenerator
+    ) -> [UInt8] {
+        let count = payload.count
+        let key = UInt32.random(in: .min ... .max, using: &random)
+        let headSize = 6 + (count > Int(UInt16.max) ? 8 : count > maximumControlPayload ? 2 : 0)
+        return [UInt8](unsafeUninitializedCapacity: headSize + count) { buffer, initialized in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            bytes[0] = 0x80 | opcode.rawValue
+            if count > Int(UInt16.max) {
+                bytes[1] = 0x80 | 127
+                bytes.storeBytes(of: UInt64(count).bigEndian, toByteOffset: 2, as: UInt64.self)
+            } else if count > maximumControlPayload {
+                bytes[1] = 0x80 | 126
+                bytes.storeBytes(of: UInt16(count).bigEndian, toByteOffset: 2, as: UInt16.self)
+            } else {
+                bytes[1] = 0x80 | UInt8(count)
+            }
+            bytes.storeBytes(of: key.bigEndian, toByteOffset: headSize - 4, as: UInt32.self)
+            _ = UnsafeMutableRawBufferPointer(rebasing: bytes[headSize...]).initializeMemory(
+                as: UInt8.self, from: payload)
+            mask(UnsafeMutableRawBufferPointer(rebasing: bytes[headSize..<headSize + count]), key: key)
+            initialized = headSize + count
+        }
+    }
+
+    /// `payload[i] ^= key[i % 4]`, eight bytes at a time.
+    private static func mask(_ bytes: UnsafeMutableRawBufferPointer, key: UInt32) {
+        let wide = (UInt64(key) << 32 | UInt64(key)).bigEndian
+        var index = 0
+        while index + 8 <= bytes.count {
+            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            bytes.storeBytes(of: word ^ wide, toByteOffset: index, as: UInt64.self)
+            index += 8
+        }
+        while index < bytes.count {
+            bytes[index] ^= UInt8(truncatingIfNeeded: key >> (24 - 8 * UInt32(index % 4)))
+            index += 1
+        }
+    }
+}

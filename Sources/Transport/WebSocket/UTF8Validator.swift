@@ -1,0 +1,56 @@
+/// Checks UTF-8 that arrives in pieces (RFC 3629), and says no as soon as it cannot become valid any more.
+struct UTF8Validator: Sendable {
+    /// Continuation bytes still to come.
+    private var missing = 0
+    /// Bounds of the next continuation byte: they exclude overlong forms, surrogates and values above U+10FFFF.
+    private var lower: UInt8 = 0x80
+    private var upper: UInt8 = 0xBF
+
+    /// Whether the text does not end inside a character.
+    var isComplete: Bool { missing == 0 }
+
+    mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var index = 0
+        while index < bytes.count {
+            if missing == 0 { index = Self.skipASCII(bytes, from: index) }
+            guard index < bytes.count else { return true }
+            guard acceptsNext(bytes[index]) else { return false }
+            index += 1
+        }
+        return true
+    }
+
+    private mutating func acceptsNext(_ byte: UInt8) -> Bool {
+        guard missing == 0 else {
+            guard byte >= lower, byte <= upper else { return false }
+            missing -= 1
+            (lower, upper) = (0x80, 0xBF)
+            return true
+        }
+        switch byte {
+        case 0x00...0x7F: return true
+        case 0xC2...0xDF: missing = 1
+        case 0xE0: (missing, lower) = (2, 0xA0)
+        case 0xED: (missing, upper) = (2, 0x9F)
+        case 0xE1...0xEF: missing = 2
+        case 0xF0: (missing, lower) = (3, 0x90)
+        case 0xF4: (missing, upper) = (3, 0x8F)
+        case 0xF1...0xF3: missing = 3
+        default: return false
+        }
+        return true
+    }
+
+    /// The first byte from `start` on that is not ASCII. Looks at eight at a time.
+    @inline(__always)
+    private static func skipASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        var index = start
+        while index + 8 <= bytes.count {
+            let high = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080
+            guard high == 0 else { return index + UInt64(littleEndian: high).trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < bytes.count, bytes[index] < 0x80 { index += 1 }
+        return index
+    }
+}

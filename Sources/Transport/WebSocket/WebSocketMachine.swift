@@ -1,0 +1,155 @@
+/// A client's WebSocket as a value: bytes of the peer in, messages and bytes for the peer out (RFC 6455).
+///
+/// It holds no socket and no timer. After each call the owner writes ``takeOutput()``; when ``Received/end`` is set it
+/// closes the connection once that is written.
+package struct WebSocketMachine: Sendable {
+    private enum State {
+        case handshake(ClientHandshake)
+        case open
+        /// Our close frame is sent, the peer's is awaited.
+        case closing
+        case closed
+    }
+
+    /// What one read brought.
+    package struct Received: Sendable {
+        /// The handshake succeeded with this read.
+        package var isOpened = false
+        /// Whole messages in order.
+        package var messages: [WebSocketMessage] = []
+        /// The connection is over: how it ended.
+        package var end: WebSocketClosure?
+    }
+
+    private var state: State
+    private var decoder: FrameDecoder
+    private var decoded: [FrameDecoder.Output] = []
+    private var output: [UInt8] = []
+
+    package init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
+        let handshake = try ClientHandshake(request, using: &random)
+        output = handshake.request
+        state = .handshake(handshake)
+        decoder = FrameDecoder(
+            maximumMessageSize: request.maximumMessageSize, oversized: request.oversizedMessages)
+    }
+
+    /// Bytes for the peer that have not been taken yet.
+    package mutating func takeOutput() -> [UInt8] {
+        defer { output = [] }
+        return output
+    }
+
+    // MARK: Receiving
+
+    package mutating func receive(
+        _ bytes: UnsafeRawBufferPointer, using random: inout some RandomNumberGenerator
+    ) -> Received {
+        var received = Received()
+        switch state {
+        case .handshake(var handshake):
+            switch handshake.receive(bytes) {
+            case .needsMore:
+                state = .handshake(handshake)
+            case .refused(let error):
+                state = .closed
+                received.end = WebSocketClosure(code: 1006, error: error)
+            case .accepted(let rest):
+                state = .open
+                received.isOpened = true
+                rest.withUnsafeBytes { decode($0, into: &received, using: &random) }
+            }
+        case .open, .closing:
+            decode(bytes, into: &received, using: &random)
+        case .closed:
+            break  // data after the end is ignored (section 5.5.1)
+        }
+        return received
+    }
+
+    /// The peer has closed the connection, or it broke.
+    package mutating func ended(_ error: TransportError?) -> WebSocketClosure {
+        defer { state = .closed }
+        switch state {
+        case .handshake(let handshake): return WebSocketClosure(code: 1006, error: error ?? handshake.ended())
+        case .open, .closing, .closed:
+            let lost = TransportError(.connectionLost, "the connection ended without a WebSocket close frame")
+            return WebSocketClosure(code: 1006, error: error ?? lost)
+        }
+    }
+
+    private mutating func decode(
+        _ bytes: UnsafeRawBufferPointer, into received: inout Received, using random: inout some RandomNumberGenerator
+    ) {
+        decoder.decode(bytes, into: &decoded)
+        defer { decoded.removeAll(keepingCapacity: true) }
+        received.messages.reserveCapacity(decoded.count)
+        for item in decoded {
+            switch item {
+            case .message(let message): received.messages.append(message)
+            case .ping(let payload): if case .open = state { write(.pong, payload, using: &random) }
+            case .pong: break
+            case .close(let code, let reason):
+                if case .open = state { writeClose(code, "", using: &random) }  // section 5.5.1: echo the code
+                state = .closed
+                received.end = WebSocketClosure(code: code ?? 1005, reason: reason)
+            case .violation(let code, let reason):
+                if case .open = state { writeClose(code, "", using: &random) }
+                state = .closed
+                received.end = WebSocketClosure(
+                    code: code, error: TransportError(.protocolViolation(code: code), "the server sent \(reason)"))
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    /// Sends a text message in one frame. Nothing is sent unless the connection is open.
+    package mutating func send(text: [UInt8], using random: inout some RandomNumberGenerator) {
+        if case .open = state { write(.text, text, using: &random) }
+    }
+
+    package mutating func send(binary: [UInt8], using random: inout some RandomNumberGenerator) {
+        if case .open = state { write(.binary, binary, using: &random) }
+    }
+
+    package mutating func ping(using random: inout some RandomNumberGenerator) {
+        if case .open = state { write(.ping, [], using: &random) }
+    }
+
+    /// Starts the closing handshake. Says whether a close frame is under way: otherwise there is nothing to wait for.
+    package mutating func close(
+        code: UInt16, reason: String, using random: inout some RandomNumberGenerator
+    ) -> Bool {
+        switch state {
+        case .open:
+            writeClose(code, reason, using: &random)
+            state = .closing
+            return true
+        case .closing: return true
+        case .handshake, .closed:
+            state = .closed
+            return false
+        }
+    }
+
+    private mutating func writeClose(
+        _ code: UInt16?, _ reason: String, using random: inout some RandomNumberGenerator
+    ) {
+        var payload: [UInt8] = []
+        if let code {
+            payload = [UInt8(code >> 8), UInt8(code & 0xFF)]
+            // 123 bytes of reason at most, cut between characters.
+            for character in reason where payload.count + character.utf8.count <= FrameHeader.maximumControlPayload {
+                payload += Array(character.utf8)
+            }
+        }
+        write(.close, payload, using: &random)
+    }
+
+    private mutating func write(
+        _ opcode: FrameHeader.Opcode, _ payload: [UInt8], using random: inout some RandomNumberGenerator
+    ) {
+        output += FrameHeader.encode(opcode, payload: payload, using: &random)
+    }
+}
