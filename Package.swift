@@ -93,7 +93,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherMockServerTests",
-            dependencies: ["PusherMockServer", "PusherProtocol", "TestSupport"] + nioServer,
+            dependencies: ["PusherMockServer", "PusherProtocol", "TestSupport", "Transport"] + nioServer,
             swiftSettings: swiftSettings),
         .testTarget(
             name: "CommandTests", dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "TestSupport"],

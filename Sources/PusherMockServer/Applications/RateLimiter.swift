@@ -1,0 +1,21 @@
+import Transport
+
+/// Admits at most `limit` things in any span of one second.
+struct RateLimiter {
+    private static let window: Duration = .seconds(1)
+
+    private let limit: Int
+    /// When the last ones were admitted, oldest first; at most `limit`.
+    private var admitted: [MonotonicInstant] = []
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func admits(now: MonotonicInstant) -> Bool {
+        admitted.removeAll { now - $0 >= Self.window }
+        guard admitted.count < limit else { return false }
+        admitted.append(now)
+        return true
+    }
+}

@@ -1,0 +1,66 @@
+import PusherProtocol
+
+/// The subscribers of one occupied channel and, on a presence channel, its members.
+struct ChannelState {
+    static let maximumMemberCount = 100
+
+    /// One user, who may be here over several connections.
+    private struct Member {
+        let userID: String
+        let userInfo: String?
+        var connectionCount: Int
+    }
+
+    let name: ChannelName
+    /// Each subscriber with its user id, nil unless this is a presence channel.
+    private(set) var subscribers: [SocketID: String?] = [:]
+    /// In order of joining.
+    private var members: [Member] = []
+
+    init(name: ChannelName) {
+        self.name = name
+    }
+
+    var userIDs: [String] { members.map(\.userID) }
+
+    func userID(of socketID: SocketID) -> String? { subscribers[socketID] ?? nil }
+
+    /// Whether one more connection of `userID` would make too many members.
+    func isFull(for userID: String) -> Bool {
+        members.count >= Self.maximumMemberCount && !members.contains { $0.userID == userID }
+    }
+
+    /// Says whether it is the user's first connection here.
+    mutating func join(_ socketID: SocketID, as member: PresenceMember?) -> Bool {
+        subscribers[socketID] = .some(member?.userID)
+        guard let member else { return false }
+        if let index = members.firstIndex(where: { $0.userID == member.userID }) {
+            members[index].connectionCount += 1
+            return false
+        }
+        members.append(Member(userID: member.userID, userInfo: member.userInfo, connectionCount: 1))
+        return true
+    }
+
+    /// Gives the user whose last connection this was.
+    mutating func leave(_ socketID: SocketID) -> String? {
+        guard let userID = subscribers.removeValue(forKey: socketID) ?? nil,
+            let index = members.firstIndex(where: { $0.userID == userID })
+        else { return nil }
+        members[index].connectionCount -= 1
+        guard members[index].connectionCount == 0 else { return nil }
+        members.remove(at: index)
+        return userID
+    }
+
+    /// The inner JSON text of `pusher_internal:subscription_succeeded`.
+    var succeededData: String {
+        guard name.kind == .presence else { return "{}" }
+        let presence = JSONText.object([
+            "ids": JSONText.array(members.map { JSONText.quoted($0.userID) }),
+            "hash": JSONText.object(members.map { ($0.userID, $0.userInfo ?? "null") }),
+            "count": "\(members.count)",
+        ])
+        return JSONText.object(["presence": presence])
+    }
+}

@@ -1,0 +1,13 @@
+import NIOCore
+import Transport
+
+extension MonotonicInstant {
+    static var now: Self { Self(nanoseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds)) }
+}
+
+extension TimeAmount {
+    /// At most a year: a timer beyond that would overflow NIO's deadline.
+    init(bounded duration: Duration) {
+        self = .nanoseconds(min(max(duration, .zero), .seconds(365 * 86_400)).wholeNanoseconds)
+    }
+}

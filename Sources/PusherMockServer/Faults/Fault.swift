@@ -1,0 +1,61 @@
+extension PusherMockServer {
+    /// How a new connection goes wrong before it is established.
+    public enum HandshakeFault: Hashable, Sendable {
+        /// TCP is accepted and closed at once. If armed for every application this hits any TCP connection, those for
+        /// HTTP requests included; for one application, once the request has named it.
+        case refuseConnection
+        /// The upgrade is answered with this HTTP status.
+        case httpStatus(Int)
+        /// `pusher:error` with this code, then a close frame with it.
+        case refuse(code: Int, message: String)
+        /// A close frame instead of the handshake, without `pusher:error`.
+        case close(code: Int, reason: String)
+        /// `pusher:error` first, then the usual handshake.
+        case errorFirst(code: Int?, message: String)
+        /// This text instead of `pusher:connection_established`, and nothing after it.
+        case text(String)
+        case delay(Duration)
+        /// The WebSocket opens and stays mute.
+        case never
+
+        /// 4100, which asks the client to come back after a pause.
+        public static let overCapacity = Self.refuse(code: 4100, message: "Over capacity")
+    }
+
+    /// How an established connection goes wrong.
+    public enum ConnectionFault: Hashable, Sendable {
+        /// A close frame, followed by the end of the connection; without code the frame is empty.
+        case close(code: Int?, reason: String = "")
+        /// TCP ends without a close frame.
+        case dropTCP
+        /// TCP is reset.
+        case resetTCP
+        /// Half-open: nothing that arrives is looked at, nothing is sent, TCP stays up.
+        case goSilent
+        /// Neither form of ping is answered.
+        case ignorePings
+        /// A text frame with any content, such as malformed JSON.
+        case text(String)
+        case binary([UInt8])
+        /// A control ping.
+        case ping([UInt8])
+        /// Bytes below WebSocket framing.
+        case bytes([UInt8])
+        /// A text frame of this many bytes.
+        case hugeText(byteCount: Int)
+        /// Every later frame is sent twice.
+        case duplicateFrames
+        /// Every later text frame is cut into fragments of this many bytes.
+        case fragmentFrames(byteCount: Int)
+    }
+
+    /// How the auth endpoint goes wrong.
+    public enum AuthFault: Hashable, Sendable {
+        /// This answer, whatever was asked.
+        case respond(status: Int, body: String = "")
+        /// The right answer, late.
+        case delay(Duration)
+        case redirect(to: String)
+        case never
+    }
+}

@@ -1,0 +1,90 @@
+import NIOCore
+import NIOHTTP1
+
+/// Collects HTTP requests, and writes the answers that the server's logic gives.
+final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    enum Reply {
+        case now(APIResponse)
+        case later(APIResponse, Duration)
+        case never
+    }
+
+    private let core: ServerCore
+    private var head: HTTPRequestHead?
+    private var body = ByteBuffer()
+    private var isTooLarge = false
+    private var upgradeRefusal: Int?
+
+    init(core: ServerCore) {
+        self.core = core
+    }
+
+    /// Answers the request under way with `status`.
+    func refuseUpgrade(with status: Int) {
+        upgradeRefusal = status
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            body.clear()
+            isTooLarge = false
+        case .body(let part):
+            isTooLarge = isTooLarge || body.readableBytes + part.readableBytes > core.configuration.maximumMessageSize
+            if !isTooLarge { body.writeImmutableBuffer(part) }
+        case .end:
+            guard let head else { return }
+            self.head = nil
+            reply(to: head, context: context)
+        }
+    }
+
+    private func reply(to head: HTTPRequestHead, context: ChannelHandlerContext) {
+        switch answer(to: head) {
+        case .now(let response): write(response, to: head, context: context)
+        case .later(let response, let delay):
+            context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: delay)) {
+                self.write(response, to: head, context: context)
+            }
+        case .never: break
+        }
+    }
+
+    private func answer(to head: HTTPRequestHead) -> Reply {
+        if let status = upgradeRefusal {
+            upgradeRefusal = nil
+            return .now(APIResponse(status: status, body: ""))
+        }
+        guard !isTooLarge else {
+            let limit = core.configuration.maximumMessageSize
+            return .now(APIResponse(status: 413, body: "The body exceeds maximumMessageSize (\(limit) bytes)\n"))
+        }
+        let headers = Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { $1 })
+        return core.reply(
+            to: APIRequest(
+                method: head.method.rawValue, target: RequestTarget(head.uri), headers: headers,
+                body: Array(body.readableBytesView)))
+    }
+
+    private func write(_ response: APIResponse, to head: HTTPRequestHead, context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        var headers = HTTPHeaders(response.headers.map { ($0.key, $0.value) })
+        headers.add(name: "Content-Type", value: response.contentType)
+        headers.add(name: "Content-Length", value: "\(response.body.utf8.count)")
+        if !head.isKeepAlive { headers.add(name: "Connection", value: "close") }
+        let status = HTTPResponseStatus(statusCode: response.status)
+        let part = HTTPResponseHead(version: head.version, status: status, headers: headers)
+        context.write(Self.wrapOutboundOut(.head(part)), promise: nil)
+        context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: response.body)))), promise: nil)
+        let written = context.writeAndFlush(Self.wrapOutboundOut(.end(nil)))
+        if !head.isKeepAlive { written.assumeIsolated().whenComplete { _ in context.close(promise: nil) } }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,40 @@
+/// Writes JSON text piece by piece, so that a member taken over from elsewhere keeps every byte it had.
+enum JSONText {
+    /// `string` as a JSON string with its quotes. Inside another JSON text this is the protocol's double encoding.
+    static func quoted(_ string: String) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(string.utf8.count + 2)
+        bytes.append(UInt8(ascii: "\""))
+        for byte in string.utf8 { append(byte, to: &bytes) }
+        bytes.append(UInt8(ascii: "\""))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// An object of members whose values already are JSON text; members without a value are left out.
+    static func object(_ members: KeyValuePairs<String, String?>) -> String {
+        object(members.compactMap { name, value in value.map { (name, $0) } })
+    }
+
+    static func object(_ members: [(name: String, value: String)]) -> String {
+        "{" + members.map { "\(quoted($0.name)):\($0.value)" }.joined(separator: ",") + "}"
+    }
+
+    /// An array of elements that already are JSON text.
+    static func array(_ elements: [String]) -> String {
+        "[" + elements.joined(separator: ",") + "]"
+    }
+
+    private static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        switch byte {
+        case UInt8(ascii: "\""): bytes += Array(#"\""#.utf8)
+        case UInt8(ascii: "\\"): bytes += Array(#"\\"#.utf8)
+        case UInt8(ascii: "\n"): bytes += Array(#"\n"#.utf8)
+        case UInt8(ascii: "\r"): bytes += Array(#"\r"#.utf8)
+        case UInt8(ascii: "\t"): bytes += Array(#"\t"#.utf8)
+        case 0..<0x20:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes += Array(#"\u00"#.utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        default: bytes.append(byte)
+        }
+    }
+}

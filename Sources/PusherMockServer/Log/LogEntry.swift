@@ -1,0 +1,32 @@
+extension PusherMockServer {
+    /// Something that happened at the server.
+    public enum LogEntry: Hashable, Sendable {
+        /// A connection got its socket id.
+        case connectionOpened(socketID: String, app: String)
+        /// An upgraded connection was refused with this code.
+        case connectionRefused(code: Int)
+        /// `code` is that of the first close frame of either side; nil if there was none.
+        case connectionClosed(socketID: String, code: Int?)
+        /// A text frame.
+        case frameReceived(String, socketID: String)
+        case frameSent(String, socketID: String)
+        /// Control frames.
+        case pingReceived(socketID: String)
+        case pongReceived(socketID: String)
+        case authRequest(AuthRequest)
+        case httpRequest(method: String, path: String, status: Int)
+    }
+
+    /// What the auth endpoint was asked.
+    public struct AuthRequest: Hashable, Sendable {
+        /// Form parameters of the body, `socket_id` and `channel_name` among them.
+        public let parameters: [String: String]
+        /// Names in lower case.
+        public let headers: [String: String]
+
+        /// The parameter `socket_id`.
+        public var socketID: String? { parameters["socket_id"] }
+        /// The parameter `channel_name`.
+        public var channelName: String? { parameters["channel_name"] }
+    }
+}

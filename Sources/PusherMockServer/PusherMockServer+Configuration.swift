@@ -1,0 +1,127 @@
+extension PusherMockServer {
+    /// How a server listens and which applications it serves.
+    public struct Configuration: Hashable, Sendable {
+        /// At least one; ids and keys are unique. The first is meant wherever a call names no application.
+        public var apps: [App]
+        /// Address to bind. The default, `127.0.0.1`, is reachable from this machine only.
+        public var host: String
+        /// 0 takes any free port; ``PusherMockServer/port`` says which.
+        public var port: Int
+        /// Serves `wss` and `https` instead of `ws` and `http`.
+        public var tls: TLS?
+        /// Stands before `/app/{key}`, as behind a reverse proxy: `/ws` serves `/ws/app/{key}`. HTTP paths may have it.
+        public var pathPrefix: String
+        /// Refuses a connection that names no protocol version (4008). Otherwise it is served as version 7.
+        public var requiresProtocolVersion: Bool
+        /// Bytes of one incoming message or HTTP body. More closes with 1009, or answers 413.
+        public var maximumMessageSize: Int
+        /// Header fields that `/pusher/auth` insists on; it answers 403 when one is absent or different.
+        public var requiredAuthHeaders: [String: String]
+        /// Log entries kept for ``PusherMockServer/State/history``; the oldest are forgotten.
+        public var historyLimit: Int
+
+        /// Every argument has the default that the property of its name describes, or is harmless.
+        public init(
+            apps: [App] = [App()], host: String = "127.0.0.1", port: Int = 0, tls: TLS? = nil,
+            pathPrefix: String = "", requiresProtocolVersion: Bool = false, maximumMessageSize: Int = 1 << 20,
+            requiredAuthHeaders: [String: String] = [:], historyLimit: Int = 4096
+        ) {
+            self.apps = apps
+            self.host = host
+            self.port = port
+            self.tls = tls
+            self.pathPrefix = pathPrefix
+            self.requiresProtocolVersion = requiresProtocolVersion
+            self.maximumMessageSize = maximumMessageSize
+            self.requiredAuthHeaders = requiredAuthHeaders
+            self.historyLimit = historyLimit
+        }
+    }
+
+    /// Where the server's certificate chain and private key are, both PEM.
+    public struct TLS: Hashable, Sendable {
+        /// Leaf first.
+        public var certificatePath: String
+        /// Of the leaf, not encrypted.
+        public var privateKeyPath: String
+
+        /// Files are read at the start.
+        public init(certificatePath: String, privateKeyPath: String) {
+            self.certificatePath = certificatePath
+            self.privateKeyPath = privateKeyPath
+        }
+    }
+
+    /// One application: who may use it, and what it allows.
+    public struct App: Hashable, Sendable {
+        /// The id of an application made without one.
+        public static let defaultID = "app-id"
+        /// The key of an application made without one.
+        public static let defaultKey = "app-key"
+        /// The secret of an application made without one.
+        public static let defaultSecret = "app-secret"
+
+        /// Names the application in the HTTP API: `/apps/{id}`.
+        public var id: String
+        /// Names the application everywhere else.
+        public var key: String
+        /// Signs and checks.
+        public var secret: String
+        /// A disabled application refuses connections (4003) and API calls (403).
+        public var isEnabled: Bool
+        /// Refuses plain connections (4000).
+        public var requiresTLS: Bool
+        /// Whether `client-` events are passed on.
+        public var allowsClientEvents: Bool
+        /// Client events that a connection may send in any second; one more is rejected with 4301.
+        public var clientEventRateLimit: Int
+        /// Told to clients as `activity_timeout`, in seconds.
+        public var activityTimeout: Duration
+        /// How long a client may be silent before the server pings it. Nil: ``activityTimeout``.
+        public var pingAfter: Duration?
+        /// How long a pinged client may stay silent before it is closed with 4201.
+        public var pongTimeout: Duration
+
+        /// An enabled application with client events, 120 s of activity timeout and 30 s to answer a ping.
+        public init(
+            id: String = Self.defaultID, key: String = Self.defaultKey, secret: String = Self.defaultSecret,
+            isEnabled: Bool = true, requiresTLS: Bool = false, allowsClientEvents: Bool = true,
+            clientEventRateLimit: Int = 10, activityTimeout: Duration = .seconds(120), pingAfter: Duration? = nil,
+            pongTimeout: Duration = .seconds(30)
+        ) {
+            self.id = id
+            self.key = key
+            self.secret = secret
+            self.isEnabled = isEnabled
+            self.requiresTLS = requiresTLS
+            self.allowsClientEvents = allowsClientEvents
+            self.clientEventRateLimit = clientEventRateLimit
+            self.activityTimeout = activityTimeout
+            self.pingAfter = pingAfter
+            self.pongTimeout = pongTimeout
+        }
+    }
+}
+
+extension PusherMockServer.Configuration {
+    /// Finds what ``PusherMockServer/start(_:)`` cannot work with.
+    func validate() throws(PusherMockServerError) {
+        guard !apps.isEmpty else {
+            throw PusherMockServerError(.invalidConfiguration, "a server needs at least one application")
+        }
+        for (name, values) in [("ids", apps.map(\.id)), ("keys", apps.map(\.key))]
+        where Set(values).count < values.count {
+            throw PusherMockServerError(.invalidConfiguration, "two applications have the same \(name)")
+        }
+        guard pathPrefix.isEmpty || (pathPrefix.hasPrefix("/") && !pathPrefix.hasSuffix("/")) else {
+            throw PusherMockServerError(
+                .invalidConfiguration, "the path prefix must start with a slash and not end with one")
+        }
+        guard (0...65535).contains(port) else {
+            throw PusherMockServerError(.invalidConfiguration, "\(port) is not a port number")
+        }
+        guard (1...Int(UInt32.max)).contains(maximumMessageSize) else {
+            throw PusherMockServerError(.invalidConfiguration, "maximumMessageSize must be 1 to 4294967295")
+        }
+    }
+}

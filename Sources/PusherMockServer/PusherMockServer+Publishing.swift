@@ -1,0 +1,29 @@
+import PusherProtocol
+
+extension PusherMockServer {
+    /// Publishes as the HTTP API would, without its limits.
+    ///
+    /// - Parameters:
+    ///   - socketID: this connection does not get the event.
+    ///   - app: key of the application; nil is the first one.
+    /// - Returns: how many connections the event went to.
+    @discardableResult
+    public func publish(
+        event: String, channel: String, data: String, except socketID: String? = nil, app: String? = nil
+    ) async -> Int {
+        await onEventLoop { core in
+            guard let application = core.applications.first(where: { app == nil || $0.app.key == app }) else {
+                return 0
+            }
+            let delivery = application.publication(
+                event: event, channel: channel, data: data, except: socketID.flatMap(SocketID.init))
+            core.deliver([delivery])
+            return delivery.recipients.count
+        }
+    }
+
+    /// Sends any text, well-formed or not, as one text frame.
+    public func send(raw text: String, to socketID: String) async throws(PusherMockServerError) {
+        try await inject(.text(text), into: socketID)
+    }
+}

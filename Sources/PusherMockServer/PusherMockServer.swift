@@ -1,0 +1,124 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import NIOWebSocket
+
+/// A Pusher Channels server for tests and development, in this process.
+///
+///     let server = try await PusherMockServer.start()
+///     // connect clients to server.host and server.port with the key PusherMockServer.App.defaultKey
+///     await server.publish(event: "greeting", channel: "my-channel", data: "hello")
+///     #expect(await server.waitFor { $0.connectionCount == 0 })
+///     await server.stop()
+///
+/// One port serves WebSockets (`/app/{key}`), the HTTP API (`/apps/{id}/…`) and an auth endpoint (`/pusher/auth`) that
+/// signs whatever it is asked: not for production. A server runs until ``stop()``, also if nothing refers to it.
+public final class PusherMockServer: Sendable {
+    /// As given, with the port that was really bound: starting with it again after ``stop()`` takes the same port.
+    public let configuration: Configuration
+    /// One loop for everything: it gives all that happens one order.
+    private let eventLoop: any EventLoop
+    private let core: NIOLoopBound<ServerCore>
+    private let listener: any Channel
+
+    private init(
+        configuration: Configuration, eventLoop: any EventLoop, core: NIOLoopBound<ServerCore>, listener: any Channel
+    ) {
+        self.configuration = configuration
+        self.eventLoop = eventLoop
+        self.core = core
+        self.listener = listener
+    }
+
+    /// Binds the port and serves from then on.
+    ///
+    /// - Throws: if the configuration contradicts itself, a certificate cannot be used or the address not be bound.
+    public static func start(_ configuration: Configuration = Configuration()) async throws(PusherMockServerError)
+        -> PusherMockServer
+    {
+        try configuration.validate()
+        let tls = try configuration.tls.map { tls throws(PusherMockServerError) in try sslContext(tls) }
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        let listener: any Channel
+        let core: NIOLoopBound<ServerCore>
+        do {
+            core = try await eventLoop.submit {
+                NIOLoopBound(ServerCore(configuration: configuration, eventLoop: eventLoop), eventLoop: eventLoop)
+            }.get()
+            listener = try await ServerBootstrap(group: eventLoop)
+                .serverChannelOption(.backlog, value: 4096)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture { try initialize(channel, core: core.value, tls: tls) }
+                }
+                .bind(host: configuration.host, port: configuration.port).get()
+        } catch {
+            throw PusherMockServerError(
+                .bind, "cannot listen on \(configuration.host):\(configuration.port): \(error)")
+        }
+        var configuration = configuration
+        configuration.port = listener.localAddress?.port ?? configuration.port
+        return PusherMockServer(configuration: configuration, eventLoop: eventLoop, core: core, listener: listener)
+    }
+
+    /// The address that is bound.
+    public var host: String { configuration.host }
+    /// The port that was bound, also if any was asked for.
+    public var port: Int { configuration.port }
+
+    /// Stops listening and drops every connection without a close frame, as if the process had been killed.
+    ///
+    /// When it returns, all connections are gone and the port is free. Stopping twice does nothing.
+    public func stop() async {
+        try? await listener.close().get()
+        let connections = await onEventLoop { $0.stop() }
+        for connection in connections { try? await connection.get() }
+        await onEventLoop { $0.finish() }
+    }
+
+    /// Runs `body` on the event loop, where all state lives.
+    func onEventLoop<Result: Sendable>(_ body: @escaping @Sendable (ServerCore) -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            eventLoop.execute { continuation.resume(returning: body(self.core.value)) }
+        }
+    }
+
+    func execute(_ body: @escaping @Sendable (ServerCore) -> Void) {
+        eventLoop.execute { body(self.core.value) }
+    }
+
+    func makePromise<Value>(of type: Value.Type) -> EventLoopPromise<Value> {
+        eventLoop.makePromise(of: type)
+    }
+
+    // MARK: Pipeline
+
+    private static func initialize(_ channel: any Channel, core: ServerCore, tls: NIOSSLContext?) throws {
+        guard core.accepted(channel) else {
+            channel.close(promise: nil)
+            return
+        }
+        let pipeline = channel.pipeline.syncOperations
+        if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+        let http = HTTPHandler(core: core)
+        let upgrade = WebSocketUpgrade(core: core, http: http)
+        try pipeline.configureHTTPServerPipeline(
+            withServerUpgrade: (upgraders: [upgrade.upgrader], completionHandler: { _ in }))
+        try pipeline.addHandler(http)
+    }
+
+    private static func sslContext(_ tls: TLS) throws(PusherMockServerError) -> NIOSSLContext {
+        do {
+            let chain = try NIOSSLCertificate.fromPEMFile(tls.certificatePath)
+            let key = try NIOSSLPrivateKey(file: tls.privateKeyPath, format: .pem)
+            return try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
+        } catch {
+            throw PusherMockServerError(
+                .tls, "cannot use \(tls.certificatePath) with \(tls.privateKeyPath): \(error)")
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import NIOCore
+import PusherProtocol
+import Transport
+
+/// Joins the connections to the applications' logic. Everything in it happens on one event loop, so that what one
+/// client is told and what another is told have one order, and nothing needs a lock.
+final class ServerCore {
+    let configuration: PusherMockServer.Configuration
+    let eventLoop: any EventLoop
+
+    private(set) var applications: [ApplicationState]
+    private var sockets: [SocketID: (connection: WebSocketConnection, application: Int)] = [:]
+    private var socketCount: UInt64 = 0
+    private(set) var tcpConnections: [ObjectIdentifier: any Channel] = [:]
+    private(set) var isStopped = false
+
+    var eventLog: EventLog
+    var authRequestCount = 0
+    var waiters = StateWaiters()
+
+    var handshakeFaults = FaultQueue<PusherMockServer.HandshakeFault>()
+    var connectionFaults = FaultQueue<(fault: PusherMockServer.ConnectionFault, afterFrames: Int)>()
+    var authFaults = FaultQueue<PusherMockServer.AuthFault>()
+
+    init(configuration: PusherMockServer.Configuration, eventLoop: any EventLoop) {
+        self.configuration = configuration
+        self.eventLoop = eventLoop
+        applications = configuration.apps.map(ApplicationState.init)
+        eventLog = EventLog(limit: configuration.historyLimit)
+    }
+
+    var state: PusherMockServer.State {
+        PusherMockServer.State(
+            applications: applications, log: eventLog.newest, tcpConnectionCount: tcpConnections.count,
+            authRequestCount: authRequestCount)
+    }
+
+    func log(_ entry: PusherMockServer.LogEntry) {
+        eventLog.append(entry)
+        stateChanged()
+    }
+
+    /// Looks at what is waited for, once for all that happens before the event loop gets to it.
+    private func stateChanged() {
+        guard waiters.needCheck() else { return }
+        eventLoop.assumeIsolated().execute { self.waiters.check(self.state) }
+    }
+
+    // MARK: TCP connections
+
+    /// Says whether the connection may live.
+    func accepted(_ channel: any Channel) -> Bool {
+        guard !isStopped, handshakeFaults.take(app: nil, where: { $0 == .refuseConnection }) == nil else {
+            return false
+        }
+        let id = ObjectIdentifier(channel)
+        tcpConnections[id] = channel
+        channel.closeFuture.assumeIsolated().whenComplete { _ in
+            self.tcpConnections[id] = nil
+            self.stateChanged()
+        }
+        return true
+    }
+
+    /// Drops every connection. The futures are done when they are gone.
+    func stop() -> [EventLoopFuture<Void>] {
+        isStopped = true
+        let channels = Array(tcpConnections.values)
+        for channel in channels { channel.close(promise: nil) }
+        return channels.map(\.closeFuture)
+    }
+
+    func wait(
+        _ promise: EventLoopPromise<Bool>, until condition: @escaping StateWaiters.Condition, atMost bound: Duration
+    ) {
+        guard !isStopped || condition(state) else { return promise.succeed(false) }
+        let id = waiters.add(promise, until: condition)
+        eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: bound)) { self.waiters.giveUp(id) }
+        stateChanged()
+    }
+
+    /// Ends the sequences of log entries and answers whoever still waits.
+    func finish() {
+        eventLog.finish()
+        waiters.giveUp()
+    }
+
+    // MARK: WebSockets
+
+    /// Random first part, so that ids of two servers differ; counted second part, so that ids of one server do.
+    func makeSocketID() -> SocketID {
+        socketCount += 1
+        guard let socketID = SocketID("\(UInt32.random(in: 1 ... .max)).\(socketCount)") else {
+            preconditionFailure("two numbers and a dot are a socket id")
+        }
+        return socketID
+    }
+
+    func connectionOpened(_ connection: WebSocketConnection, socketID: SocketID, appKey: String) {
+        guard let index = applications.firstIndex(where: { $0.app.key == appKey }) else { return }
+        let app = applications[index].app
+        sockets[socketID] = (connection, index)
+        log(.connectionOpened(socketID: socketID.string, app: appKey))
+        for (fault, count) in connectionFaults.takeAll(app: appKey) { connection.inject(fault, afterFrames: count) }
+        deliver([applications[index].connectionOpened(socketID)])
+        connection.startKeepAlive(
+            KeepAlive(pingAfter: app.pingAfter ?? app.activityTimeout, pongTimeout: app.pongTimeout, now: .now))
+    }
+
+    func received(_ text: String, from socketID: SocketID) {
+        guard let index = sockets[socketID]?.application else { return }
+        deliver(applications[index].received(text, from: socketID, now: .now))
+        stateChanged()
+    }
+
+    func connectionClosed(_ socketID: SocketID, code: Int?) {
+        guard let socket = sockets.removeValue(forKey: socketID) else { return }
+        deliver(applications[socket.application].connectionClosed(socketID))
+        log(.connectionClosed(socketID: socketID.string, code: code))
+    }
+
+    func connection(_ socketID: String) -> WebSocketConnection? {
+        SocketID(socketID).flatMap { sockets[$0]?.connection }
+    }
+
+    /// Writes each frame to its recipients, in order; each recipient is flushed once.
+    func deliver(_ deliveries: [Delivery]) {
+        for delivery in deliveries where !delivery.recipients.isEmpty {
+            let frame = WebSocketConnection.EncodedFrame(delivery.frame)
+            for recipient in delivery.recipients { sockets[recipient]?.connection.send(frame) }
+        }
+        if let only = deliveries.first, deliveries.count == 1 {
+            for recipient in only.recipients { sockets[recipient]?.connection.flush() }
+        } else {
+            for recipient in Set(deliveries.flatMap(\.recipients)) { sockets[recipient]?.connection.flush() }
+        }
+    }
+
+    func takeHandshakeFault(app: String?) -> PusherMockServer.HandshakeFault? {
+        handshakeFaults.take(app: app)
+    }
+
+    // MARK: HTTP
+
+    func reply(to request: APIRequest) -> HTTPHandler.Reply {
+        let prefix = configuration.pathPrefix
+        let path = request.target.path
+        let ownPath = !prefix.isEmpty && path.hasPrefix(prefix + "/") ? String(path.dropFirst(prefix.count)) : path
+        if ownPath == AuthEndpoint.path { return authReply(to: request) }
+        let answer = httpAnswer(to: request, path: ownPath)
+        deliver(answer.deliveries)
+        log(.httpRequest(method: request.method, path: path, status: answer.response.status))
+        return .now(answer.response)
+    }
+
+    private func httpAnswer(to request: APIRequest, path: String) -> HTTPAPI.Answer {
+        guard !path.hasPrefix("/app/") else {
+            let response = APIResponse(
+                status: 426, body: "This is a WebSocket endpoint\n", headers: ["Upgrade": "websocket"])
+            return HTTPAPI.Answer(response: response)
+        }
+        return HTTPAPI.respond(
+            to: request, path: path, applications: applications, now: Int(Date().timeIntervalSince1970))
+    }
+
+    private func authReply(to request: APIRequest) -> HTTPHandler.Reply {
+        authRequestCount += 1
+        log(
+            .authRequest(
+                PusherMockServer.AuthRequest(parameters: request.formParameters, headers: request.headers)))
+        let response = AuthEndpoint.respond(
+            to: request, applications: applications, requiredHeaders: configuration.requiredAuthHeaders)
+        let key = request.target.parameter("key") ?? applications.first?.app.key
+        switch authFaults.take(app: key) {
+        case nil: return .now(response)
+        case .respond(let status, let body): return .now(APIResponse(status: status, body: body))
+        case .delay(let delay): return .later(response, delay)
+        case .redirect(let location):
+            return .now(APIResponse(status: 302, body: "", headers: ["Location": location]))
+        case .never: return .never
+        }
+    }
+}
