@@ -97,9 +97,10 @@ final class EventStream: PusherDelegate {
             timer.resume()
             return timer
         }
-        var timers = options.timeout.map { seconds in
-            [timer(seconds) { $0.leave($0.options.count == nil ? .done : .timedOut) }]
-        } ?? []
+        var timers =
+            options.timeout.map { seconds in
+                [timer(seconds) { $0.leave($0.options.count == nil ? .done : .timedOut) }]
+            } ?? []
         if options.connectTimeout > 0 {
             timers.append(
                 timer(options.connectTimeout) { stream in

@@ -269,7 +269,8 @@ struct ConnectionMachineTests {
 
     @Test func aReturnedNetworkRetriesAtOnceAtMostTwiceInARow() {
         var machine = ConnectionMachine.makeWaiting()
-        #expect(machine.networkReturned(now: .at(6)) == [.changed(from: .reconnecting, to: .connecting), .open(.make(2))])
+        #expect(
+            machine.networkReturned(now: .at(6)) == [.changed(from: .reconnecting, to: .connecting), .open(.make(2))])
         #expect(machine.networkReturned(now: .at(7)) == [.drop(.make(2)), .open(.make(3))])
         #expect(machine.networkReturned(now: .at(8)) == [])
         #expect(machine.transport == .make(3))

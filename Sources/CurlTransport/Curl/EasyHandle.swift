@@ -99,7 +99,8 @@ final class EasyHandle {
 
     private func check(_ result: CURLcode) throws(TransportError) {
         guard result == CURLE_OK else {
-            throw TransportError(.invalidRequest, "libcurl refuses an option: \(String(cString: curl_easy_strerror(result)))")
+            throw TransportError(
+                .invalidRequest, "libcurl refuses an option: \(String(cString: curl_easy_strerror(result)))")
         }
     }
 
@@ -158,7 +159,8 @@ final class EasyHandle {
         case 18, 19:
             TransportError(.certificateUntrusted, "the certificate of \(server) is not trusted: it is self-signed")
         case 2, 20, 21, 27:
-            TransportError(.certificateUntrusted, "the certificate of \(server) is not trusted: its authority is unknown")
+            TransportError(
+                .certificateUntrusted, "the certificate of \(server) is not trusted: its authority is unknown")
         case 0, 62:
             TransportError(.certificateWrongHost, "the certificate of \(server) is for another host")
         case let code:

@@ -89,7 +89,8 @@ final class EventLoop: SerialExecutor {
         var id = pthread_t()
         let context = Unmanaged.passUnretained(self).toOpaque()  // lives as long as the process
         let failure = pthread_create(
-            &id, nil, { context in context.flatMap { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue().run() } },
+            &id, nil,
+            { context in context.flatMap { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue().run() } },
             context)
         precondition(failure == 0, "the I/O thread cannot be started")
         thread.withLock { $0 = id }

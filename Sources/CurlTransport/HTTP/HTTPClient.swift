@@ -179,7 +179,8 @@ package final class HTTPTask {
             finish(
                 .failure(
                     TransportError(
-                        .tooLarge, "\(handle.server) answered with more than \(maximumBodySize) bytes (maximumBodySize)")))
+                        .tooLarge, "\(handle.server) answered with more than \(maximumBodySize) bytes (maximumBodySize)"
+                    )))
         } else if result == CURLE_OK {
             finish(.success(HTTPResponse(status: handle.info(CURLINFO_RESPONSE_CODE), fields: fields, body: body)))
         } else {

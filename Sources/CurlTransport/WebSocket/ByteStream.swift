@@ -47,7 +47,8 @@ struct ByteStream {
         if count == 0 { return .ended(nil) }
         if errno == EAGAIN || errno == EINTR { return .wouldBlock }
         return .ended(
-            TransportError(.connectionLost, "the connection to \(handle.server) broke: \(String(cString: strerror(errno)))"))
+            TransportError(
+                .connectionLost, "the connection to \(handle.server) broke: \(String(cString: strerror(errno)))"))
     }
 
     private func outcome(of result: CURLcode, _ count: Int) -> Outcome {

@@ -159,7 +159,8 @@ package final class WebSocketConnection {
         guard unsent.count + text.count <= request.maximumSendQueueSize else {
             throw TransportError(
                 .tooLarge,
-                "more than \(request.maximumSendQueueSize) bytes wait to be sent (maximumSendQueueSize): the peer does not read")
+                "more than \(request.maximumSendQueueSize) bytes wait to be sent (maximumSendQueueSize): the peer does not read"
+            )
         }
         machine?.send(text: text, using: &random)
         scheduleFlush()
@@ -229,7 +230,10 @@ package final class WebSocketConnection {
         guard closeTimer == nil else { return }
         closeTimer = NetworkTimer { [weak self] in
             guard let self else { return }
-            finish(ending ?? WebSocketClosure(code: 1006, error: TransportError(.timedOut, "the peer did not answer a close frame")))
+            finish(
+                ending
+                    ?? WebSocketClosure(
+                        code: 1006, error: TransportError(.timedOut, "the peer did not answer a close frame")))
         }
         closeTimer?.set(.now + request.closeTimeout)
     }

@@ -103,7 +103,8 @@ extension ClientCore {
 
 extension HTTPRequest {
     fileprivate init(authEndpoint: String, for request: AuthRequest, timeout: Duration) {
-        let form = "socket_id=\(request.socketID.string.percentEncoded)"
+        let form =
+            "socket_id=\(request.socketID.string.percentEncoded)"
             + "&channel_name=\(request.channel.string.percentEncoded)"
         self.init(
             method: "POST", url: authEndpoint,

@@ -100,4 +100,5 @@ final class CallbackQueue: Sendable {
             return true
         }
         if hasRoom { receiver.releaseReading() }
-    }}
+    }
+}

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import PusherProtocol
 import Realtime
+import Transport
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -50,9 +51,15 @@ extension ClientCore {
         delegate?.changedConnectionState(from: old, to: new)
     }
 
+    /// Nil if the channel was unsubscribed since: the application does not want to hear of it any more.
+    private func delegate(for channel: EventRouter.ChannelID) -> (any PusherDelegate)?? {
+        bindings.withLock { bindings in
+            bindings.channelObjects[channel] == nil ? nil : .some(bindings.delegate)
+        }
+    }
+
     private func subscribed(_ channel: EventRouter.ChannelID, name: String) {
-        // Unsubscribed since: the application does not want to hear of it.
-        guard let delegate = bindings.withLock({ $0.channelObjects[channel].map { _ in $0.delegate } }) else { return }
+        guard let delegate = delegate(for: channel) else { return }
         options.logger?.debug("subscribed", metadata: ["pusher.channel": "\(name)"])
         delegate?.debugLog(message: "subscribed to channel \(name)")
         delegate?.subscribedToChannel(name: name)
@@ -61,7 +68,7 @@ extension ClientCore {
     private func subscriptionFailed(
         _ channel: EventRouter.ChannelID, _ error: PusherError, _ failure: AuthFailure?, event: RealtimeEvent
     ) {
-        guard let delegate = bindings.withLock({ $0.channelObjects[channel].map { _ in $0.delegate } }) else { return }
+        guard let delegate = delegate(for: channel) else { return }
         log(error)
         delegate?.failedToSubscribeToChannel(
             name: error.channelName ?? "", response: failure?.status.flatMap(authResponse), data: failure?.body,

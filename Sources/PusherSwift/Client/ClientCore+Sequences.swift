@@ -40,7 +40,8 @@ extension ClientCore {
     private func reportOverflow(channelName: String?) {
         report(
             PusherError(
-                .bufferOverflow, "a sequence was read too slowly for its buffer (EventBufferingPolicy.fail) and has ended",
+                .bufferOverflow,
+                "a sequence was read too slowly for its buffer (EventBufferingPolicy.fail) and has ended",
                 channelName: channelName))
     }
 

@@ -59,7 +59,8 @@ struct ClientHandshake: Sendable {
         }
         guard let end = Self.endOfHead(head, from: searchStart), end <= maximumSize else {
             guard head.count > maximumSize else { return .needsMore }
-            return refuse(.tooLarge, "answered the handshake with more than \(maximumSize) bytes (maximumHandshakeSize)")
+            return refuse(
+                .tooLarge, "answered the handshake with more than \(maximumSize) bytes (maximumHandshakeSize)")
         }
         let rest = head[end...]
         guard let (status, reason, fields) = Self.parse(head[..<end]) else {
@@ -101,7 +102,9 @@ struct ClientHandshake: Sendable {
         guard fields["Sec-WebSocket-Accept"] == Self.accept(key: key) else {
             return notAccepted("its Sec-WebSocket-Accept is wrong")
         }
-        guard fields["Sec-WebSocket-Extensions"] == nil else { return notAccepted("with an extension nobody asked for") }
+        guard fields["Sec-WebSocket-Extensions"] == nil else {
+            return notAccepted("with an extension nobody asked for")
+        }
         if let chosen = fields["Sec-WebSocket-Protocol"], !subprotocols.contains(chosen) {
             return notAccepted("with a subprotocol nobody asked for")
         }

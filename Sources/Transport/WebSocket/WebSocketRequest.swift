@@ -25,7 +25,8 @@ package struct WebSocketRequest: Sendable {
 
     package init(
         url: String, fields: HTTPFields = [:], subprotocols: [String] = [], maximumMessageSize: Int = 10 << 20,
-        oversizedMessages: OversizedMessages = .close, maximumHandshakeSize: Int = 16 << 10, maximumSendQueueSize: Int = 16 << 20,
+        oversizedMessages: OversizedMessages = .close, maximumHandshakeSize: Int = 16 << 10,
+        maximumSendQueueSize: Int = 16 << 20,
         closeTimeout: Duration = .seconds(2)
     ) {
         self.url = url

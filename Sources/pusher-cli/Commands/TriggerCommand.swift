@@ -27,7 +27,9 @@ struct TriggerCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard batch == nil || arguments.isEmpty else { throw ValidationError("--batch takes no other arguments.") }
-        guard batch != nil || arguments.count == 3 else { throw ValidationError("Give CHANNEL EVENT DATA, or --batch FILE.") }
+        guard batch != nil || arguments.count == 3 else {
+            throw ValidationError("Give CHANNEL EVENT DATA, or --batch FILE.")
+        }
     }
 
     func run() async throws {
@@ -58,8 +60,9 @@ struct TriggerCommand: AsyncParsableCommand {
         }
         let text = Data(try read(file).utf8)
         let decoder = JSONDecoder()
-        guard let entries = (try? decoder.decode([Entry].self, from: text))
-            ?? (try? decoder.decode(Wrapped.self, from: text))?.batch
+        guard
+            let entries = (try? decoder.decode([Entry].self, from: text))
+                ?? (try? decoder.decode(Wrapped.self, from: text))?.batch
         else {
             throw PusherHTTPError(
                 .invalidArgument, "\(file) is not a JSON array of {\"channel\", \"name\", \"data\"} objects")

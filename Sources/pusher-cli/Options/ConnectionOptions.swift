@@ -28,7 +28,8 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
     var proxy: String?
 
-    @Option(help: "The application's secret, to sign locally. Better $PUSHER_SECRET: arguments show in the process list.")
+    @Option(
+        help: "The application's secret, to sign locally. Better $PUSHER_SECRET: arguments show in the process list.")
     var secret: String?
 
     @Option(help: "URL that signs for private and presence channels.")
@@ -65,7 +66,8 @@ struct ConnectionOptions: ParsableArguments {
     /// What the client is made with.
     func clientOptions() throws -> PusherClientOptions {
         var options = PusherClientOptions(
-            authMethod: try authMethod(), host: pusherHost, port: try port ?? Environment.port(), path: path, useTLS: tls)
+            authMethod: try authMethod(), host: pusherHost, port: try port ?? Environment.port(), path: path,
+            useTLS: tls)
         options.caFile = caFile
         options.proxy = proxy
         if verbose { options.logger = StandardError.logger }
