@@ -86,7 +86,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherSwiftTests",
-            dependencies: ["PusherSwift", "PusherHTTP", "PusherMockServer", "TestSupport"],
+            dependencies: ["PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "TestSupport"],

@@ -1,0 +1,205 @@
+import PusherMockServer
+import PusherProtocol
+import PusherSwift
+import TestSupport
+import Testing
+
+struct AuthorizationTests {
+    private let recorder = Recorder()
+
+    private func endpoint(_ server: PusherMockServer) -> String { "http://127.0.0.1:\(server.port)/pusher/auth" }
+
+    @Test func theEndpointSigns() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) {
+                $0.authMethod = .endpoint(authEndpoint: endpoint(server))
+            }
+            pusher.subscribe("private-a=@,.;b")
+            pusher.subscribe("presence-x")
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed", count: 2))
+            let requests = await server.state.authRequests
+            #expect(requests.compactMap(\.channelName).sorted() == ["presence-x", "private-a=@,.;b"])
+            #expect(requests.allSatisfy { $0.socketID == pusher.connection.socketId })
+        }
+    }
+
+    @Test func theRequestBuilderSendsItsOwnHeaders() async throws {
+        var configuration = PusherMockServer.Configuration()
+        configuration.requiredAuthHeaders = ["X-Token": "letmein"]
+        try await withServer(configuration) { server in
+            let pusher = Pusher.make(server, recorder) {
+                $0.authMethod = .authRequestBuilder(authRequestBuilder: Builder(url: endpoint(server)))
+            }
+            pusher.subscribe("private-x")
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed private-x"))
+        }
+    }
+
+    @Test func theAuthorizerAnswersInItsOwnWay() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) { $0.authMethod = .authorizer(authorizer: Signer()) }
+            pusher.subscribe("private-x")
+            pusher.subscribe("private-nil")
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed private-x"))
+            #expect(await recorder.waitFor("failed private-nil"))
+            #expect(recorder.contains("the authorizer answered nil"))
+        }
+    }
+
+    struct Failure: Sendable {
+        let fault: PusherMockServer.AuthFault
+        let expected: String
+
+        init(_ fault: PusherMockServer.AuthFault, _ expected: String) {
+            (self.fault, self.expected) = (fault, expected)
+        }
+    }
+
+    /// Each leaves the connection and the other channels alone, and the channel can be tried again.
+    @Test(arguments: [
+        Failure(.respond(status: 403, body: "no way"), "failed private-x 403 no way: channel private-x: authorization failed: the auth endpoint answered 403"),
+        Failure(.respond(status: 500, body: ""), "the auth endpoint answered 500"),
+        Failure(.respond(status: 204, body: ""), "the auth endpoint answered 204"),
+        Failure(.respond(status: 200, body: ""), "its answer is empty"),
+        Failure(.respond(status: 200, body: "<html></html>"), "it answered HTML instead of a JSON object"),
+        Failure(.respond(status: 200, body: "[1]"), "its answer is not a JSON object"),
+        Failure(.respond(status: 200, body: "{}"), "its answer has no auth"),
+        Failure(.respond(status: 200, body: #"{"auth":1}"#), "the auth in its answer is not a string"),
+        Failure(.respond(status: 200, body: #"{"data":{"auth":"k:s"}}"#), "its answer has no auth"),
+        Failure(.redirect(to: "http://127.0.0.1:1/"), "redirects are not followed"),
+        Failure(.never, "failed private-x"),
+    ])
+    func failuresAreClearAndLeaveTheRestAlone(failure: Failure) async throws {
+        try await withServer { server in
+            await server.failAuth(failure.fault, next: 1)
+            let pusher = Pusher.make(server, recorder) {
+                $0.authMethod = .endpoint(authEndpoint: endpoint(server))
+                $0.authTimeout = .milliseconds(500)
+            }
+            let channel = pusher.subscribe("private-x")
+            channel.bind(eventName: "pusher:subscription_error") { [recorder] event in
+                recorder.add("bound \(event.data ?? "")")
+            }
+            pusher.subscribe("c")
+            pusher.connect()
+            #expect(await recorder.waitFor("bound {\"type\":\"AuthError\""))
+            #expect(await recorder.waitFor("subscribed c"))
+            #expect(recorder.contains(failure.expected))
+            #expect(recorder.count("failed private-x") == 1)
+            #expect(!recorder.contains("error "))
+            #expect(pusher.connection.connectionState == .connected)
+            #expect(!channel.subscribed)
+            #expect(pusher.subscribe("private-x") === channel)
+            #expect(await recorder.waitFor("subscribed private-x"))
+        }
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:1/auth", "cannot connect to 127.0.0.1:1"), ("not a url", "the URL cannot be used"),
+        ("ftp://127.0.0.1/", "the URL cannot be used"), ("", "the URL cannot be used"),
+    ])
+    func anEndpointThatCannotBeAskedIsAnError(url: String, expected: String) async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) { $0.authMethod = .endpoint(authEndpoint: url) }
+            pusher.subscribe("private-x")
+            pusher.connect()
+            #expect(await recorder.waitFor("failed private-x"))
+            #expect(recorder.contains(expected))
+            #expect(pusher.connection.connectionState == .connected)
+        }
+    }
+
+    @Test func withoutAnAuthMethodTheSubscriptionFails() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) { $0.authMethod = .noMethod }
+            pusher.subscribe("private-x")
+            pusher.connect()
+            #expect(await recorder.waitFor("failed private-x"))
+            #expect(recorder.contains("the client has no auth method"))
+        }
+    }
+
+    /// The server cannot tie it to a channel, so it is reported as an error, and the wait for the answer ends.
+    @Test func aWrongSignatureIsReported() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) {
+                $0.authMethod = .inline(secret: "wrong")
+                $0.subscriptionTimeout = .milliseconds(300)
+            }
+            pusher.subscribe("private-x")
+            pusher.connect()
+            #expect(await recorder.waitFor("error the server reports: Invalid signature"))
+            #expect(await recorder.waitFor("failed private-x"))
+        }
+    }
+
+    @Test func fewRequestsRunAtATime() async throws {
+        try await withServer { server in
+            await server.failAuth(.delay(.milliseconds(20)))
+            let pusher = Pusher.make(server, recorder) {
+                $0.authMethod = .endpoint(authEndpoint: endpoint(server))
+                $0.maximumAuthRequests = 3
+            }
+            for number in 1...30 { pusher.subscribe("private-\(number)") }
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed", count: 30))
+            #expect(await server.state.authRequestCount == 30)
+        }
+    }
+
+    @Test func aReconnectAsksAgainForTheNewSocket() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) {
+                $0.authMethod = .endpoint(authEndpoint: endpoint(server))
+            }
+            pusher.subscribe("private-x")
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed"))
+            let first = try #require(pusher.connection.socketId)
+            await server.failAuth(.delay(.milliseconds(100)), next: 1)  // this answer will be for a socket of the past
+            try await server.inject(.close(code: 4200), into: first)
+            #expect(await server.waitFor { $0.authRequestCount == 2 })
+            let second = try #require(pusher.connection.socketId)
+            try await server.inject(.dropTCP, into: second)
+            #expect(await recorder.waitFor("subscribed", count: 2))
+            let ids = await server.state.authRequests.compactMap(\.socketID)
+            #expect(Set(ids).count == ids.count)
+            #expect(!recorder.contains("Invalid signature"))
+        }
+    }
+}
+
+private struct Builder: AuthRequestBuilderProtocol {
+    let url: String
+
+    func requestFor(socketID: String, channelName: String) -> URLRequest? {
+        guard let url = URL(string: url) else { return nil }
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.httpBody = Data("socket_id=\(socketID)&channel_name=\(channelName)".utf8)
+        request.addValue("letmein", forHTTPHeaderField: "X-Token")
+        request.addValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
+        return request
+    }
+}
+
+private struct Signer: Authorizer {
+    func fetchAuthValue(
+        socketID: String, channelName: String, completionHandler: @escaping @Sendable (PusherAuth?) -> Void
+    ) {
+        guard channelName != "private-nil", let id = SocketID(socketID), let channel = try? ChannelName(channelName)
+        else { return completionHandler(nil) }
+        let credentials = AppCredentials(key: PusherMockServer.App.defaultKey, secret: PusherMockServer.App.defaultSecret)
+        completionHandler(PusherAuth(auth: credentials.channelAuth(socketID: id, channel: channel)))
+        completionHandler(nil)  // a second answer is ignored
+    }
+}
+
+extension PusherMockServer.State {
+    var authRequests: [PusherMockServer.AuthRequest] {
+        history.compactMap { if case .authRequest(let request) = $0 { request } else { nil } }
+    }
+}

@@ -1,0 +1,211 @@
+import Dispatch
+import PusherMockServer
+import PusherSwift
+import TestSupport
+import Testing
+import Transport
+
+/// The async forms.
+struct SequenceTests {
+    private let recorder = Recorder()
+
+    @Test func eventsComeInOrderAndLeavingUnbinds() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder)
+            let channel = pusher.subscribe("c")
+            let events = channel.events("e")
+            pusher.connect()
+            try await channel.subscribed()
+            for number in 1...100 { await server.publish(event: "e", channel: "c", data: "\(number)") }
+            var received: [String] = []
+            for await event in events {
+                received.append(event.data ?? "")
+                if received.count == 100 { break }
+            }
+            #expect(received == (1...100).map(String.init))
+        }
+    }
+
+    @Test func aSequenceEndsWithItsChannelAndWithItsClient() async throws {
+        try await withServer { server in
+            var pusher: Pusher? = Pusher.make(server, recorder)
+            let ofChannel = try #require(pusher?.subscribe("c").events())
+            let ofClient = try #require(pusher?.events())
+            let states = try #require(pusher?.connection.states)
+            pusher?.unsubscribe("c")
+            for await _ in ofChannel {}
+            pusher = nil
+            for await _ in ofClient {}
+            for await state in states { #expect(state == .disconnected) }
+        }
+    }
+
+    @Test func cancellingTheTaskEndsTheLoop() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder)
+            let events = pusher.subscribe("c").events()
+            let loop = Task { for await _ in events {} }
+            loop.cancel()
+            await loop.value
+            let channel = pusher.subscribe("c")
+            let wait = Task { try await channel.subscribed() }
+            wait.cancel()
+            await #expect(throws: CancellationError.self) { try await wait.value }
+        }
+    }
+
+    @Test func statesStartWithThePresentOne() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder)
+            let states = pusher.connection.states
+            pusher.connect()
+            var seen: [ConnectionState] = []
+            for await state in states {
+                seen.append(state)
+                if state == .connected { pusher.disconnect() }
+                if state == .disconnected, seen.count > 1 { break }
+            }
+            #expect(seen == [.disconnected, .connecting, .connected, .disconnecting, .disconnected])
+        }
+    }
+
+    @Test func subscribedThrowsWhatWentWrong() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) { $0.authMethod = .noMethod }
+            let channel = pusher.subscribe("private-x")
+            pusher.connect()
+            for _ in 1...2 {  // while it fails, and after it has
+                await #expect {
+                    try await channel.subscribed()
+                } throws: { error in
+                    (error as? PusherError)?.kind == .authorizationFailed
+                }
+            }
+            pusher.unsubscribe("private-x")
+            await #expect(throws: PusherError.self) { try await channel.subscribed() }
+        }
+    }
+
+    @Test func membersAndErrorsAreSequencesToo() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder)
+            let channel = pusher.subscribeToPresenceChannel(channelName: "presence-x")
+            let changes = channel.memberChanges
+            let errors = pusher.errors
+            pusher.connect()
+            try await channel.subscribed()
+            let other = Pusher.make(server, Recorder())
+            other.connection.userDataFetcher = { PusherPresenceChannelMember(userId: "bob") }
+            other.subscribe("presence-x")
+            other.connect()
+            var iterator = changes.makeAsyncIterator()
+            guard case .added(let member)? = await iterator.next() else {
+                Issue.record("nobody arrived")
+                return
+            }
+            #expect(member.userId == "bob")
+            other.disconnect()
+            guard case .removed? = await iterator.next() else {
+                Issue.record("nobody left")
+                return
+            }
+            let id = try #require(pusher.connection.socketId)
+            try await server.send(raw: "nonsense", to: id)
+            for await error in errors {
+                #expect(error.kind == .malformedMessage)
+                break
+            }
+        }
+    }
+
+    struct Price: Codable, Equatable {
+        let symbol: String
+        let value: Double
+    }
+
+    @Test func eventsDecodeAndTheErrorNamesThePlace() throws {
+        let event = PusherEvent(name: "price", channel: "c", data: #"{"symbol":"X","value":1.5}"#)
+        #expect(try event.decode(Price.self) == Price(symbol: "X", value: 1.5))
+        let wrong = PusherEvent(name: "price", channel: "c", data: #"{"symbol":"X","value":"secret"}"#)
+        #expect {
+            try wrong.decode(Price.self)
+        } throws: { error in
+            let text = "\(error)"
+            return text.contains("price") && text.contains("channel c") && text.contains("value")
+                && !text.contains("secret")
+        }
+    }
+
+    // MARK: Back-pressure
+
+    /// A server that sends on and on, a sequence that nobody reads: the client stops reading, and goes on when read.
+    @Test func aSequenceThatNobodyReadsStopsTheSocket() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) { $0.activityTimeout = 0.05 }
+            let channel = pusher.subscribe("c")
+            let events = channel.events("e", buffering: .suspend(limit: 10))
+            channel.bind(eventName: "e") { [recorder] _ in recorder.add("bound") }
+            pusher.connect()
+            try await channel.subscribed()
+            let payload = String(repeating: "x", count: 50_000)
+            for number in 1...600 { await server.publish(event: "e", channel: "c", data: "\(number) \(payload)") }
+            #expect(await recorder.waitFor("bound", count: 10))
+            // 30 MB are on their way; the kernel's buffers hold some, the client next to nothing.
+            #expect(recorder.count("bound") < 300)
+            var numbers: [Int] = []
+            for await event in events {
+                numbers.append(Int(event.data?.prefix { $0 != " " } ?? "") ?? 0)
+                if numbers.count == 600 { break }
+            }
+            #expect(numbers == Array(1...600))
+            #expect(pusher.connection.connectionState == .connected)
+            #expect(!recorder.contains("error"))
+        }
+    }
+
+    @Test func aSlowCallbackStopsTheSocketToo() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) { $0.maximumQueuedEvents = 10 }
+            let gate = Gate()
+            let channel = pusher.subscribe("c")
+            channel.bind(eventName: "e") { [recorder] event in
+                gate.wait()
+                recorder.add("event \(event.data?.prefix { $0 != " " } ?? "").")
+            }
+            pusher.connect()
+            #expect(await eventually { channel.subscribed })
+            let payload = String(repeating: "x", count: 50_000)
+            for number in 1...300 { await server.publish(event: "e", channel: "c", data: "\(number) \(payload)") }
+            gate.open()
+            #expect(await recorder.waitFor("event 300."))
+            #expect(recorder.all.filter { $0.hasPrefix("event") } == (1...300).map { "event \($0)." })
+        }
+    }
+
+    @Test func aSequenceThatMayFailEndsWithAnError() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder)
+            let channel = pusher.subscribe("c")
+            let events = channel.events("e", buffering: .fail(limit: 2))
+            pusher.connect()
+            try await channel.subscribed()
+            for number in 1...5 { await server.publish(event: "e", channel: "c", data: "\(number)") }
+            #expect(await recorder.waitFor("read too slowly"))
+            var received: [String?] = []
+            for await event in events { received.append(event.data) }
+            #expect(received == ["1", "2"])
+        }
+    }
+}
+
+/// Holds threads back until it opens.
+final class Gate: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func wait() {
+        semaphore.wait()
+        semaphore.signal()
+    }
+
+    func open() { semaphore.signal() }
+}
