@@ -20,7 +20,7 @@ extension PusherMockServer {
         /// Log entries kept for ``PusherMockServer/State/history``; the oldest are forgotten.
         public var historyLimit: Int
 
-        /// Every argument has the default that the property of its name describes, or is harmless.
+        /// Unless told otherwise: one application with default credentials, plain, on a free port of the loopback interface.
         public init(
             apps: [App] = [App()], host: String = "127.0.0.1", port: Int = 0, tls: TLS? = nil,
             pathPrefix: String = "", requiresProtocolVersion: Bool = false, maximumMessageSize: Int = 1 << 20,

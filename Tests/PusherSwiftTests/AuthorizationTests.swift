@@ -60,7 +60,9 @@ struct AuthorizationTests {
 
     /// Each leaves the connection and the other channels alone, and the channel can be tried again.
     @Test(arguments: [
-        Failure(.respond(status: 403, body: "no way"), "failed private-x 403 no way: channel private-x: authorization failed: the auth endpoint answered 403"),
+        Failure(
+            .respond(status: 403, body: "no way"),
+            "failed private-x 403 no way: channel private-x: authorization failed: the auth endpoint answered 403"),
         Failure(.respond(status: 500, body: ""), "the auth endpoint answered 500"),
         Failure(.respond(status: 204, body: ""), "the auth endpoint answered 204"),
         Failure(.respond(status: 200, body: ""), "its answer is empty"),
@@ -192,7 +194,8 @@ private struct Signer: Authorizer {
     ) {
         guard channelName != "private-nil", let id = SocketID(socketID), let channel = try? ChannelName(channelName)
         else { return completionHandler(nil) }
-        let credentials = AppCredentials(key: PusherMockServer.App.defaultKey, secret: PusherMockServer.App.defaultSecret)
+        let credentials = AppCredentials(
+            key: PusherMockServer.App.defaultKey, secret: PusherMockServer.App.defaultSecret)
         completionHandler(PusherAuth(auth: credentials.channelAuth(socketID: id, channel: channel)))
         completionHandler(nil)  // a second answer is ignored
     }

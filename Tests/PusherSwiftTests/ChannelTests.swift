@@ -244,7 +244,9 @@ struct ChannelTests {
     @Test func nonsenseIsReportedOnceAndDisturbsNothing() async throws {
         try await withServer { server in
             let pusher = Pusher.make(server, recorder) { $0.maximumMessageSize = 10_000 }
-            pusher.subscribe("c").bind(eventName: "e") { [recorder] event in recorder.add("event \(event.data ?? "nil")") }
+            pusher.subscribe("c").bind(eventName: "e") { [recorder] event in
+                recorder.add("event \(event.data ?? "nil")")
+            }
             pusher.connect()
             #expect(await recorder.waitFor("subscribed"))
             let id = try #require(pusher.connection.socketId)

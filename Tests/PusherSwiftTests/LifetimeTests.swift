@@ -72,7 +72,8 @@ struct LifetimeTests {
                     pusher.connect()
                     clients.append(pusher)
                 }
-                #expect(await server.waitFor { $0.connectionCount == 50 && $0.subscribers(of: "private-c").count == 50 })
+                #expect(
+                    await server.waitFor { $0.connectionCount == 50 && $0.subscribers(of: "private-c").count == 50 })
                 clients = []
                 #expect(await server.waitFor { $0.tcpConnectionCount == 0 })
             }

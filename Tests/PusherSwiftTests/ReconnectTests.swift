@@ -115,11 +115,13 @@ struct ReconnectTests {
         }
     }
 
-    @Test(arguments: [
-        (.refuseConnection, "127.0.0.1"), (.httpStatus(401), "401 Unauthorized"), (.httpStatus(404), "404 Not Found"),
-        (.httpStatus(502), "502 Bad Gateway"), (.refuse(code: 4200, message: "again"), "(code 4200)"),
-        (.close(code: 4200, reason: ""), "(code 4200)"), (.text("hello"), "it is not JSON"),
-    ] as [(PusherMockServer.HandshakeFault, String)])
+    @Test(
+        arguments: [
+            (.refuseConnection, "127.0.0.1"), (.httpStatus(401), "401 Unauthorized"),
+            (.httpStatus(404), "404 Not Found"),
+            (.httpStatus(502), "502 Bad Gateway"), (.refuse(code: 4200, message: "again"), "(code 4200)"),
+            (.close(code: 4200, reason: ""), "(code 4200)"), (.text("hello"), "it is not JSON"),
+        ] as [(PusherMockServer.HandshakeFault, String)])
     func aFailedHandshakeIsReportedAndRetried(fault: PusherMockServer.HandshakeFault, text: String) async throws {
         try await withServer { server in
             await server.failHandshakes(fault, next: 1)

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOWebSocket
 
 /// Collects HTTP requests, and writes the answers that the server's logic gives.
 final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -85,6 +86,8 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // An upgrade that is refused is an ordinary request from here on, to be answered as such.
+        if error is NIOWebSocketUpgradeError { return }
         context.close(promise: nil)
     }
 }

@@ -1,0 +1,41 @@
+/// Why a call of the HTTP API failed. Holds neither the secret nor what was published.
+public struct PusherHTTPError: Error, Hashable, Sendable {
+    /// The kinds of failure.
+    @nonexhaustive
+    public enum Kind: String, Hashable, Sendable {
+        /// The call cannot be made like this; nothing was sent.
+        case invalidArgument
+        /// The server could not be reached, or the connection broke.
+        case unreachable
+        /// 401 and 403: wrong key or secret, a clock that is off, a disabled application.
+        case refused
+        /// 400, 404, 413 and 422: the server does not accept the request.
+        case rejected
+        /// 429 and 5xx.
+        case serverFailure
+        /// An answer that is not the API's.
+        case unexpectedAnswer
+    }
+
+    /// What happened.
+    public let kind: Kind
+    /// The HTTP status, if the server answered.
+    public let status: Int?
+    /// One sentence for people.
+    public let message: String
+
+    package init(_ kind: Kind, status: Int? = nil, _ message: String) {
+        self.kind = kind
+        self.status = status
+        self.message = message
+    }
+
+    /// Whether the same call may succeed later. The client does not repeat calls by itself: an event could be
+    /// published twice.
+    public var mayRetry: Bool { kind == .unreachable || kind == .serverFailure }
+}
+
+extension PusherHTTPError: CustomStringConvertible {
+    /// The message with the status.
+    public var description: String { message + (status.map { " (HTTP status \($0))" } ?? "") }
+}

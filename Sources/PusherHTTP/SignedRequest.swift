@@ -1,0 +1,27 @@
+import PusherProtocol
+
+/// Builds the requests of the HTTP API (Pusher HTTP API, “Authentication”).
+struct SignedRequest {
+    let method: String
+    /// Below the host, not escaped: `/apps/3/events`.
+    let path: String
+    /// The call's own parameters.
+    var query: [(name: String, value: String)] = []
+    var body: [UInt8] = []
+
+    /// Path and query, signed and escaped, ready to follow the host.
+    ///
+    /// - Parameter timestamp: Seconds since 1970; the server accepts ten minutes to either side.
+    func target(credentials: AppCredentials, timestamp: Int) -> String {
+        var parameters = query
+        parameters.append(("auth_key", credentials.key))
+        parameters.append(("auth_timestamp", String(timestamp)))
+        parameters.append(("auth_version", "1.0"))
+        if !body.isEmpty { parameters.append(("body_md5", Digest.md5(body).hexadecimal)) }
+        let signature = credentials.httpSignature(method: method, path: path, query: parameters)
+        parameters.append(("auth_signature", signature))
+        let query = parameters.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
+        let path = path.split(separator: "/").map { "/" + String($0).percentEncoded }.joined()
+        return "\(path)?\(query)"
+    }
+}

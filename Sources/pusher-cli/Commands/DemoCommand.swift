@@ -1,0 +1,62 @@
+import ArgumentParser
+import Foundation
+import PusherHTTP
+import PusherMockServer
+import PusherSwift
+
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "See it work: a server, a client and events of every kind of channel, all in this process.",
+        discussion: "Needs no network and no account, and ends by itself.")
+
+    private static let channels = ["prices", "private-orders", "presence-room"]
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func run() async throws {
+        let server: PusherMockServer
+        do {
+            server = try await PusherMockServer.start()
+        } catch {
+            StandardError.write("error: \(error)")
+            return try ExitStatus.unavailable.exit()
+        }
+        StandardError.write(
+            "A server on 127.0.0.1:\(server.port), a client on \(Self.channels.joined(separator: ", ")).")
+        let status = await play(on: server)
+        await server.stop()
+        try status.exit()
+    }
+
+    private func play(on server: PusherMockServer) async -> ExitStatus {
+        var options = PusherClientOptions(
+            authMethod: .endpoint(authEndpoint: "http://127.0.0.1:\(server.port)/pusher/auth"),
+            host: .host("127.0.0.1"), port: server.port, useTLS: false)
+        options.proxy = ""  // straight to this process, whatever the environment says
+        let pusher = Pusher(key: PusherMockServer.App.defaultKey, options: options)
+        var stream = StreamOptions()
+        (stream.count, stream.timeout, stream.json) = (Self.channels.count, 20, json)
+        (stream.connectTimeout, stream.userId, stream.userInfo) = (10, nil, nil)
+        let events = EventStream(pusher: pusher, channels: Self.channels, mode: .everything, options: stream)
+        async let status = events.run()
+        await publish(to: server, when: pusher)
+        return await status
+    }
+
+    /// Through the HTTP API, as an application's server would.
+    private func publish(to server: PusherMockServer, when pusher: Pusher) async {
+        let api = PusherHTTPClient(
+            appID: PusherMockServer.App.defaultID, key: PusherMockServer.App.defaultKey,
+            secret: PusherMockServer.App.defaultSecret, host: "127.0.0.1", port: server.port, useTLS: false, proxy: "")
+        for name in Self.channels {
+            do {
+                try await pusher.connection.channels.find(name: name)?.subscribed()
+                try await api.trigger(event: "greeting", channels: [name], data: #"{"hello":"\#(name)"}"#)
+            } catch {
+                StandardError.write("error: \(error)")
+            }
+        }
+    }
+}
