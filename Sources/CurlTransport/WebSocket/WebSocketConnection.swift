@@ -71,7 +71,8 @@ package final class WebSocketConnection {
             try handle.set(CURLOPT_CONNECT_ONLY, 1)
             try handle.set(CURLOPT_HTTP_VERSION, 2)  // CURL_HTTP_VERSION_1_1: the handshake is an upgrade of it
             try handle.set(CURLOPT_HTTPPROXYTUNNEL, 1)
-            try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))  // the owner's time-out covers more than ours could
+            // The owner's time-out covers more than libcurl's could.
+            try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
             state = .connecting(handle)
             CurlMulti.shared.add(handle) { [weak self] result in self?.connected(result) }
         } catch {

@@ -16,7 +16,7 @@ extension ClientMachine {
         guard let member = PresenceMembers.Member(data: event.data) else {
             return reportPresence(event, "a member without a user_id arrived")
         }
-        guard channels[entry.id]?.members.add(member) == true else { return }  // known: only what is known of it changes
+        guard channels[entry.id]?.members.add(member) == true else { return }  // known: no arrival
         notices.append(.memberAdded(entry.id, member))
         notices.append(.event(event.renamed("pusher:member_added"), entry.id))
     }

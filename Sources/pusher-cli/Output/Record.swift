@@ -17,7 +17,7 @@ enum Record: Sendable {
     }
 
     private func members(at time: Date) -> [(String, String)] {
-        let time = ("time", JSON.quoted(time.formatted(.iso8601.time(includingFractionalSeconds: true))))
+        let time = ("time", JSON.quoted(time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
         switch self {
         case .state(let from, let to, let socketID):
             return [

@@ -1,0 +1,40 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test build lint format examples interop bench tsan clean
+
+help: ## Lists the targets.
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-15s %s\n", $$1, $$2 }'
+
+setup: ## Installs missing system packages (Debian, Ubuntu); checks Swift.
+	@Scripts/setup
+
+demo: setup ## Shows events arrive over a real WebSocket, on an embedded server.
+	@swift build --quiet --product pusher-cli
+	@.build/debug/pusher-cli demo
+
+test: setup ## Builds and runs all tests.
+	@swift test
+
+build: setup ## Builds everything, tests included; fails on a warning.
+	@Scripts/build-without-warnings
+
+lint: ## Checks the format of every Swift file.
+	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
+
+format: ## Formats every Swift file.
+	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
+
+examples: setup ## Builds the examples; shows that they compile neither SwiftNIO nor ArgumentParser.
+	@Scripts/build-examples
+
+interop: setup ## Official Python library and Pysher against our server and client.
+	@swift build --quiet --product pusher-cli
+	@Scripts/interop/run
+
+bench: setup ## Events per CPU second beside a floor in C; memory per connection.
+	@Scripts/bench
+
+tsan: setup ## The tests of the concurrent parts under ThreadSanitizer.
+	@swift test --sanitize=thread --scratch-path .build-tsan --filter 'CurlTransportTests|PusherSwiftTests|RealtimeTests'
+
+clean: ## Removes what was built.
+	@rm -rf .build .build-* Examples/.build Benchmarks/.build
