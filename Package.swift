@@ -89,14 +89,15 @@ let package = Package(
             dependencies: ["PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "TestSupport"],
+            name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherMockServerTests",
             dependencies: ["PusherMockServer", "PusherProtocol", "TestSupport", "Transport"] + nioServer,
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "CommandTests", dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "TestSupport"],
+            name: "CommandTests",
+            dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
     ]
 )

@@ -1,0 +1,220 @@
+import Foundation
+import PusherHTTP
+import PusherMockServer
+import TestSupport
+import Testing
+import Transport
+
+/// The command as its users see it: a process with standard streams and an exit status.
+struct CommandTests {
+    private func arguments(_ server: PusherMockServer, _ command: String...) -> [String] {
+        command + [
+            "--no-tls", "--host", "127.0.0.1", "--port", "\(server.port)", "--key", PusherMockServer.App.defaultKey,
+        ]
+    }
+
+    private func withServer(
+        _ configuration: PusherMockServer.Configuration = .init(), _ body: (PusherMockServer) async throws -> Void
+    ) async throws {
+        let server = try await PusherMockServer.start(configuration)
+        do { try await body(server) } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    @Test func theDemoShowsEveryKindOfChannelAndEnds() async throws {
+        let command = try CommandRun(["demo", "--json"])
+        #expect(await command.status() == 0)
+        let events = command.output.filter { $0.contains(#""type":"event""#) }
+        for channel in ["prices", "private-orders", "presence-room"] {
+            #expect(events.contains { $0.contains(#""channel":"\#(channel)""#) })
+        }
+    }
+
+    @Test func subscribePrintsEventsUntilTheCountIsReached() async throws {
+        try await withServer { server in
+            let command = try CommandRun(
+                arguments(server, "subscribe", "a", "private-b", "--event", "e", "--json", "--count", "3"),
+                environment: ["PUSHER_SECRET": PusherMockServer.App.defaultSecret])
+            #expect(await server.waitFor { $0.channels() == ["a", "private-b"] })
+            await server.publish(event: "e", channel: "a", data: "{\"x\":1}")
+            await server.publish(event: "other", channel: "a", data: "")
+            await server.publish(event: "e", channel: "private-b", data: "line\nbreak")
+            await server.publish(event: "e", channel: "a", data: "")
+            #expect(await command.status() == 0)
+            #expect(command.output.count == 3)
+            let objects = command.output.compactMap {
+                try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String]
+            }
+            #expect(objects.map { $0["type"] } == ["event", "event", "event"])
+            #expect(objects.map { $0["channel"] } == ["a", "private-b", "a"])
+            #expect(objects.map { $0["data"] } == ["{\"x\":1}", "line\nbreak", ""])
+            let time = try #require(objects.first?["time"])
+            #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
+            #expect(await server.waitFor { $0.tcpConnectionCount == 0 })
+        }
+    }
+
+    @Test func humanOutputHasNoColourInAPipeAndNoControlCharacters() async throws {
+        try await withServer { server in
+            let command = try CommandRun(arguments(server, "subscribe", "a", "--count", "1"))
+            #expect(await server.waitFor { $0.channels() == ["a"] })
+            await server.publish(event: "e", channel: "a", data: "x\u{1B}[31m\ny")
+            #expect(await command.status() == 0)
+            let line = try #require(command.output.first)
+            #expect(line.wholeMatch(of: /\d\d:\d\d:\d\d\.\d{3}  a  e  x\\u\{1B\}\[31m\\ny/) != nil, "\(line)")
+        }
+    }
+
+    @Test func aRestartOfTheServerShowsInListenAndNothingElseIsNeeded() async throws {
+        let server = try await PusherMockServer.start()
+        let command = try CommandRun(
+            arguments(server, "listen", "a", "presence-x", "--json", "--count", "1", "--user-id", "u1"),
+            environment: ["PUSHER_SECRET": PusherMockServer.App.defaultSecret])
+        #expect(await command.waitFor { $0.count { $0.contains(#""type":"subscribed""#) } == 2 })
+        await server.stop()
+        #expect(await command.waitFor { $0.contains { $0.contains(#""to":"reconnecting""#) } })
+        let second = try await PusherMockServer.start(server.configuration)
+        #expect(await command.waitFor(within: .seconds(30)) { $0.count { $0.contains(#""type":"subscribed""#) } == 4 })
+        await second.publish(event: "e", channel: "a", data: "back")
+        #expect(await command.status() == 0)
+        #expect(command.output.last?.contains(#""data":"back""#) == true)
+        #expect(command.output.contains { $0.contains(#""channel":"presence-x","members":1"#) })
+        #expect(command.output.count { $0.contains(#""to":"connected","socket_id":""#) } == 2)
+        await second.stop()
+    }
+
+    @Test func aWrongKeyIsExplained() async throws {
+        try await withServer { server in
+            let command = try CommandRun([
+                "subscribe", "a", "--no-tls", "--host", "127.0.0.1", "--port", "\(server.port)", "--key", "wrong",
+            ])
+            #expect(await command.status() == 69)
+            #expect(command.errors.contains { $0.contains("wrong key or wrong cluster") && $0.contains("4001") })
+            #expect(await server.state.history.count { if case .connectionRefused = $0 { true } else { false } } == 1)
+        }
+    }
+
+    @Test func nobodyThereIsStatus69() async throws {
+        let command = try CommandRun([
+            "subscribe", "a", "--no-tls", "--host", "127.0.0.1", "--port", "1", "--key", "k", "--connect-timeout",
+            "0.5",
+        ])
+        #expect(await command.status() == 69)
+        #expect(command.errors.contains { $0.contains("cannot connect to 127.0.0.1:1") })
+    }
+
+    @Test func tooFewEventsInTimeIsStatus75() async throws {
+        try await withServer { server in
+            let command = try CommandRun(arguments(server, "subscribe", "a", "--count", "1", "--timeout", "0.5"))
+            #expect(await command.status() == 75)
+        }
+    }
+
+    @Test func refusedAuthorizationIsStatus77UnlessAnotherChannelGoesOn() async throws {
+        try await withServer { server in
+            await server.failAuth(.respond(status: 403, body: "no"))
+            let endpoint = "http://127.0.0.1:\(server.port)/pusher/auth"
+            let refused = try CommandRun(
+                arguments(server, "subscribe", "private-a", "private-b", "--auth-endpoint", endpoint))
+            #expect(await refused.status() == 77)
+            #expect(refused.errors.contains { $0.contains("the auth endpoint answered 403") })
+
+            let partly = try CommandRun(
+                arguments(server, "subscribe", "private-a", "c", "--auth-endpoint", endpoint, "--count", "1"))
+            #expect(await server.waitFor { $0.channels() == ["c"] })
+            #expect(await eventually { partly.errors.contains { $0.contains("answered 403") } })
+            await server.publish(event: "e", channel: "c", data: "")
+            #expect(await partly.status() == 0)
+        }
+    }
+
+    @Test func interruptIsACleanEnd() async throws {
+        try await withServer { server in
+            let command = try CommandRun(arguments(server, "listen", "a", "--json"))
+            #expect(await command.waitFor { $0.contains { $0.contains(#""type":"subscribed""#) } })
+            command.interrupt()
+            #expect(await command.status() == 0)
+            #expect(
+                await server.waitFor { state in
+                    state.history.contains { if case .connectionClosed(_, 1000) = $0 { true } else { false } }
+                })
+        }
+    }
+
+    @Test func aReaderThatLeavesIsAQuietEnd() async throws {
+        try await withServer { server in
+            let command = try CommandRun(arguments(server, "subscribe", "a"), closesOutput: true)
+            #expect(await server.waitFor { $0.channels() == ["a"] })
+            await server.publish(event: "e", channel: "a", data: "")
+            #expect(await command.status() == 0)
+            #expect(command.errors == [])
+        }
+    }
+
+    @Test func triggerPublishesArgumentsStandardInputAndBatches() async throws {
+        try await withServer { server in
+            let stream = try CommandRun(arguments(server, "subscribe", "a", "b", "--json", "--count", "5"))
+            #expect(await server.waitFor { $0.channels() == ["a", "b"] })
+            let secret = [
+                "PUSHER_SECRET": PusherMockServer.App.defaultSecret, "PUSHER_APP_ID": PusherMockServer.App.defaultID,
+            ]
+            let single = try CommandRun(arguments(server, "trigger", "a,b", "e", "text"), environment: secret)
+            #expect(await single.status() == 0)
+            let piped = try CommandRun(arguments(server, "trigger", "a", "e", "-"), environment: secret, input: "piped")
+            #expect(await piped.status() == 0)
+            let batch = try CommandRun(
+                arguments(server, "trigger", "--batch", "-"), environment: secret,
+                input: #"[{"channel":"a","name":"e","data":"1"},{"channel":"b","name":"e","data":"2"}]"#)
+            #expect(await batch.status() == 0)
+            #expect(await stream.status() == 0)
+            #expect(stream.output.count == 5)
+        }
+    }
+
+    @Test func triggerFailsWithAStatus() async throws {
+        try await withServer { server in
+            let id = ["PUSHER_APP_ID": PusherMockServer.App.defaultID]
+            let refused = try CommandRun(
+                arguments(server, "trigger", "a", "e", "x", "--secret", "wrong"), environment: id)
+            #expect(await refused.status() == 77)
+            #expect(refused.errors.contains { $0.contains("the process list shows --secret") })
+            let bad = try CommandRun(
+                arguments(server, "trigger", "a b", "e", "x"),
+                environment: id.merging(["PUSHER_SECRET": "s"]) { $1 })
+            #expect(await bad.status() == 65)
+            let notJSON = try CommandRun(
+                arguments(server, "trigger", "--batch", "-"),
+                environment: id.merging(["PUSHER_SECRET": "s"]) { $1 }, input: "nonsense")
+            #expect(await notJSON.status() == 65)
+            let unsigned = try CommandRun(arguments(server, "trigger", "a", "e", "x"), environment: id)
+            #expect(await unsigned.status() == 64)
+        }
+    }
+
+    @Test(arguments: [
+        ["subscribe"], ["subscribe", "a"], ["subscribe", "a", "--key", "k", "--port", "99999"], ["nonsense"],
+        ["subscribe", "a", "--key", "k", "--count", "0"], ["trigger", "a", "--key", "k"],
+        ["subscribe", "a", "--key", "k", "--auth-endpoint", "nonsense"], ["serve", "--certificate", "x"],
+    ])
+    func wrongUseIsStatus64(arguments: [String]) async throws {
+        let command = try CommandRun(arguments)
+        #expect(await command.status() == 64)
+        #expect(command.output == [])
+        #expect(!command.errors.isEmpty)
+    }
+
+    @Test func serveSaysWhereItListensAndStopsWhenAsked() async throws {
+        let command = try CommandRun(["serve", "--port", "0", "--app-id", "1", "--key", "k", "--secret", "s"])
+        #expect(await command.waitFor { !$0.isEmpty })
+        let port = try #require(Int(command.output.first?.split(separator: ":").last ?? ""))
+        #expect(command.output == ["listening on 127.0.0.1:\(port)"])
+        let api = PusherHTTPClient(
+            appID: "1", key: "k", secret: "s", host: "127.0.0.1", port: port, useTLS: false, proxy: "")
+        try await api.trigger(event: "e", channels: ["c"], data: "x")
+        command.interrupt()
+        #expect(await command.status() == 0)
+    }
+}
