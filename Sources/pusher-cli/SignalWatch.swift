@@ -22,11 +22,13 @@ final class SignalWatch {
         for source in sources { source.cancel() }
     }
 
-    /// Returns at the first signal.
-    static func wait() async {
+    /// Returns at the first signal. `ready` is called once signals are awaited, and false from it returns at once.
+    static func wait(ready: () -> Bool) async {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let watch = SignalWatch { continuation.yield() }
-        for await _ in signals { break }
+        if ready() {
+            for await _ in signals { break }
+        }
         watch.cancel()
     }
 }

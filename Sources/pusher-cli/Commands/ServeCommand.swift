@@ -54,8 +54,8 @@ struct ServeCommand: AsyncParsableCommand {
             StandardError.write("error: \(error)")
             return try ExitStatus.unavailable.exit()
         }
-        if StandardOutput.write("listening on \(host.contains(":") ? "[\(host)]" : host):\(server.port)") {
-            await SignalWatch.wait()
+        await SignalWatch.wait {
+            StandardOutput.write("listening on \(host.contains(":") ? "[\(host)]" : host):\(server.port)")
         }
         await server.stop()
     }

@@ -1,0 +1,191 @@
+"""Checks our mock server and command against the official Python server library (pusher) and Pysher."""
+
+import json
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pusher
+import pusher.errors
+import pysher
+
+COMMAND = sys.argv[1]
+APP_ID, KEY, SECRET = "17", "KeyWithCapitals", "s3cret"
+WAIT = 20  # seconds that anything may take
+
+results = {"passed": 0, "failed": 0}
+
+
+def check(name, condition, detail=""):
+    results["passed" if condition else "failed"] += 1
+    print(f"{'ok  ' if condition else 'FAIL'}  {name}" + (f"  {detail}" if not condition else ""), flush=True)
+
+
+class Serve:
+    """`pusher-cli serve`, plain or with TLS."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [COMMAND, "serve", "--port", "0", "--app-id", APP_ID, "--key", KEY, "--secret", SECRET, *arguments],
+            stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.port = int(line.rsplit(":", 1)[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        check("serve ends with status 0", self.process.wait(WAIT) == 0)
+
+
+def official(port, secret=SECRET):
+    return pusher.Pusher(app_id=APP_ID, key=KEY, secret=secret, host="127.0.0.1", port=port, ssl=False, timeout=WAIT)
+
+
+class Listener:
+    """Pysher, with what it receives in a queue."""
+
+    def __init__(self, port):
+        self.received = queue.Queue()
+        self.connected = threading.Event()
+        self.client = pysher.Pusher(
+            KEY, secure=False, custom_host="127.0.0.1", port=port, secret=SECRET, user_data={"user_id": "py", "user_info": {"name": "Py"}})
+        self.client.connection.bind("pusher:connection_established", lambda _: self.connected.set())
+        self.client.connect()
+
+    def subscribe(self, name):
+        channel = self.client.subscribe(name)
+        done = threading.Event()
+        channel.bind("pusher_internal:subscription_succeeded", lambda _: done.set())
+        for event in ("greeting", "client-hello"):
+            channel.bind(event, lambda data, event=event: self.received.put((name, event, data)))
+        return done.wait(WAIT)
+
+    def next(self):
+        try:
+            return self.received.get(timeout=WAIT)
+        except queue.Empty:
+            return None
+
+
+def subscribe_command(port, *arguments):
+    """Starts `pusher-cli` and waits until it is subscribed to everything."""
+    process = subprocess.Popen(
+        [COMMAND, *arguments, "--host", "127.0.0.1", "--port", str(port), "--key", KEY],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PUSHER_SECRET": SECRET, "PATH": "/usr/bin:/bin"})
+    return process
+
+
+def wait_for_subscribers(api, channel):
+    for _ in range(WAIT * 50):
+        if api.channel_info(channel).get("occupied"):
+            return True
+        threading.Event().wait(0.02)
+    return False
+
+
+def plain():
+    with Serve() as server:
+        api = official(server.port)
+        listener = Listener(server.port)
+        check("Pysher connects", listener.connected.wait(WAIT))
+        for name in ("public", "private-x", "presence-room"):
+            check(f"Pysher subscribes to {name}", listener.subscribe(name))
+            api.trigger(name, "greeting", {"to": name})
+            check(f"Pysher receives on {name}", listener.next() == (name, "greeting", json.dumps({"to": name})))
+
+        api.trigger(["public", "private-x"], "greeting", "two channels ☃")
+        check("one trigger on two channels", {listener.next(), listener.next()} == {
+            ("public", "greeting", "two channels ☃"), ("private-x", "greeting", "two channels ☃")})
+        api.trigger_batch([
+            {"channel": "public", "name": "greeting", "data": "1"},
+            {"channel": "private-x", "name": "greeting", "data": {"n": 2}}])
+        check("a batch keeps its order", [listener.next(), listener.next()] == [
+            ("public", "greeting", "1"), ("private-x", "greeting", json.dumps({"n": 2}))])
+
+        check("channels", set(api.channels_info()["channels"]) == {"public", "private-x", "presence-room"})
+        check("channels by prefix", api.channels_info("presence-", ["user_count"])["channels"]
+              == {"presence-room": {"user_count": 1}})
+        check("a channel", api.channel_info("presence-room", ["user_count"]) == {"occupied": True, "user_count": 1})
+        check("an empty channel", api.channel_info("nobody")["occupied"] is False)
+        check("users", api.users_info("presence-room") == {"users": [{"id": "py"}]})
+        for name, call, error in (
+                ("a wrong secret is refused", lambda: official(server.port, "wrong").trigger("public", "e", "x"),
+                 pusher.errors.PusherBadAuth),
+                ("more than 10 KB are refused", lambda: api.trigger("public", "e", "x" * 10241),
+                 pusher.errors.PusherBadStatus)):
+            try:
+                call()
+                check(name, False, "no error")
+            except error:
+                check(name, True)
+
+        commands(server, api, listener)
+        listener.client.disconnect(1)
+
+
+def commands(server, api, listener):
+    process = subscribe_command(
+        server.port, "subscribe", "c", "private-c", "presence-c", "--json", "--count", "3", "--no-tls", "--user-id", "swift")
+    for channel in ("c", "private-c", "presence-c"):
+        wait_for_subscribers(api, channel)
+        api.trigger(channel, "greeting", {"to": channel})
+    out, err = process.communicate(timeout=WAIT)
+    lines = [json.loads(line) for line in out.splitlines()]
+    check("subscribe prints three JSON lines and ends with 0", process.returncode == 0 and len(lines) == 3, err)
+    check("they are the events", [(line["type"], line["channel"], json.loads(line["data"])) for line in lines]
+          == [("event", channel, {"to": channel}) for channel in ("c", "private-c", "presence-c")], out)
+
+    socket_process = subscribe_command(server.port, "listen", "c", "--json", "--count", "1", "--no-tls")
+    socket_id = None
+    for line in socket_process.stdout:
+        record = json.loads(line)
+        socket_id = record.get("socket_id", socket_id)
+        if record["type"] == "subscribed":
+            break
+    api.trigger("c", "greeting", "not for you", socket_id)
+    api.trigger("c", "greeting", "for you")
+    check("socket_id is left out", json.loads(socket_process.stdout.readline())["data"] == "for you")
+    check("listen ends with 0", socket_process.wait(WAIT) == 0)
+
+    done = subprocess.run(
+        [COMMAND, "trigger", "public", "greeting", "from Swift", "--app-id", APP_ID, "--no-tls",
+         "--host", "127.0.0.1", "--port", str(server.port), "--key", KEY],
+        env={"PUSHER_SECRET": SECRET, "PATH": "/usr/bin:/bin"}, timeout=WAIT)
+    check("Pysher receives what trigger publishes",
+          done.returncode == 0 and listener.next() == ("public", "greeting", "from Swift"))
+
+
+def tls():
+    with tempfile.TemporaryDirectory() as folder:
+        ca, key = Path(folder) / "ca.pem", Path(folder) / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+             "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost", "-keyout", key, "-out", ca],
+            check=True, capture_output=True)
+        with Serve("--certificate", str(ca), "--private-key", str(key)) as server:
+            api = pusher.Pusher(
+                app_id=APP_ID, key=KEY, secret=SECRET, host="127.0.0.1", port=server.port, ssl=True, timeout=WAIT)
+            api._pusher_client.http.options["verify"] = str(ca)  # the library has no option for it
+            process = subscribe_command(
+                server.port, "subscribe", "c", "--json", "--count", "3", "--ca-file", str(ca))
+            wait_for_subscribers(api, "c")
+            for number in range(3):
+                api.trigger("c", "greeting", str(number))
+            out, err = process.communicate(timeout=WAIT)
+            check("subscribe over TLS with --ca-file", process.returncode == 0
+                  and [json.loads(line)["data"] for line in out.splitlines()] == ["0", "1", "2"], out + err)
+            process = subscribe_command(server.port, "subscribe", "c", "--connect-timeout", "1")
+            _, err = process.communicate(timeout=WAIT)
+            check("without it the certificate is refused, and the reason is said",
+                  process.returncode == 69 and "self-signed" in err, err)
+
+
+plain()
+tls()
+print(f"{results['passed']} passed, {results['failed']} failed")
+sys.exit(1 if results["failed"] else 0)
