@@ -33,8 +33,8 @@ interop: setup ## Official Python library and Pysher against our server and clie
 bench: setup ## Events per CPU second beside a floor in C; memory per connection.
 	@Scripts/bench
 
-tsan: setup ## The tests of the concurrent parts under ThreadSanitizer.
-	@swift test --sanitize=thread --scratch-path .build-tsan --filter 'CurlTransportTests|PusherSwiftTests|RealtimeTests'
+tsan: setup ## All tests under ThreadSanitizer, one after the other.
+	@swift test --no-parallel --sanitize=thread --scratch-path .build-tsan
 
 clean: ## Removes what was built.
 	@rm -rf .build .build-* Examples/.build Benchmarks/.build

@@ -10,7 +10,7 @@ extension PusherMockServer {
     ///
     /// - Returns: false if it did not within `bound`, if the server was stopped or the task cancelled.
     public func waitFor(
-        within bound: Duration = .seconds(10), _ condition: @escaping @Sendable (State) -> Bool
+        within bound: Duration = .seconds(30), _ condition: @escaping @Sendable (State) -> Bool
     ) async -> Bool {
         let promise = makePromise(of: Bool.self)
         await onEventLoop { $0.wait(promise, until: condition, atMost: bound) }

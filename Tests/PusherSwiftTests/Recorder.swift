@@ -16,7 +16,7 @@ final class Recorder: PusherDelegate {
 
     func count(_ text: String) -> Int { all.count { $0.contains(text) } }
 
-    func waitFor(_ text: String, count: Int = 1, within bound: Duration = .seconds(10)) async -> Bool {
+    func waitFor(_ text: String, count: Int = 1, within bound: Duration = .seconds(30)) async -> Bool {
         await eventually(within: bound) { self.count(text) >= count }
     }
 

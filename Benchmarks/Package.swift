@@ -1,0 +1,14 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let pusherSwift: Target.Dependency = .product(name: "PusherSwift", package: "PusherSwift")
+
+let package = Package(
+    name: "Benchmarks",
+    dependencies: [.package(name: "PusherSwift", path: "..")],
+    targets: [
+        .executableTarget(name: "DispatchBench", dependencies: [pusherSwift]),
+        .executableTarget(name: "MemoryBench", dependencies: [pusherSwift]),
+    ]
+)
