@@ -8,8 +8,9 @@ extension ClientMachine {
         _ messages: [WebSocketMessage], from id: ConnectionMachine.TransportID, now: MonotonicInstant
     ) {
         connection.heard(id, now: now)
+        notices.reserveCapacity(notices.count + messages.count)
         for message in messages {
-            guard connection.transport == id, connectionState != .disconnecting else { return }
+            guard connection.isReceiving(from: id) else { return }
             switch message {
             case .text(let frame): received(frame, from: id, now: now)
             case .binary(let bytes):
@@ -24,12 +25,12 @@ extension ClientMachine {
         _ frame: ArraySlice<UInt8>, from id: ConnectionMachine.TransportID, now: MonotonicInstant
     ) {
         do throws(MalformedFrame) {
-            let event = try ServerEvent(FrameParser.parse(frame))
+            let event = try FrameParser.parse(frame)
             if socketID == nil {
-                handshake(event, on: id, now: now)
+                handshake(try ServerEvent(event), on: id, now: now)
             } else {
                 announcedCode = nil
-                handle(event)
+                if event.isOfProtocol { handle(try ServerEvent(event)) } else { deliver(event) }
             }
         } catch {
             if socketID == nil {

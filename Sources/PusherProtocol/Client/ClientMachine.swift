@@ -33,17 +33,18 @@ package struct ClientMachine: Sendable {
         case cancelAuthorization(AuthRequestID)
     }
 
-    /// What the application is told.
+    /// What the application is told. The rare cases are indirect: a notice is as large as its largest case, and nearly
+    /// all are events.
     package enum Notice: Sendable {
         case stateChanged(from: ConnectionState, to: ConnectionState)
         /// For the bindings of a channel, or with nil for the global ones alone.
         case event(RealtimeEvent, EventRouter.ChannelID?)
         case subscribed(EventRouter.ChannelID, name: String)
         /// - Parameter event: The `pusher:subscription_error` for the bindings.
-        case subscriptionFailed(EventRouter.ChannelID, PusherError, AuthFailure?, event: RealtimeEvent)
-        case memberAdded(EventRouter.ChannelID, PresenceMembers.Member)
-        case memberRemoved(EventRouter.ChannelID, PresenceMembers.Member)
-        case error(PusherError)
+        indirect case subscriptionFailed(EventRouter.ChannelID, PusherError, AuthFailure?, event: RealtimeEvent)
+        indirect case memberAdded(EventRouter.ChannelID, PresenceMembers.Member)
+        indirect case memberRemoved(EventRouter.ChannelID, PresenceMembers.Member)
+        indirect case error(PusherError)
     }
 
     /// What is known of a channel name on this connection.

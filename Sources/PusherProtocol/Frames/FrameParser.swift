@@ -161,8 +161,12 @@ private enum FrameScanner {
             case UInt8(ascii: "\""):
                 return ScannedString(start: start + 1, end: index, hasEscapes: hasEscapes)
             case UInt8(ascii: "\\"):
-                guard let width = JSONString.escapeWidth(bytes, at: index) else { return nil }
                 hasEscapes = true
+                if index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "\"") {  // by far the most common
+                    index += 2
+                    continue
+                }
+                guard let width = JSONString.escapeWidth(bytes, at: index) else { return nil }
                 index += width
             case 0..<0x20:
                 return nil

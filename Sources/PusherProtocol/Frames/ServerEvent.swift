@@ -67,5 +67,10 @@ package enum ServerEvent: Sendable {
 
 extension RealtimeEvent {
     /// Whether the name starts with `pusher`, so that it is worth a closer look.
-    fileprivate var isOfProtocol: Bool { nameKey.bytes.starts(with: "pusher".utf8) }
+    var isOfProtocol: Bool {
+        nameKey.bytes.withUnsafeBytes { name in
+            guard name.count >= 6, let base = name.baseAddress else { return false }
+            return memcmp(base, "pusher", 6) == 0
+        }
+    }
 }

@@ -124,6 +124,14 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
+    /// Whether what `id` brings still counts: it is the live transport, and nobody asked to disconnect.
+    package func isReceiving(from id: TransportID) -> Bool {
+        switch state {
+        case .connecting(let live, _), .connected(let live, _): live == id
+        case .disconnected, .disconnecting, .reconnecting: false
+        }
+    }
+
     /// When ``timePassed(now:)`` has something to do next. Activity only moves it further away.
     package var nextDeadline: MonotonicInstant? {
         switch state {

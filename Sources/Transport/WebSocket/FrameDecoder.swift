@@ -3,8 +3,14 @@
 /// What one read brought is copied once; the messages are slices of that copy. Only fragments, and messages that do not
 /// fit into a read, are gathered elsewhere, in buffers that grow with what has really arrived.
 struct FrameDecoder: Sendable {
-    enum Output: Sendable {
-        case message(WebSocketMessage)
+    /// What came in, in two lists: messages in order, and control frames in order. A close or a violation is the last
+    /// thing ever.
+    struct Output: Sendable {
+        var messages: [WebSocketMessage] = []
+        var controls: [Control] = []
+    }
+
+    enum Control: Sendable {
         case ping([UInt8])
         case pong
         case close(code: UInt16?, reason: String)
@@ -47,8 +53,8 @@ struct FrameDecoder: Sendable {
         self.oversized = oversized
     }
 
-    /// What follows from more bytes, in order. A close or a violation is the last thing ever.
-    mutating func decode(_ bytes: UnsafeRawBufferPointer, into output: inout [Output]) {
+    /// What follows from more bytes.
+    mutating func decode(_ bytes: UnsafeRawBufferPointer, into output: inout Output) {
         guard !isEnded else { return }
         let taken = continuePartial(bytes, into: &output)
         guard !isEnded, taken < bytes.count || !headerBytes.isEmpty else { return }
@@ -63,7 +69,7 @@ struct FrameDecoder: Sendable {
         decode(chunk, into: &output)
     }
 
-    private mutating func decode(_ chunk: [UInt8], into output: inout [Output]) {
+    private mutating func decode(_ chunk: [UInt8], into output: inout Output) {
         chunk.withUnsafeBytes { bytes in
             var index = 0
             while !isEnded, index < bytes.count {
@@ -95,7 +101,7 @@ struct FrameDecoder: Sendable {
 
     // MARK: Rules on the header
 
-    private mutating func accepts(_ header: FrameHeader, into output: inout [Output]) -> Bool {
+    private mutating func accepts(_ header: FrameHeader, into output: inout Output) -> Bool {
         switch header.opcode {
         case .continuation:
             guard fragments != nil else {
@@ -126,16 +132,16 @@ struct FrameDecoder: Sendable {
     }
 
     @discardableResult
-    private mutating func violation(_ code: UInt16, _ reason: String, into output: inout [Output]) -> Bool {
+    private mutating func violation(_ code: UInt16, _ reason: String, into output: inout Output) -> Bool {
         isEnded = true
-        output.append(.violation(code: code, reason))
+        output.controls.append(.violation(code: code, reason))
         return false
     }
 
     // MARK: Frames that come in parts
 
     /// Takes what belongs to the frame under way and returns how many bytes that were.
-    private mutating func continuePartial(_ bytes: UnsafeRawBufferPointer, into output: inout [Output]) -> Int {
+    private mutating func continuePartial(_ bytes: UnsafeRawBufferPointer, into output: inout Output) -> Int {
         guard var frame = partial else { return 0 }
         partial = nil
         let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(frame.missing))
@@ -163,13 +169,13 @@ struct FrameDecoder: Sendable {
         header.opcode == .text || header.opcode == .continuation && fragments?.isText == true
     }
 
-    private mutating func skip(_ header: FrameHeader, into output: inout [Output]) {
+    private mutating func skip(_ header: FrameHeader, into output: inout Output) {
         var message = fragments ?? Fragments(isText: header.opcode == .text)
         message.isSkipped = true
         message.bytes = []
         message.byteCount += header.payloadLength
         fragments = header.isFinal ? nil : message
-        if header.isFinal { output.append(.message(.oversized(byteCount: message.byteCount))) }
+        if header.isFinal { output.messages.append(.oversized(byteCount: message.byteCount)) }
     }
 
     // MARK: Whole frames
@@ -177,7 +183,7 @@ struct FrameDecoder: Sendable {
     @inline(__always)
     private mutating func finish(
         _ header: FrameHeader, _ payload: ArraySlice<UInt8>, _ bytes: UnsafeRawBufferPointer,
-        into output: inout [Output]
+        into output: inout Output
     ) {
         switch header.opcode {
         case .text where header.isFinal:
@@ -186,19 +192,19 @@ struct FrameDecoder: Sendable {
                 violation(1007, "text that is not UTF-8", into: &output)
                 return
             }
-            output.append(.message(.text(payload)))
+            output.messages.append(.text(payload))
         case .binary where header.isFinal:
-            output.append(.message(.binary(payload)))
+            output.messages.append(.binary(payload))
         case .text, .binary, .continuation:
             finishFragment(header, bytes, into: &output)
-        case .ping: output.append(.ping(Array(payload)))
-        case .pong: output.append(.pong)
+        case .ping: output.controls.append(.ping(Array(payload)))
+        case .pong: output.controls.append(.pong)
         case .close: finishClose(bytes, into: &output)
         }
     }
 
     private mutating func finishFragment(
-        _ header: FrameHeader, _ bytes: UnsafeRawBufferPointer, into output: inout [Output]
+        _ header: FrameHeader, _ bytes: UnsafeRawBufferPointer, into output: inout Output
     ) {
         var message = fragments ?? Fragments(isText: header.opcode == .text)
         fragments = nil
@@ -212,32 +218,32 @@ struct FrameDecoder: Sendable {
             fragments = message
             return
         }
-        output.append(.message(message.isText ? .text(message.bytes[...]) : .binary(message.bytes[...])))
+        output.messages.append(message.isText ? .text(message.bytes[...]) : .binary(message.bytes[...]))
     }
 
     /// Section 5.5.1 and 7.4.
-    private mutating func finishClose(_ bytes: UnsafeRawBufferPointer, into output: inout [Output]) {
+    private mutating func finishClose(_ bytes: UnsafeRawBufferPointer, into output: inout Output) {
         guard bytes.count != 1 else {
             violation(1002, "a close frame with half a code", into: &output)
             return
         }
         isEnded = true
         guard bytes.count >= 2 else {
-            output.append(.close(code: nil, reason: ""))
+            output.controls.append(.close(code: nil, reason: ""))
             return
         }
         let code = UInt16(bigEndian: bytes.loadUnaligned(as: UInt16.self))
         guard Self.isValidCloseCode(code) else {
-            output.append(.violation(code: 1002, "a close frame with the code \(code), which must not be sent"))
+            output.controls.append(.violation(code: 1002, "a close frame with the code \(code), which must not be sent"))
             return
         }
         let reason = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(2))
         var validator = UTF8Validator()
         guard validator.accepts(reason), validator.isComplete else {
-            output.append(.violation(code: 1007, "a close reason that is not UTF-8"))
+            output.controls.append(.violation(code: 1007, "a close reason that is not UTF-8"))
             return
         }
-        output.append(.close(code: code, reason: String(decoding: reason, as: UTF8.self)))
+        output.controls.append(.close(code: code, reason: String(decoding: reason, as: UTF8.self)))
     }
 
     /// Codes that may stand in a close frame (section 7.4 and the IANA registry).

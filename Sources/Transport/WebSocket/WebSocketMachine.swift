@@ -23,7 +23,6 @@ package struct WebSocketMachine: Sendable {
 
     private var state: State
     private var decoder: FrameDecoder
-    private var decoded: [FrameDecoder.Output] = []
     private var output: [UInt8] = []
 
     package init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
@@ -81,12 +80,11 @@ package struct WebSocketMachine: Sendable {
     private mutating func decode(
         _ bytes: UnsafeRawBufferPointer, into received: inout Received, using random: inout some RandomNumberGenerator
     ) {
+        var decoded = FrameDecoder.Output()
         decoder.decode(bytes, into: &decoded)
-        defer { decoded.removeAll(keepingCapacity: true) }
-        received.messages.reserveCapacity(decoded.count)
-        for item in decoded {
-            switch item {
-            case .message(let message): received.messages.append(message)
+        received.messages = decoded.messages
+        for control in decoded.controls {
+            switch control {
             case .ping(let payload): if case .open = state { write(.pong, payload, using: &random) }
             case .pong: break
             case .close(let code, let reason):
