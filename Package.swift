@@ -76,7 +76,8 @@ let package = Package(
             name: "TestSupport", dependencies: ["Transport"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
-            name: "CurlTransportTests", dependencies: ["CurlTransport", "Transport", "TestSupport"] + nioServer,
+            name: "CurlTransportTests",
+            dependencies: ["CurlTransport", "Transport", "CLinux", "TestSupport"] + nioServer,
             swiftSettings: swiftSettings),
         .testTarget(
             name: "RealtimeTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),

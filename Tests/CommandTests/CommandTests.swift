@@ -106,6 +106,27 @@ struct CommandTests {
         #expect(command.errors.contains { $0.contains("cannot connect to 127.0.0.1:1") })
     }
 
+    @Test(arguments: ["http_proxy", "all_proxy"])
+    func theEnvironmentsProxyIsUsed(name: String) async throws {
+        let heads = Lock<[String]>([])
+        let proxy = SocketServer { peer in
+            let head = peer.readHead()
+            heads.withLock { $0.append(head) }
+            peer.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+        }
+        let arguments = [
+            "subscribe", "a", "--no-tls", "--host", "127.0.0.1", "--port", "1", "--key", "k", "--connect-timeout", "1",
+        ]
+        let refused = try CommandRun(arguments, environment: [name: "http://127.0.0.1:\(proxy.port)"])
+        #expect(await refused.status() == 69)
+        #expect(refused.errors.contains { $0.contains("the proxy refused to connect to 127.0.0.1:1: it answered 403") })
+        #expect(heads.withLock { $0.first?.hasPrefix("CONNECT 127.0.0.1:1 ") } == true)
+        let direct = try CommandRun(
+            arguments, environment: [name: "http://127.0.0.1:\(proxy.port)", "no_proxy": "127.0.0.1"])
+        #expect(await direct.status() == 69)
+        #expect(direct.errors.contains { $0.contains("cannot connect to 127.0.0.1:1") })
+    }
+
     @Test func tooFewEventsInTimeIsStatus75() async throws {
         try await withServer { server in
             let command = try CommandRun(arguments(server, "subscribe", "a", "--count", "1", "--timeout", "0.5"))

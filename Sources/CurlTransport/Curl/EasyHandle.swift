@@ -161,7 +161,7 @@ final class EasyHandle {
         case 2, 20, 21, 27:
             TransportError(
                 .certificateUntrusted, "the certificate of \(server) is not trusted: its authority is unknown")
-        case 0, 62:
+        case 0, 1, 62:  // libcurl compares the names itself; OpenSSL then has no verdict, or an unspecified one
             TransportError(.certificateWrongHost, "the certificate of \(server) is for another host")
         case let code:
             TransportError(.tls, "the certificate of \(server) cannot be accepted: \(words) (OpenSSL code \(code))")

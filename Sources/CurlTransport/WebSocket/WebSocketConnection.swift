@@ -157,7 +157,7 @@ package final class WebSocketConnection {
     ///
     /// - Throws: If more bytes wait already than the request's `maximumSendQueueSize` allows.
     package func send(text: [UInt8]) throws(TransportError) {
-        guard unsent.count + text.count <= request.maximumSendQueueSize else {
+        guard unsent.count + (machine?.outputCount ?? 0) + text.count <= request.maximumSendQueueSize else {
             throw TransportError(
                 .tooLarge,
                 "more than \(request.maximumSendQueueSize) bytes wait to be sent (maximumSendQueueSize): the peer does not read"

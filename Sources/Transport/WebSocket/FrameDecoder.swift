@@ -234,7 +234,8 @@ struct FrameDecoder: Sendable {
         }
         let code = UInt16(bigEndian: bytes.loadUnaligned(as: UInt16.self))
         guard Self.isValidCloseCode(code) else {
-            output.controls.append(.violation(code: 1002, "a close frame with the code \(code), which must not be sent"))
+            output.controls.append(
+                .violation(code: 1002, "a close frame with the code \(code), which must not be sent"))
             return
         }
         let reason = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(2))

@@ -39,6 +39,9 @@ package struct WebSocketMachine: Sendable {
         return output
     }
 
+    /// How many those are.
+    package var outputCount: Int { output.count }
+
     // MARK: Receiving
 
     package mutating func receive(

@@ -1,0 +1,120 @@
+import CurlTransport
+import Foundation
+import TestSupport
+import Testing
+import Transport
+
+struct HTTPClientTests {
+    private let options = NetworkOptions(proxy: "")
+
+    /// Answers every request of a connection with `answer`, and keeps what it got: connection, head and body.
+    private static func server(
+        _ log: Lock<[(connection: Int, head: String, body: String)]> = Lock([]),
+        answer: String = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Answer: a b \r\n\r\nok"
+    ) -> SocketServer {
+        let connections = Lock(0)
+        return SocketServer { peer in
+            let number = connections.withLock { count in
+                count += 1
+                return count
+            }
+            while true {
+                let head = peer.readHead()
+                if head.isEmpty { return }
+                let length =
+                    Int(
+                        head.components(separatedBy: "Content-Length: ").dropFirst().first?.prefix { $0 != "\r\n" }
+                            ?? "0") ?? 0
+                var body: [UInt8] = []
+                while body.count < length { body += peer.read(atMost: length - body.count) }
+                log.withLock { $0.append((number, head, String(decoding: body, as: UTF8.self))) }
+                peer.write(answer)
+            }
+        }
+    }
+
+    @Test func requestsAndAnswersAreWhole() async throws {
+        let log = Lock<[(connection: Int, head: String, body: String)]>([])
+        let server = Self.server(log)
+        let response = try await HTTPClient.send(
+            HTTPRequest(
+                method: "POST", url: "http://127.0.0.1:\(server.port)/path?q=1", fields: ["X-A": "b", "X-Empty": ""],
+                body: Array("body".utf8)),
+            options: options)
+        #expect(response.status == 200 && response.body == Array("ok".utf8))
+        #expect(response.fields["x-answer"] == "a b")
+        let seen = try #require(log.withLock { $0.first })
+        #expect(seen.head.hasPrefix("POST /path?q=1 HTTP/1.1\r\n"))
+        #expect(seen.head.contains("X-A: b\r\n") && seen.head.contains("X-Empty:") && !seen.head.contains("Expect"))
+        #expect(seen.body == "body")
+    }
+
+    @Test func connectionsAreKeptAlive() async throws {
+        let log = Lock<[(connection: Int, head: String, body: String)]>([])
+        let server = Self.server(log)
+        for _ in 0..<10 {
+            _ = try await HTTPClient.send(HTTPRequest(url: "http://127.0.0.1:\(server.port)/"), options: options)
+        }
+        #expect(log.withLock { Set($0.map(\.connection)) } == [1])
+    }
+
+    @Test func redirectsAreNotFollowedUnlessAsked() async throws {
+        let log = Lock<[(connection: Int, head: String, body: String)]>([])
+        let target = Self.server(log)
+        let server = Self.server(
+            answer: "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:\(target.port)/there\r\nContent-Length: 0\r\n\r\n"
+        )
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/")
+        #expect(try await HTTPClient.send(request, options: options).status == 302)
+        #expect(log.withLock { $0.isEmpty })
+        request.followsRedirects = true
+        #expect(try await HTTPClient.send(request, options: options).status == 200)
+        #expect(log.withLock { $0.count } == 1)
+    }
+
+    @Test func bodiesAreBounded() async throws {
+        let server = Self.server(
+            answer: "HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + String(repeating: "x", count: 5000))
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/", maximumBodySize: 5000)
+        #expect(try await HTTPClient.send(request, options: options).body.count == 5000)
+        request.maximumBodySize = 4999
+        await #expect {
+            try await HTTPClient.send(request, options: options)
+        } throws: { error in
+            let error = error as? TransportError
+            return error?.code == .tooLarge && error?.message.contains("maximumBodySize") == true
+        }
+    }
+
+    @Test func silenceTimesOutAndCancellingEndsIt() async throws {
+        let server = SocketServer { peer in while !peer.read().isEmpty {} }
+        let request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/", timeout: .milliseconds(200))
+        await #expect {
+            try await HTTPClient.send(request, options: options)
+        } throws: { ($0 as? TransportError)?.code == .timedOut }
+        let network = options
+        let task = Task {
+            try await HTTPClient.send(HTTPRequest(url: "http://127.0.0.1:\(server.port)/"), options: network)
+        }
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? TransportError)?.code == .cancelled }
+    }
+
+    @Test(arguments: [("X-A", "b\r\nX-B: c"), ("X\r\nY", "b"), ("", "b"), ("X-A", "b\u{0}")])
+    func headersThatWouldBreakTheRequestAreRefused(name: String, value: String) async throws {
+        var fields = HTTPFields()
+        fields.append(name: name, value: value)
+        await #expect {
+            try await HTTPClient.send(HTTPRequest(url: "http://127.0.0.1:1/", fields: fields), options: options)
+        } throws: { ($0 as? TransportError)?.code == .invalidRequest }
+    }
+
+    @Test func errorsHoldNoQueryAndNoPassword() async throws {
+        await #expect {
+            try await HTTPClient.send(
+                HTTPRequest(url: "http://user:hunter2@127.0.0.1:1/?token=abc"), options: options)
+        } throws: { error in
+            !"\(error)".contains("hunter2") && !"\(error)".contains("abc")
+        }
+    }
+}

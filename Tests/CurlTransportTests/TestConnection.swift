@@ -1,0 +1,62 @@
+import CurlTransport
+import TestSupport
+import Transport
+
+/// A WebSocket connection whose events are kept.
+final class TestConnection: Sendable {
+    struct Seen: Sendable {
+        var isOpened = false
+        var messages: [WebSocketMessage] = []
+        var reads = 0
+        var closures: [WebSocketClosure] = []
+    }
+
+    private let seen = Lock(Seen())
+    private let connection = Lock<WebSocketConnection?>(nil)
+
+    init(_ request: WebSocketRequest, options: NetworkOptions = NetworkOptions(proxy: "")) {
+        NetworkActor.execute { [seen, connection] in
+            let made = WebSocketConnection(request, options: options) { event in
+                seen.withLock { seen in
+                    switch event {
+                    case .opened: seen.isOpened = true
+                    case .received(let messages, _):
+                        seen.reads += 1
+                        seen.messages += messages
+                    case .closed(let closure): seen.closures.append(closure)
+                    }
+                }
+            }
+            connection.withLock { $0 = made }
+            made.start()
+        }
+    }
+
+    convenience init(port: Int, tls caFile: String? = nil) {
+        self.init(
+            WebSocketRequest(url: "\(caFile == nil ? "ws" : "wss")://127.0.0.1:\(port)/"),
+            options: NetworkOptions(caFile: caFile, proxy: ""))
+    }
+
+    var now: Seen { seen.withLock { $0 } }
+
+    func perform(_ body: @escaping @Sendable @NetworkActor (WebSocketConnection) -> Void) {
+        NetworkActor.execute { [connection] in
+            if let connection = connection.withLock({ $0 }) { body(connection) }
+        }
+    }
+
+    func send(_ text: String) {
+        perform { try? $0.send(text: Array(text.utf8)) }
+    }
+
+    func waitFor(_ condition: @Sendable (Seen) -> Bool) async -> Bool {
+        await eventually { condition(self.now) }
+    }
+
+    /// How it ended; nil if it has not.
+    func closure() async -> WebSocketClosure? {
+        _ = await waitFor { !$0.closures.isEmpty }
+        return now.closures.first
+    }
+}

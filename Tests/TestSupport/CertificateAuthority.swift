@@ -1,0 +1,68 @@
+import Foundation
+
+/// Makes certificates for the length of a test, with the `openssl` command.
+package final class CertificateAuthority: Sendable {
+    package struct Leaf: Sendable {
+        package let certificate: String
+        package let privateKey: String
+    }
+
+    private let folder: URL
+
+    /// PEM file of the authority's own certificate.
+    package var certificate: String { folder.appending(path: "ca.pem").path }
+
+    package init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try openssl("req -x509 -newkey rsa:2048 -nodes -days 3 -subj /CN=Test-CA -keyout ca.key -out ca.pem")
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// - Parameters:
+    ///   - names: Subject alternative names, such as `IP:127.0.0.1` and `DNS:localhost`.
+    ///   - days: Negative is expired.
+    package func issue(_ names: String, days: Int = 2) throws -> Leaf {
+        let name = UUID().uuidString
+        try Data("subjectAltName=\(names)".utf8).write(to: folder.appending(path: "\(name).ext"))
+        try openssl("req -newkey rsa:2048 -nodes -subj /CN=leaf -keyout \(name).key -out \(name).csr")
+        try openssl(
+            "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days \(days) -extfile \(name).ext"
+                + " -out \(name).pem")
+        return leaf(name)
+    }
+
+    /// Signed by itself, not by the authority.
+    package func makeSelfSigned(_ names: String) throws -> Leaf {
+        let name = UUID().uuidString
+        try openssl(
+            "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=leaf -addext subjectAltName=\(names)"
+                + " -keyout \(name).key -out \(name).pem")
+        return leaf(name)
+    }
+
+    private func leaf(_ name: String) -> Leaf {
+        Leaf(
+            certificate: folder.appending(path: "\(name).pem").path,
+            privateKey: folder.appending(path: "\(name).key").path)
+    }
+
+    private struct OpenSSLFailed: Error {
+        let arguments: String
+    }
+
+    private func openssl(_ arguments: String) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
+        process.currentDirectoryURL = folder
+        process.standardError = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw OpenSSLFailed(arguments: arguments) }
+    }
+}
