@@ -55,6 +55,7 @@ final class EventStream: PusherDelegate {
 
     /// Connects, prints, and returns when it is time to leave; the connection is closed then.
     func run() async -> ExitStatus {
+        signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
         let signals = SignalWatch { [weak self] in self?.leave(.done) }
         let timers = startTimers()
         pusher.connect()

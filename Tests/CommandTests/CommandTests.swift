@@ -219,6 +219,7 @@ struct CommandTests {
         ["subscribe"], ["subscribe", "a"], ["subscribe", "a", "--key", "k", "--port", "99999"], ["nonsense"],
         ["subscribe", "a", "--key", "k", "--count", "0"], ["trigger", "a", "--key", "k"],
         ["subscribe", "a", "--key", "k", "--auth-endpoint", "nonsense"], ["serve", "--certificate", "x"],
+        ["subscribe", "a", "--key", "k", "--user-id", "u", "--user-info", "{nonsense"],
     ])
     func wrongUseIsStatus64(arguments: [String]) async throws {
         let command = try CommandRun(arguments)

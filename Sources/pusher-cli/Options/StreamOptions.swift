@@ -1,4 +1,5 @@
 import ArgumentParser
+import PusherProtocol
 
 /// How long to stay and how to print: the same for `subscribe` and `listen`.
 struct StreamOptions: ParsableArguments {
@@ -27,5 +28,6 @@ struct StreamOptions: ParsableArguments {
             throw ValidationError("--connect-timeout is 0 or more.")
         }
         guard userInfo == nil || userId != nil else { throw ValidationError("--user-info needs --user-id.") }
+        guard userInfo.map({ JSON.value($0) != nil }) ?? true else { throw ValidationError("--user-info is not JSON.") }
     }
 }
