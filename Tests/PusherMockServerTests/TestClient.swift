@@ -56,7 +56,9 @@ final class TestClient: Sendable {
         _ channel: any Channel, path: String, fields: [(String, String)],
         continuation: AsyncStream<Received>.Continuation
     ) throws -> EventLoopFuture<any Channel> {
-        let upgrader = NIOTypedWebSocketClientUpgrader<any Channel>(maxFrameSize: 1 << 24) { channel, _ in
+        let upgrader = NIOTypedWebSocketClientUpgrader<any Channel>(
+            maxFrameSize: 1 << 24, enableAutomaticErrorHandling: false
+        ) { channel, _ in
             channel.eventLoop.makeCompletedFuture {
                 try channel.pipeline.syncOperations.addHandler(FrameRecorder(continuation))
                 return channel

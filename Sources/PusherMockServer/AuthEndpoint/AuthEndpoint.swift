@@ -1,3 +1,4 @@
+import Foundation
 import PusherProtocol
 
 /// `POST /pusher/auth`: signs whatever is asked for, in place of an application's own server.
@@ -37,8 +38,9 @@ enum AuthEndpoint {
             let auth = credentials.channelAuth(socketID: socketID, channel: channel)
             return JSONText.object(["auth": JSONText.quoted(auth)])
         }
-        let userInfo = parameters["user_info"]
-        if let userInfo, JSONObject(#"{"user_info":\#(userInfo)}"#)?.has("user_info") != true {
+        // Not more than one value: text that goes on with a comma would add members of its own.
+        let userInfo = parameters["user_info"]?.trimmingCharacters(in: .whitespacesAndNewlines)
+        if let userInfo, JSONObject(#"{"user_info":\#(userInfo)}"#)?.text("user_info") != userInfo {
             throw APIFailure(400, "user_info is not JSON")
         }
         let channelData = JSONText.object([

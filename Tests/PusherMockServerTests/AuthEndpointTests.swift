@@ -1,0 +1,89 @@
+import PusherMockServer
+import PusherProtocol
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct AuthEndpointTests {
+    private func auth(
+        _ server: PusherMockServer, _ form: String, target: String = "/pusher/auth", fields: [String: String] = [:]
+    ) async throws -> SignedAPI.Answer {
+        try await SignedAPI.send("POST", target, to: server, body: form, fields: fields)
+    }
+
+    @Test func privateChannelIsSigned() async throws {
+        let server = try await PusherMockServer.start(
+            .init(apps: [.init(key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8")]))
+        #expect(
+            try await auth(server, "socket_id=1234.1234&channel_name=private-foobar").body
+                == #"{"auth":"278d425bdf160c739803:58df8b0c36d6982b82c3ecf6b4662e34fe8c25bba48f5369f135bf843651c3a4"}"#)
+        #expect(await server.state.authRequestCount == 1)
+        await server.stop()
+    }
+
+    @Test(
+        arguments: [
+            ("", #"{\"user_id\":\"1.2\"}"#, #"{"user_id":"1.2"}"#),
+            (
+                "&user_id=a+b%40c&user_info=%7B%22n%22%3A1.0%7D",
+                #"{\"user_id\":\"a b@c\",\"user_info\":{\"n\":1.0}}"#, #"{"user_id":"a b@c","user_info":{"n":1.0}}"#
+            ),
+        ])
+    func presenceChannelGetsItsUser(parameters: String, quoted: String, channelData: String) async throws {
+        let server = try await PusherMockServer.start()
+        let answer = try await auth(server, "socket_id=1.2&channel_name=presence-x\(parameters)")
+        let socketID = try #require(SocketID("1.2"))
+        let signature = TestClient.credentials.channelAuth(
+            socketID: socketID, channel: try ChannelName("presence-x"), channelData: channelData)
+        #expect(answer.body == #"{"auth":"\#(signature)","channel_data":"\#(quoted)"}"#)
+        await server.stop()
+    }
+
+    @Test(
+        arguments: [
+            ("socket_id=1&channel_name=private-x", 400), ("channel_name=private-x", 400),
+            ("socket_id=1.2", 400), ("socket_id=1.2&channel_name=a%20b", 400),
+            ("socket_id=1.2&channel_name=presence-x&user_info=%7B", 400),
+            ("socket_id=1.2&channel_name=presence-x&user_info=1%2C%22user_id%22%3A2", 400),
+        ])
+    func wrongRequestIsRefused(form: String, status: Int) async throws {
+        let server = try await PusherMockServer.start()
+        #expect(try await auth(server, form).status == status)
+        await server.stop()
+    }
+
+    @Test func headerMayBeRequired() async throws {
+        let server = try await PusherMockServer.start(.init(requiredAuthHeaders: ["X-Token": "t"]))
+        let form = "socket_id=1.2&channel_name=private-x"
+        #expect(try await auth(server, form).status == 403)
+        #expect(try await auth(server, form, fields: ["x-token": "t"]).status == 200)
+        let requests = await server.state.history.compactMap { entry in
+            if case .authRequest(let request) = entry { request } else { nil }
+        }
+        #expect(requests.map(\.channelName) == ["private-x", "private-x"])
+        #expect(requests.map { $0.headers["x-token"] } == [nil, "t"])
+        await server.stop()
+    }
+
+    @Test func queryChoosesTheApplication() async throws {
+        let server = try await PusherMockServer.start(.init(apps: [.init(), .init(id: "2", key: "two")]))
+        let form = "socket_id=1.2&channel_name=private-x"
+        #expect(try await auth(server, form, target: "/pusher/auth?key=two").body.contains(#""auth":"two:"#))
+        #expect(try await auth(server, form, target: "/pusher/auth?key=three").status == 404)
+        await server.stop()
+    }
+
+    @Test func faultsStrikeInOrder() async throws {
+        let server = try await PusherMockServer.start()
+        let form = "socket_id=1.2&channel_name=private-x"
+        await server.failAuth(.respond(status: 403, body: "no"), next: 1)
+        await server.failAuth(.respond(status: 200, body: "[]"), next: 1)
+        await server.failAuth(.delay(.milliseconds(50)), next: 1)
+        #expect(try await auth(server, form) == .init(status: 403, body: "no"))
+        #expect(try await auth(server, form) == .init(status: 200, body: "[]"))
+        let start = ContinuousClock.now
+        #expect(try await auth(server, form).status == 200)
+        #expect(ContinuousClock.now - start >= .milliseconds(50))
+        #expect(try await auth(server, form).status == 200)
+        await server.stop()
+    }
+}
