@@ -8,6 +8,7 @@ final class CommandRun: Sendable {
         var output: [UInt8] = []
         var errors: [UInt8] = []
         var status: Int32?
+        var openPipes = 0
     }
 
     private let process: Lock<Process>
@@ -52,10 +53,14 @@ final class CommandRun: Sendable {
     }()
 
     private func collect(_ pipe: Pipe, _ add: @escaping @Sendable (inout State, Data) -> Void) {
+        state.withLock { $0.openPipes += 1 }
         pipe.fileHandleForReading.readabilityHandler = { [state] handle in
             let data = handle.availableData
             if data.isEmpty { handle.readabilityHandler = nil }
-            state.withLock { add(&$0, data) }
+            state.withLock {
+                add(&$0, data)
+                if data.isEmpty { $0.openPipes -= 1 }
+            }
         }
     }
 
@@ -67,19 +72,13 @@ final class CommandRun: Sendable {
         String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    func waitFor(within bound: Duration = .seconds(20), _ condition: @Sendable ([String]) -> Bool) async -> Bool {
-        await eventually(within: bound) { condition(self.output) }
+    func waitFor(_ condition: @Sendable ([String]) -> Bool) async -> Bool {
+        await eventually { condition(self.output) }
     }
 
-    /// The exit status; nil if it is still running after half a minute.
+    /// The exit status, when all that it wrote has been read; nil if it is still running after a minute.
     func status() async -> Int32? {
-        _ = await eventually(within: .seconds(30)) { self.state.withLock { $0.status != nil } }
-        // What was written last may still be on its way through the pipes.
-        let before = state.withLock { ($0.output.count, $0.errors.count) }
-        _ = await eventually(within: .milliseconds(100)) {
-            let now = self.state.withLock { ($0.output.count, $0.errors.count) }
-            return now != before
-        }
+        _ = await eventually { self.state.withLock { $0.status != nil && $0.openPipes == 0 } }
         return state.withLock { $0.status }
     }
 

@@ -6,6 +6,7 @@ import Testing
 import Transport
 
 /// The command as its users see it: a process with standard streams and an exit status.
+@Suite(.overSockets)
 struct CommandTests {
     private func arguments(_ server: PusherMockServer, _ command: String...) -> [String] {
         command + [
@@ -77,7 +78,7 @@ struct CommandTests {
         await server.stop()
         #expect(await command.waitFor { $0.contains { $0.contains(#""to":"reconnecting""#) } })
         let second = try await PusherMockServer.start(server.configuration)
-        #expect(await command.waitFor(within: .seconds(30)) { $0.count { $0.contains(#""type":"subscribed""#) } == 4 })
+        #expect(await command.waitFor { $0.count { $0.contains(#""type":"subscribed""#) } == 4 })
         await second.publish(event: "e", channel: "a", data: "back")
         #expect(await command.status() == 0)
         #expect(command.output.last?.contains(#""data":"back""#) == true)

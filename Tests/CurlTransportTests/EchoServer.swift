@@ -4,10 +4,12 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 import TestSupport
+import Transport
 
 /// SwiftNIO's WebSocket server, which sends back what it gets.
 final class EchoServer: Sendable {
     private let channel: any Channel
+    private let connections = Lock<[any Channel]>([])
 
     var port: Int { channel.localAddress?.port ?? 0 }
 
@@ -20,8 +22,9 @@ final class EchoServer: Sendable {
         }
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 4096)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
+            .childChannelInitializer { [connections] channel in
+                connections.withLock { $0.append(channel) }
+                return channel.eventLoop.makeCompletedFuture {
                     let upgrader = NIOWebSocketServerUpgrader(
                         maxFrameSize: 1 << 24,
                         shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
@@ -39,6 +42,11 @@ final class EchoServer: Sendable {
     }
 
     func stop() async { try? await channel.close() }
+
+    /// Whether the connections that are open read what comes.
+    func setReading(_ isOn: Bool) async throws {
+        for channel in connections.withLock({ $0 }) { try await channel.setOption(.autoRead, value: isOn).get() }
+    }
 }
 
 private final class EchoHandler: ChannelInboundHandler {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Transport
 
+@Suite(.overSockets)
 struct HTTPClientTests {
     private let options = NetworkOptions(proxy: "")
 

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Transport
 
+@Suite(.overSockets)
 struct ProxyTests {
     /// A proxy that speaks CONNECT, or refuses with `status`.
     private static func connectProxy(status: Int = 200, _ log: Lock<[String]>) -> SocketServer {
@@ -90,5 +91,15 @@ struct ProxyTests {
         #expect(error?.message.contains("403") == true && error?.message.contains("secret") == false)
         let nonsense = TestConnection(WebSocketRequest(url: "ws://127.0.0.1:1/"), options: NetworkOptions(proxy: "://"))
         #expect(await nonsense.closure()?.error?.code == .invalidRequest)
+    }
+    @Test(arguments: ["http", "socks5"])
+    func aProxyThatIsNotThereIsToldFromAServerThatIsNot(scheme: String) async throws {
+        let options = NetworkOptions(proxy: "\(scheme)://user:secret@127.0.0.1:1")
+        let socket = await TestConnection(WebSocketRequest(url: "ws://127.0.0.1:2/"), options: options).closure()?.error
+        #expect(socket?.code == .proxy)
+        #expect(socket?.message.contains("secret") == false)
+        await #expect {
+            try await HTTPClient.send(HTTPRequest(url: "http://127.0.0.1:2/"), options: options)
+        } throws: { ($0 as? TransportError)?.code == .proxy }
     }
 }

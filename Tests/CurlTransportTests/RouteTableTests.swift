@@ -14,8 +14,9 @@ struct RouteTableTests {
     }
 
     /// A default route of the main table over interface `interface`.
-    private func route(_ interface: UInt8, prefix: UInt8 = 0) -> [UInt8] {
+    private func route(_ interface: UInt8, prefix: UInt8 = 0, flags: UInt32 = 0) -> [UInt8] {
         var body = rtmsg()
+        body.rtm_flags = flags
         (body.rtm_family, body.rtm_dst_len, body.rtm_table, body.rtm_type) = (2, prefix, 254, 1)
         return withUnsafeBytes(of: body) { Array($0) } + [8, 0, 4, 0, interface, 0, 0, 0]
     }
@@ -41,6 +42,23 @@ struct RouteTableTests {
     @Test func aMachineWithoutNetworkHasLostNothing() {
         var table = RouteTable()
         #expect(refresh(&table, []) == .refreshed(nil))
+    }
+
+    @Test func aRouteOverADeadLinkIsNoWayOut() {
+        var table = RouteTable()
+        #expect(refresh(&table, [route(2)]) == .refreshed(nil))
+        #expect(refresh(&table, [route(2, flags: UInt32(RTNH_F_LINKDOWN))]) == .refreshed(.lost))
+        #expect(refresh(&table, [route(2)]) == .refreshed(.returned))
+    }
+
+    @Test func aRefusedQuestionIsNoNews() {
+        var table = RouteTable()
+        #expect(refresh(&table, [route(2)]) == .refreshed(nil))
+        table.beginRefresh()
+        let refusal = message(Int(NLMSG_ERROR), sequence: 7, [0xFF, 0xFF, 0xFF, 0xFF])
+        #expect(refusal.withUnsafeBytes { table.read($0) } == .refreshed(nil))
+        #expect(refresh(&table, [route(2)]) == .refreshed(nil))
+        #expect(refresh(&table, []) == .refreshed(.lost))
     }
 
     @Test(arguments: [RTM_NEWROUTE, RTM_DELROUTE, RTM_NEWLINK, RTM_DELLINK, RTM_NEWADDR, RTM_DELADDR].map { Int($0) })

@@ -33,9 +33,10 @@ final class TestConnection: Sendable {
     }
 
     convenience init(port: Int, tls caFile: String? = nil) {
+        var request = WebSocketRequest(url: "\(caFile == nil ? "ws" : "wss")://127.0.0.1:\(port)/")
+        request.closeTimeout = .seconds(60)
         self.init(
-            WebSocketRequest(url: "\(caFile == nil ? "ws" : "wss")://127.0.0.1:\(port)/"),
-            options: NetworkOptions(caFile: caFile, proxy: ""))
+            request, options: NetworkOptions(caFile: caFile, proxy: ""))
     }
 
     var now: Seen { seen.withLock { $0 } }
@@ -46,8 +47,16 @@ final class TestConnection: Sendable {
         }
     }
 
+    /// Drops the only reference to the connection.
+    func letGo() { connection.withLock { $0 = nil } }
+
     func send(_ text: String) {
         perform { try? $0.send(text: Array(text.utf8)) }
+    }
+
+    /// Waits until what was asked of the connection before, and what that asked of the I/O thread, is done.
+    func turn() async {
+        for _ in 0..<2 { await withCheckedContinuation { done in NetworkActor.execute { done.resume() } } }
     }
 
     func waitFor(_ condition: @Sendable (Seen) -> Bool) async -> Bool {
@@ -58,5 +67,15 @@ final class TestConnection: Sendable {
     func closure() async -> WebSocketClosure? {
         _ = await waitFor { !$0.closures.isEmpty }
         return now.closures.first
+    }
+}
+
+extension WebSocketMessage {
+    /// What a text message says.
+    var text: String {
+        switch self {
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .binary, .oversized: ""
+        }
     }
 }

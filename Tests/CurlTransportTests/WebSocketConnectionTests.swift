@@ -5,6 +5,7 @@ import Testing
 
 @testable import Transport
 
+@Suite(.overSockets)
 struct WebSocketConnectionTests {
     private func message(_ text: String) -> WebSocketMessage { .text(Array(text.utf8)[...]) }
 
@@ -59,6 +60,7 @@ struct WebSocketConnectionTests {
             #expect(await connection.waitFor { $0.isOpened || !$0.closures.isEmpty })
             #expect(connection.now.closures == [])
         }
+        #expect(await networkThreadRests())
         for connection in connections { connection.send("hello") }
         for connection in connections { #expect(await connection.waitFor { $0.messages.count == 1 }) }
         #expect(connections.allSatisfy { $0.now.messages == [message("hello")] })
@@ -125,6 +127,41 @@ struct WebSocketConnectionTests {
         #expect(closure?.error?.code == .connectionLost)
     }
 
+    @Test func aCloseFrameIsReadAlthoughWritingFailed() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let server = SocketServer { peer in
+            peer.acceptWebSocket()
+            gate.wait()
+            peer.write([0x81, 1, 0x61, 0x88, 2, 0x0F, 0xA9])
+            peer.reset()
+        }
+        let connection = TestConnection(port: server.port)
+        #expect(await connection.waitFor { $0.isOpened })
+        connection.perform { $0.isReadingPaused = true }
+        await connection.turn()
+        gate.signal()
+        #expect(await server.hasServed())
+        for _ in 0..<5 {
+            connection.send("too late")
+            await connection.turn()
+        }
+        connection.perform { $0.isReadingPaused = false }
+        #expect(await connection.closure() == WebSocketClosure(code: 4009))
+        #expect(connection.now.messages == [message("a")])
+    }
+
+    @Test func lettingGoEndsTheConnection() async throws {
+        let server = SocketServer { peer in
+            peer.acceptWebSocket()
+            while !peer.read().isEmpty {}
+        }
+        let connection = TestConnection(port: server.port)
+        #expect(await connection.waitFor { $0.isOpened })
+        connection.letGo()
+        #expect(await server.hasServed())
+        #expect(connection.now.closures.isEmpty)
+    }
+
     @Test func aPeerThatIgnoresTheCloseFrameIsLeft() async throws {
         let server = SocketServer { peer in
             peer.write(Array(Self.stream(answering: peer.readHead()).prefix(140)))
@@ -139,10 +176,10 @@ struct WebSocketConnectionTests {
     }
 
     @Test func aPeerThatDoesNotReadFillsTheQueueUpToItsBound() async throws {
-        let gate = Lock(false)
+        let gate = DispatchSemaphore(value: 0)
         let server = SocketServer { peer in
             peer.write(Array(Self.stream(answering: peer.readHead()).prefix(140)))
-            while !gate.withLock({ $0 }) { usleep(1000) }
+            gate.wait()
         }
         var request = WebSocketRequest(url: "ws://127.0.0.1:\(server.port)/")
         request.maximumSendQueueSize = 1 << 20
@@ -160,7 +197,7 @@ struct WebSocketConnectionTests {
         }
         #expect(await eventually { refused.withLock { $0?.code } == .tooLarge })
         #expect(refused.withLock { $0?.message.contains("maximumSendQueueSize") } == true)
-        gate.withLock { $0 = true }
+        gate.signal()
         connection.perform { $0.drop() }
     }
 
@@ -174,6 +211,7 @@ struct WebSocketConnectionTests {
     }
 }
 
+@Suite(.overSockets)
 struct CertificateTests {
     enum Kind: CaseIterable { case expired, selfSigned, wrongHost, unknownAuthority }
 

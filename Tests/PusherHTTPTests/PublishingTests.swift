@@ -3,6 +3,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
+@Suite(.overSockets)
 struct PublishingTests {
     private func client(_ server: PusherMockServer, secret: String = PusherMockServer.App.defaultSecret)
         -> PusherHTTPClient

@@ -1,8 +1,9 @@
 import PusherMockServer
 import PusherProtocol
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.overSockets)
 struct AuthEndpointTests {
     private func auth(
         _ server: PusherMockServer, _ form: String, target: String = "/pusher/auth", fields: [String: String] = [:]

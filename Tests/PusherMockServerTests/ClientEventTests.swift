@@ -1,7 +1,8 @@
 import PusherMockServer
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.overSockets)
 struct ClientEventTests {
     @Test(
         arguments: [

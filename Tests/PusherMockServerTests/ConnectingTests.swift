@@ -1,8 +1,9 @@
 import NIOWebSocket
 import PusherMockServer
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.overSockets)
 struct ConnectingTests {
     @Test func handshakeIsEncodedTwice() async throws {
         let server = try await PusherMockServer.start()
@@ -93,7 +94,7 @@ struct ConnectingTests {
 
     @Test func answeringClientIsPingedAgain() async throws {
         let server = try await PusherMockServer.start(
-            .init(apps: [.init(pingAfter: .milliseconds(20), pongTimeout: .seconds(20))]))
+            .init(apps: [.init(pingAfter: .milliseconds(20), pongTimeout: .seconds(60))]))
         let (client, _) = try await TestClient.established(to: server)
         for _ in 0..<3 {
             #expect(await client.next() == .text(#"{"event":"pusher:ping","data":{}}"#))

@@ -1,8 +1,9 @@
 import NIOWebSocket
 import PusherMockServer
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.overSockets)
 struct FaultTests {
 
     @Test(arguments: [.refuseConnection, .httpStatus(503)] as [PusherMockServer.HandshakeFault])

@@ -1,9 +1,10 @@
 import Foundation
 import PusherMockServer
 import PusherProtocol
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.overSockets)
 struct HTTPAPITests {
     @Test func eventReachesItsChannelsButNotTheExcluded() async throws {
         let server = try await PusherMockServer.start()

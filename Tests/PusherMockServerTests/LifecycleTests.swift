@@ -4,7 +4,7 @@ import PusherMockServer
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.overSockets)
 struct LifecycleTests {
     @Test func stoppingDropsConnectionsAndFreesThePort() async throws {
         let server = try await PusherMockServer.start()

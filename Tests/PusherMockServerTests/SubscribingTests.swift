@@ -1,7 +1,8 @@
 import PusherMockServer
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.overSockets)
 struct SubscribingTests {
     @Test(arguments: ["my-channel", "private-x", "private-encrypted-x", "cache-x", "a@b,c.d;e=f_G"])
     func subscriptionSucceeds(channel: String) async throws {

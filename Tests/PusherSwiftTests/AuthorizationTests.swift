@@ -4,6 +4,7 @@ import PusherSwift
 import TestSupport
 import Testing
 
+@Suite(.overSockets)
 struct AuthorizationTests {
     private let recorder = Recorder()
 

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Transport
 
+@Suite(.overSockets)
 struct ChannelTests {
     private let recorder = Recorder()
 

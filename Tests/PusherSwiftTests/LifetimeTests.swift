@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Transport
 
+@Suite(.overSockets)
 struct LifetimeTests {
     private let recorder = Recorder()
 

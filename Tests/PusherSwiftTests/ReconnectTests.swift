@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import Transport
 
+@Suite(.overSockets)
 struct ReconnectTests {
     private let recorder = Recorder()
 
@@ -95,7 +96,7 @@ struct ReconnectTests {
     }
 
     @Test func aServerThatPingsIsAnswered() async throws {
-        let app = PusherMockServer.App(pingAfter: .milliseconds(50), pongTimeout: .seconds(5))
+        let app = PusherMockServer.App(pingAfter: .milliseconds(50), pongTimeout: .seconds(60))
         try await withServer(.init(apps: [app])) { server in
             let pusher = await makeSubscribed(server)
             #expect(await server.waitFor { $0.framesReceived(containing: "pusher:pong") + $0.pongCount >= 3 })

@@ -16,7 +16,7 @@ final class Recorder: PusherDelegate {
 
     func count(_ text: String) -> Int { all.count { $0.contains(text) } }
 
-    func waitFor(_ text: String, count: Int = 1, within bound: Duration = .seconds(30)) async -> Bool {
+    func waitFor(_ text: String, count: Int = 1, within bound: Duration = .seconds(60)) async -> Bool {
         await eventually(within: bound) { self.count(text) >= count }
     }
 
@@ -42,6 +42,7 @@ extension PusherClientOptions {
             authMethod: authMethod, host: .host("127.0.0.1"), port: server.port, useTLS: false)
         options.reconnectPolicy = .exponential(base: .milliseconds(20), maximumDelay: .milliseconds(200))
         options.proxy = ""
+        (options.connectTimeout, options.authTimeout) = (.seconds(60), .seconds(60))
         return options
     }
 }

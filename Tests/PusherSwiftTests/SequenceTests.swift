@@ -6,6 +6,7 @@ import Testing
 import Transport
 
 /// The async forms.
+@Suite(.overSockets)
 struct SequenceTests {
     private let recorder = Recorder()
 

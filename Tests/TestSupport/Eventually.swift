@@ -1,6 +1,6 @@
 /// Waits until `condition` holds, looking every few milliseconds, for at most `bound`. Says whether it held.
 package func eventually(
-    within bound: Duration = .seconds(30), _ condition: @Sendable () async -> Bool
+    within bound: Duration = .seconds(60), _ condition: @Sendable () async -> Bool
 ) async -> Bool {
     let deadline = ContinuousClock.now + bound
     while ContinuousClock.now < deadline {

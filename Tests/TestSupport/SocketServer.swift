@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Transport
 
 /// A TCP server for peers that no library would play: a closure with a blocking socket for each connection, on a thread
 /// of its own. It listens as long as the process lives.
@@ -66,6 +67,13 @@ package final class SocketServer: Sendable {
     }
 
     package let port: Int
+    private let served = Lock(0)
+
+    /// Waits until a connection has been served and closed.
+    package func hasServed() async -> Bool {
+        await eventually { self.served.withLock { $0 > 0 } }
+    }
+
     /// - Parameter serve: Called for each connection; when it returns the connection is closed.
     package init(_ serve: @escaping @Sendable (Peer) -> Void) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -78,13 +86,14 @@ package final class SocketServer: Sendable {
             }
         }
         port = Int(UInt16(bigEndian: address.sin_port))
-        Thread.detachNewThread {
+        Thread.detachNewThread { [served] in
             while true {
                 let descriptor = accept(listener, nil, nil)
                 guard descriptor >= 0 else { return }
                 Thread.detachNewThread {
                     serve(Peer(descriptor: descriptor))
                     close(descriptor)
+                    served.withLock { $0 += 1 }
                 }
             }
         }

@@ -8,6 +8,8 @@ final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     /// `host:port` of the URL, for messages.
     let server: String
+    /// Whether the options name a proxy; the environment may do so as well.
+    private let hasProxy: Bool
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
 
@@ -23,6 +25,7 @@ final class EasyHandle {
         }
         self.raw = raw
         server = "\(host):\(components.port ?? (scheme == "https" ? 443 : 80))"
+        hasProxy = options.proxy?.isEmpty == false
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try set(CURLOPT_URL, url)
@@ -136,7 +139,9 @@ final class EasyHandle {
         case CURLE_COULDNT_CONNECT:
             let number = info(CURLINFO_OS_ERRNO)
             let reason = number == 0 ? words : String(cString: strerror(Int32(number)))
-            return TransportError(.couldNotConnect, "cannot connect to \(server): \(reason)")
+            return isAboutProxy(words)
+                ? TransportError(.proxy, "cannot connect to the proxy for \(server): \(reason)")
+                : TransportError(.couldNotConnect, "cannot connect to \(server): \(reason)")
         case CURLE_OPERATION_TIMEDOUT: return TransportError(.timedOut, "\(server) took too long")
         case CURLE_PEER_FAILED_VERIFICATION: return certificateError(words)
         case CURLE_SSL_CACERT_BADFILE:
@@ -149,6 +154,14 @@ final class EasyHandle {
         default:
             return TransportError(.connectionLost, "the connection to \(server) failed: \(words)")
         }
+    }
+
+    /// Whether a connection that failed was one to a proxy. libcurl says so only since 8.7, but names whom it tried.
+    private func isAboutProxy(_ words: String) -> Bool {
+        if hasProxy { return true }
+        guard let port = server.lastIndex(of: ":"), words.contains(" port ") else { return false }
+        let host = server[..<port].drop { $0 == "[" }.prefix { $0 != "]" }
+        return !words.contains("to \(host) port \(server[port...].dropFirst()) ")
     }
 
     /// OpenSSL's verdict tells what is wrong; the numbers are its `X509_V_ERR_…`.

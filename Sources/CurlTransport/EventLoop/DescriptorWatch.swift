@@ -5,10 +5,10 @@ import CLinux
 @NetworkActor
 final class DescriptorWatch {
     let descriptor: Int32
-    /// What is watched for: `EPOLLIN`, `EPOLLOUT` or both. Errors and hang-ups are always told.
+    /// What is watched for: `EPOLLIN`, `EPOLLOUT` or both, which brings errors and hang-ups too; or nothing.
     var events: UInt32 {
         didSet {
-            if events != oldValue, let token { EventLoop.shared.change(self, token: token) }
+            if let token { EventLoop.shared.change(self, token: token, from: oldValue) }
         }
     }
 

@@ -148,18 +148,22 @@ final class EventLoop: SerialExecutor {
         lastWatch += 1
         let token = Token.firstWatch + lastWatch
         watches[token] = watch
-        control(EPOLL_CTL_ADD, watch.descriptor, events: watch.events, token: token)
+        change(watch, token: token, from: 0)
         return token
     }
 
+    /// Watches for other events than `old`. Who watches for none is taken out: epoll would tell of a hang-up for ever.
     @NetworkActor
-    func change(_ watch: DescriptorWatch, token: UInt64) {
-        control(EPOLL_CTL_MOD, watch.descriptor, events: watch.events, token: token)
+    func change(_ watch: DescriptorWatch, token: UInt64, from old: UInt32) {
+        guard watch.events != old else { return }
+        let operation = old == 0 ? EPOLL_CTL_ADD : watch.events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD
+        control(operation, watch.descriptor, events: watch.events, token: token)
     }
 
     @NetworkActor
     func remove(_ watch: DescriptorWatch, token: UInt64) {
         watches[token] = nil
+        guard watch.events != 0 else { return }
         control(EPOLL_CTL_DEL, watch.descriptor, events: 0, token: token)
     }
 

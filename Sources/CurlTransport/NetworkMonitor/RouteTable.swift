@@ -45,9 +45,10 @@ struct RouteTable {
             guard length >= Self.headerSize, length <= bytes.count - offset else { break }
             let body = UnsafeRawBufferPointer(rebasing: bytes[offset + Self.headerSize..<offset + length])
             switch Int(header.nlmsg_type) {
-            case Int(NLMSG_DONE) where header.nlmsg_seq == Self.dumpSequence,
-                Int(NLMSG_ERROR) where header.nlmsg_seq == Self.dumpSequence:
+            case Int(NLMSG_DONE) where header.nlmsg_seq == Self.dumpSequence:
                 news = .refreshed(finishRefresh())
+            case Int(NLMSG_ERROR) where header.nlmsg_seq == Self.dumpSequence:
+                news = .refreshed(nil)  // refused: what was known stays
             case Int(RTM_NEWROUTE) where header.nlmsg_seq == Self.dumpSequence:
                 if let route = Self.defaultRoute(body) { coming.insert(route) }
             case Int(RTM_NEWROUTE), Int(RTM_DELROUTE), Int(RTM_NEWLINK), Int(RTM_DELLINK), Int(RTM_NEWADDR),
@@ -67,11 +68,12 @@ struct RouteTable {
         return known.isEmpty ? .returned : .changed
     }
 
-    /// The route's identity (interface and gateway), if it is a default route of a real interface.
+    /// The route's identity (interface and gateway), if it is a default route over a link that is up.
     private static func defaultRoute(_ body: UnsafeRawBufferPointer) -> Route? {
         guard body.count >= MemoryLayout<rtmsg>.size else { return nil }
         let message = body.loadUnaligned(as: rtmsg.self)
-        guard message.rtm_dst_len == 0, Int(message.rtm_type) == 1, Int(message.rtm_table) == 254  // unicast, main
+        guard message.rtm_dst_len == 0, Int(message.rtm_type) == 1, Int(message.rtm_table) == 254,  // unicast, main
+            message.rtm_flags & UInt32(RTNH_F_DEAD | RTNH_F_LINKDOWN) == 0
         else { return nil }
         var identity: [UInt8] = [message.rtm_family]
         var offset = MemoryLayout<rtmsg>.size

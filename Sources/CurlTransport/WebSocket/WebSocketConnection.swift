@@ -39,6 +39,8 @@ package final class WebSocketConnection {
     private var unsent: ArraySlice<UInt8> = []
     /// How it ended, while the last bytes are still being written.
     private var ending: WebSocketClosure?
+    /// Why nothing can be written any more. What the peer said before is still read: it may be a close frame.
+    private var writeFailure: TransportError?
     private var closeTimer: NetworkTimer?
     private var isReadScheduled = false
 
@@ -56,7 +58,7 @@ package final class WebSocketConnection {
         didSet {
             guard isReadingPaused != oldValue else { return }
             watchForWhatIsNeeded()
-            if !isReadingPaused { scheduleRead() }  // TLS may hold bytes that epoll does not know of
+            if isReading { scheduleRead() }  // TLS may hold bytes that epoll does not know of
         }
     }
 
@@ -106,6 +108,9 @@ package final class WebSocketConnection {
 
     // MARK: Receiving
 
+    /// Who closes reads on in spite of a pause, for the peer's answer.
+    private var isReading: Bool { (!isReadingPaused || closeTimer != nil) && ending == nil }
+
     private func ready(_ events: UInt32) {
         if events & EPOLLOUT.rawValue != 0 { flush() }
         if events & ~EPOLLOUT.rawValue != 0 { read() }
@@ -113,20 +118,24 @@ package final class WebSocketConnection {
 
     private func read() {
         for _ in 0..<Self.readsInARow {
-            guard case .connected(_, let stream, _) = state, !isReadingPaused, ending == nil else { return }
+            guard case .connected(_, let stream, _) = state, isReading else { return }
             switch stream.read(into: Self.buffer) {
             case .bytes(let count):
                 receive(UnsafeRawBufferPointer(rebasing: Self.buffer[..<count]))
                 // A plain descriptor that had less than was asked for is empty; epoll tells when there is more.
-                if count < Self.readSize, stream.isPlain { return }
+                if count < Self.readSize, stream.isPlain, writeFailure == nil { return }
             case .wouldBlock:
+                if let writeFailure { ended(writeFailure) }
                 return
             case .ended(let error):
-                if let closure = machine?.ended(error) { finish(closure) }
-                return
+                return ended(writeFailure ?? error)
             }
         }
         scheduleRead()
+    }
+
+    private func ended(_ error: TransportError?) {
+        if let closure = machine?.ended(error) { finish(closure) }
     }
 
     private func scheduleRead() {
@@ -183,6 +192,7 @@ package final class WebSocketConnection {
             }
             startCloseTimer()
             flush()
+            scheduleRead()
         }
     }
 
@@ -205,6 +215,10 @@ package final class WebSocketConnection {
 
     private func flush() {
         guard case .connected(_, let stream, _) = state else { return }
+        if writeFailure != nil {
+            if let ending { finish(ending) }
+            return
+        }
         if let output = machine?.takeOutput(), !output.isEmpty { unsent += output }
         while !unsent.isEmpty {
             switch stream.write(unsent) {
@@ -212,7 +226,13 @@ package final class WebSocketConnection {
             case .wouldBlock:
                 if ending != nil { startCloseTimer() }
                 return watchForWhatIsNeeded()
-            case .ended(let error): return finish(ending ?? WebSocketClosure(code: 1006, error: error))
+            case .ended(let error):
+                if let ending { return finish(ending) }
+                writeFailure = error
+                unsent = []
+                watchForWhatIsNeeded()
+                if isReading { scheduleRead() }
+                return
             }
         }
         unsent = []
@@ -222,7 +242,7 @@ package final class WebSocketConnection {
 
     private func watchForWhatIsNeeded() {
         guard case .connected(_, _, let watch) = state else { return }
-        watch.events = (isReadingPaused ? 0 : EPOLLIN.rawValue) | (unsent.isEmpty ? 0 : EPOLLOUT.rawValue)
+        watch.events = (isReading ? EPOLLIN.rawValue : 0) | (unsent.isEmpty ? 0 : EPOLLOUT.rawValue)
     }
 
     // MARK: The end

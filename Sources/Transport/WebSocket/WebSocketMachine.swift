@@ -85,7 +85,7 @@ package struct WebSocketMachine: Sendable {
     ) {
         var decoded = FrameDecoder.Output()
         decoder.decode(bytes, into: &decoded)
-        received.messages = decoded.messages
+        if case .open = state { received.messages = decoded.messages }  // who said goodbye wants no more
         for control in decoded.controls {
             switch control {
             case .ping(let payload): if case .open = state { write(.pong, payload, using: &random) }
