@@ -73,7 +73,8 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "TestSupport", dependencies: ["Transport"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
+            name: "TestSupport", dependencies: ["CLinux", "Transport"], path: "Tests/TestSupport",
+            swiftSettings: swiftSettings),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "CurlTransportTests",

@@ -1,6 +1,7 @@
 // libcurl's setters and getters are variadic, which Swift cannot call: one wrapper for each type of argument.
 #pragma once
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 static inline CURLcode curl_easy_setopt_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -22,6 +23,17 @@ typedef size_t (*curl_shim_data_callback)(char *data, size_t size, size_t count,
 
 static inline CURLcode curl_easy_setopt_data_callback(CURL *handle, CURLoption option, curl_shim_data_callback value) {
     return curl_easy_setopt(handle, option, value);
+}
+
+// A child process that inherits a socket keeps the connection open after its owner has closed it.
+static inline curl_socket_t curl_shim_open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)context;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static inline CURLcode curl_easy_set_close_on_exec(CURL *handle) {
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, curl_shim_open_socket);
 }
 
 static inline CURLcode curl_easy_getinfo_long(CURL *handle, CURLINFO info, long *value) {

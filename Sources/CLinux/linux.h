@@ -10,3 +10,8 @@
 
 // prctl is variadic.
 static inline void name_this_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// GNU extensions (glibc 2.34) that need a macro before the first include.
+#include <spawn.h>
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);

@@ -11,36 +11,42 @@ final class CommandRun: Sendable {
         var openPipes = 0
     }
 
-    private let process: Lock<Process>
+    private let process: ChildProcess
+    private let readers: [FileHandle]
     private let state = Lock(State())
 
     /// - Parameter closesOutput: Nobody reads the standard output.
     init(
         _ arguments: [String], environment: [String: String] = [:], input: String = "", closesOutput: Bool = false
     ) throws {
-        let process = Process()
-        process.executableURL = Self.executable
-        process.arguments = arguments
         // Nothing of the tests' environment but what programs need to run.
-        process.environment = ProcessInfo.processInfo.environment
+        let environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS"].contains($0.key) }
             .merging(environment) { $1 }
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
-        (process.standardInput, process.standardOutput, process.standardError) = (inputPipe, outputPipe, errorPipe)
-        self.process = Lock(process)
-        if !closesOutput { collect(outputPipe) { $0.output += $1 } }
-        collect(errorPipe) { $0.errors += $1 }
-        process.terminationHandler = { [state] process in
-            state.withLock { $0.status = process.terminationStatus }
+        readers = [outputPipe.fileHandleForReading, errorPipe.fileHandleForReading]
+        process = try ChildProcess(
+            Self.executable.path, arguments, environment: environment, input: inputPipe.fileHandleForReading,
+            output: outputPipe.fileHandleForWriting, errors: errorPipe.fileHandleForWriting)
+        for handle in [
+            inputPipe.fileHandleForReading, outputPipe.fileHandleForWriting, errorPipe.fileHandleForWriting,
+        ] { try handle.close() }
+        if closesOutput {
+            try outputPipe.fileHandleForReading.close()
+        } else {
+            collect(outputPipe) { $0.output += $1 }
         }
-        try process.run()
-        if closesOutput { try outputPipe.fileHandleForReading.close() }
+        collect(errorPipe) { $0.errors += $1 }
+        Thread.detachNewThread { [process, state] in
+            let status = process.wait()
+            state.withLock { $0.status = status }
+        }
         try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try inputPipe.fileHandleForWriting.close()
     }
 
     deinit {
-        process.withLock { if $0.isRunning { $0.terminate() } }
+        signal(SIGTERM)
     }
 
     /// `pusher-cli` stands where the test bundle does.
@@ -83,5 +89,9 @@ final class CommandRun: Sendable {
     }
 
     /// Ctrl-C.
-    func interrupt() { process.withLock { $0.interrupt() } }
+    func interrupt() { signal(SIGINT) }
+
+    private func signal(_ number: Int32) {
+        state.withLock { if $0.status == nil { kill(process.id, number) } }
+    }
 }

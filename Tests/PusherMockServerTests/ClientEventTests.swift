@@ -81,9 +81,13 @@ struct ClientEventTests {
     @Test func rateLimitIsReportedAndTheConnectionKept() async throws {
         let server = try await PusherMockServer.start(.init(apps: [.init(clientEventRateLimit: 3)]))
         let (client, socketID) = try await TestClient.subscribed(to: "private-x", on: server)
-        for _ in 0..<4 { try await client.send(#"{"event":"client-e","channel":"private-x","data":1}"#) }
-        #expect(await client.text() == errorFrame("Client event rejected due to rate limit", code: 4301))
-        #expect(try await client.subscribe("c", socketID: socketID) == succeeded("c"))
+        // More than the slowest machine sends over several seconds, which is what the limit is about.
+        for _ in 0..<50 { try await client.send(#"{"event":"client-e","channel":"private-x","data":1}"#) }
+        let refusal = errorFrame("Client event rejected due to rate limit", code: 4301)
+        #expect(await client.text() == refusal)
+        var answer = try await client.subscribe("c", socketID: socketID)
+        while answer == refusal { answer = await client.text() }
+        #expect(answer == succeeded("c"))
         await server.stop()
     }
 }

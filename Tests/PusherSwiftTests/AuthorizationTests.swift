@@ -80,7 +80,7 @@ struct AuthorizationTests {
             await server.failAuth(failure.fault, next: 1)
             let pusher = Pusher.make(server, recorder) {
                 $0.authMethod = .endpoint(authEndpoint: endpoint(server))
-                if failure.fault == .never { $0.authTimeout = .seconds(2) }
+                if failure.fault == .never { $0.authTimeout = .seconds(3) }
             }
             let channel = pusher.subscribe("private-x")
             channel.bind(eventName: "pusher:subscription_error") { [recorder] event in

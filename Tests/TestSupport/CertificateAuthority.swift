@@ -55,14 +55,7 @@ package final class CertificateAuthority: Sendable {
     }
 
     private func openssl(_ arguments: String) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments.split(separator: " ").map(String.init)
-        process.currentDirectoryURL = folder
-        process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw OpenSSLFailed(arguments: arguments) }
+        let openssl = try ChildProcess("openssl", arguments.split(separator: " ").map(String.init), folder: folder)
+        guard openssl.wait() == 0 else { throw OpenSSLFailed(arguments: arguments) }
     }
 }

@@ -42,6 +42,7 @@ final class EasyHandle {
     private func configure(_ options: NetworkOptions) throws(TransportError) {
         try set(CURLOPT_ERRORBUFFER, pointer: errorText)
         try set(CURLOPT_NOSIGNAL, 1)
+        try check(curl_easy_set_close_on_exec(raw))
         try set(CURLoption(rawValue: 181), 1 | 2)  // CURLOPT_PROTOCOLS: http and https; deprecated in favour of 7.85's
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)

@@ -1,0 +1,52 @@
+import CLinux
+package import Foundation
+import Glibc
+
+/// A program that runs beside the tests. Unlike with Foundation's `Process`, it inherits its three standard streams and
+/// nothing else: a socket that a child holds open is not closed when its owner closes it.
+package struct ChildProcess: Sendable {
+    package struct CannotRun: Error {
+        let program: String
+        let error: Int32
+    }
+
+    package let id: Int32
+
+    /// - Parameters:
+    ///   - program: A path, or the name of a program on the `PATH`.
+    ///   - streams: What becomes its standard input, output and error; `/dev/null` for nil.
+    package init(
+        _ program: String, _ arguments: [String], environment: [String: String]? = nil, folder: URL? = nil,
+        input: FileHandle? = nil, output: FileHandle? = nil, errors: FileHandle? = nil
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, handle) in [input, output, errors].enumerated() {
+            if let handle {
+                posix_spawn_file_actions_adddup2(&actions, handle.fileDescriptor, Int32(number))
+            } else {
+                posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
+            }
+        }
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        if let folder { posix_spawn_file_actions_addchdir_np(&actions, folder.path) }
+        let variables = (environment ?? ProcessInfo.processInfo.environment).map { "\($0.key)=\($0.value)" }
+        var arguments = ([program] + arguments).map { strdup($0) } + [nil]
+        var words = variables.map { strdup($0) } + [nil]
+        defer { for pointer in arguments + words { free(pointer) } }
+        var id = pid_t()
+        let error = posix_spawnp(&id, program, &actions, nil, &arguments, &words)
+        guard error == 0 else { throw CannotRun(program: program, error: error) }
+        self.id = id
+    }
+
+    /// Blocks until it has ended. Called once.
+    ///
+    /// - Returns: The exit status; for a signal, 128 and its number.
+    package func wait() -> Int32 {
+        var status = Int32()
+        while waitpid(id, &status, 0) < 0, errno == EINTR {}
+        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    }
+}
