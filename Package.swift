@@ -78,7 +78,7 @@ let package = Package(
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "Transport", "CLinux", "TestSupport"] + nioServer,
+            dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer,
             swiftSettings: swiftSettings),
         .testTarget(
             name: "RealtimeTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),

@@ -56,6 +56,10 @@ static inline CURLMcode curl_multi_setopt_timer_callback(CURLM *multi, curl_mult
     return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
 }
 
+static inline CURLSHcode curl_share_connections(CURLSH *share) {
+    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT);
+}
+
 // CURLMsg holds a union that Swift sees only as a pointer.
 static inline CURLcode curl_message_result(const CURLMsg *message) { return message->data.result; }
 

@@ -13,7 +13,7 @@ final class CurlMulti {
     private var timer: NetworkTimer?
     private var transfers: [UnsafeMutableRawPointer: @NetworkActor (CURLcode) -> Void] = [:]
 
-    /// Idle connections kept for reuse beside those that WebSockets hold.
+    /// Idle connections kept for reuse.
     private static let idleConnections = 64
 
     private init() {
@@ -29,13 +29,12 @@ final class CurlMulti {
         curl_multi_setopt_timer_callback(raw) { _, milliseconds, context in
             CurlMulti.from(context) { $0.setTimer(milliseconds) }
         }
-        allowConnections()
+        curl_multi_setopt_long(raw, CURLMOPT_MAXCONNECTS, Self.idleConnections)
     }
 
     /// Starts a transfer. `onDone` is called once, unless the transfer is removed before.
     func add(_ handle: EasyHandle, onDone: @escaping @NetworkActor (CURLcode) -> Void) {
         transfers[handle.raw] = onDone
-        allowConnections()
         curl_multi_add_handle(raw, handle.raw)
     }
 
@@ -44,19 +43,7 @@ final class CurlMulti {
     func remove(_ handle: EasyHandle) {
         transfers[handle.raw] = nil
         curl_multi_remove_handle(raw, handle.raw)
-        allowConnections()
     }
-
-    /// libcurl counts the connections of WebSockets as idle ones, and must not close them to keep to its limit.
-    private func allowConnections() {
-        let limit = (transfers.count / 256 + 1) * 256 + Self.idleConnections
-        if limit != allowedConnections {
-            allowedConnections = limit
-            curl_multi_setopt_long(raw, CURLMOPT_MAXCONNECTS, limit)
-        }
-    }
-
-    private var allowedConnections = 0
 
     // MARK: What libcurl wants
 

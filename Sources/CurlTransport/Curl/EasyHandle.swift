@@ -12,6 +12,7 @@ final class EasyHandle {
     private let hasProxy: Bool
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
+    private var share: UnsafeMutableRawPointer?
 
     private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
@@ -34,6 +35,7 @@ final class EasyHandle {
 
     isolated deinit {
         curl_easy_cleanup(raw)
+        if let share { curl_share_cleanup(share) }
         for list in lists { curl_slist_free_all(list) }
         errorText.deallocate()
     }
@@ -86,6 +88,17 @@ final class EasyHandle {
 
     func set(_ option: CURLoption, callback: curl_shim_data_callback) throws(TransportError) {
         try check(curl_easy_setopt_data_callback(raw, option, callback))
+    }
+
+    /// Gives the transfer a connection cache of its own.
+    ///
+    /// libcurl keeps a connection that it has handed out (`CONNECT_ONLY`) among the idle ones. There it is closed after
+    /// two minutes when another is opened, and `curl_easy_recv` and `curl_easy_send` search all of them at every call.
+    func isolateConnection() throws(TransportError) {
+        guard share == nil, let share = curl_share_init() else { return }
+        self.share = share
+        curl_share_connections(share)
+        try set(CURLOPT_SHARE, pointer: share)
     }
 
     func setFields(_ fields: HTTPFields) throws(TransportError) {

@@ -4,8 +4,9 @@ import Transport
 
 /// The bytes of a connection that libcurl opened.
 ///
-/// Plain bytes are read and written directly. `curl_easy_recv` and `curl_easy_send`, which TLS needs, look their
-/// connection up among all that are open at every call (up to 8.x), so they would make each cost more.
+/// A plain connection is taken out of libcurl's hands: it closes what it believes to be idle for two minutes. Over TLS,
+/// where the connection's state is in libcurl, a connection cache of its own keeps others away from it
+/// (``EasyHandle/isolateConnection()``).
 @NetworkActor
 final class ByteStream {
     enum Outcome {
@@ -15,48 +16,99 @@ final class ByteStream {
         case ended(TransportError?)
     }
 
-    let isPlain: Bool
-    private let handle: EasyHandle
-    private let descriptor: Int32
+    private enum Carrier {
+        case plain
+        case tls(EasyHandle)
+        case closed
+    }
+
+    let descriptor: Int32
+    private let server: String
+    private var carrier: Carrier
     /// What OpenSSL could not write: it wants to see the same bytes at the same address again (SSL_write(3)).
     private var retry: UnsafeMutableRawBufferPointer?
     /// What is handed to OpenSSL at once: one TLS record.
     private static let recordSize = 16 << 10
 
-    init(_ handle: EasyHandle, descriptor: Int32, isPlain: Bool) {
-        self.handle = handle
-        self.descriptor = descriptor
-        self.isPlain = isPlain
+    /// Takes over the connection that `handle` has made, and the handle with it.
+    ///
+    /// - Parameter isPlain: Whether the descriptor carries the bytes as they are.
+    init(takingOver handle: EasyHandle, isPlain: Bool) throws(TransportError) {
+        server = handle.server
+        let descriptor = handle.activeSocket
+        guard isPlain else {
+            guard let descriptor else { throw Self.endedAtOnce(server) }
+            (self.descriptor, carrier) = (descriptor, .tls(handle))
+            return
+        }
+        let copy = descriptor.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+        CurlMulti.shared.remove(handle)
+        guard let copy else { throw Self.endedAtOnce(server) }
+        guard copy >= 0 else {
+            throw TransportError(.couldNotConnect, "no descriptor is left for the connection to \(server)")
+        }
+        (self.descriptor, carrier) = (copy, .plain)
     }
 
     isolated deinit {
+        close()
+    }
+
+    private static func endedAtOnce(_ server: String) -> TransportError {
+        TransportError(.connectionLost, "the connection to \(server) ended at once")
+    }
+
+    /// Whether a read that brought less than was asked for has emptied the descriptor.
+    var isPlain: Bool {
+        switch carrier {
+        case .plain: true
+        case .tls, .closed: false
+        }
+    }
+
+    /// Closes the descriptor. Who watches it stops doing so before.
+    func close() {
+        switch carrier {
+        case .plain: Glibc.close(descriptor)
+        case .tls(let handle): CurlMulti.shared.remove(handle)
+        case .closed: return
+        }
+        carrier = .closed
         retry?.deallocate()
+        retry = nil
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
-        if isPlain { return outcome(of: recv(descriptor, buffer.baseAddress, buffer.count, 0)) }
-        var count = 0
-        let result = curl_easy_recv(handle.raw, buffer.baseAddress, buffer.count, &count)
-        return result == CURLE_OK && count == 0 ? .ended(nil) : outcome(of: result, count)
+        switch carrier {
+        case .plain:
+            return outcome(of: recv(descriptor, buffer.baseAddress, buffer.count, 0))
+        case .tls(let handle):
+            var count = 0
+            let result = curl_easy_recv(handle.raw, buffer.baseAddress, buffer.count, &count)
+            return result == CURLE_OK && count == 0 ? .ended(nil) : outcome(of: result, count, handle)
+        case .closed: return .ended(nil)
+        }
     }
 
     /// Writes some of `bytes`. What it does not take must come first at the next call.
     func write(_ bytes: ArraySlice<UInt8>) -> Outcome {
         bytes.withUnsafeBytes { bytes in
-            isPlain
-                ? outcome(of: Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)))
-                : writeRecord(bytes)
+            switch carrier {
+            case .plain: outcome(of: send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)))
+            case .tls(let handle): write(bytes, over: handle)
+            case .closed: .ended(nil)
+            }
         }
     }
 
-    private func writeRecord(_ bytes: UnsafeRawBufferPointer) -> Outcome {
+    private func write(_ bytes: UnsafeRawBufferPointer, over handle: EasyHandle) -> Outcome {
         let record = retry ?? .allocate(byteCount: min(bytes.count, Self.recordSize), alignment: 1)
         if retry == nil { record.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<record.count])) }
         var count = 0
         let result = curl_easy_send(handle.raw, record.baseAddress, record.count, &count)
         retry = result == CURLE_AGAIN ? record : nil
         if retry == nil { record.deallocate() }
-        return outcome(of: result, count)
+        return outcome(of: result, count, handle)
     }
 
     private func outcome(of count: Int) -> Outcome {
@@ -64,11 +116,10 @@ final class ByteStream {
         if count == 0 { return .ended(nil) }
         if errno == EAGAIN || errno == EINTR { return .wouldBlock }
         return .ended(
-            TransportError(
-                .connectionLost, "the connection to \(handle.server) broke: \(String(cString: strerror(errno)))"))
+            TransportError(.connectionLost, "the connection to \(server) broke: \(String(cString: strerror(errno)))"))
     }
 
-    private func outcome(of result: CURLcode, _ count: Int) -> Outcome {
+    private func outcome(of result: CURLcode, _ count: Int, _ handle: EasyHandle) -> Outcome {
         switch result {
         case CURLE_OK: .bytes(count)
         case CURLE_AGAIN: .wouldBlock

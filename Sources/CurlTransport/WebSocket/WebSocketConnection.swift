@@ -18,7 +18,7 @@ package final class WebSocketConnection {
     private enum State {
         case idle
         case connecting(EasyHandle)
-        case connected(EasyHandle, ByteStream, DescriptorWatch)
+        case connected(ByteStream, DescriptorWatch)
         /// Closed or dropped: nothing is reported any more.
         case closed
     }
@@ -71,6 +71,7 @@ package final class WebSocketConnection {
             let url = "http" + request.url.dropFirst(2)  // ws → http, wss → https
             let handle = try EasyHandle(url: url, options: options)
             try handle.set(CURLOPT_CONNECT_ONLY, 1)
+            if !isPlain { try handle.isolateConnection() }
             try handle.set(CURLOPT_HTTP_VERSION, 2)  // CURL_HTTP_VERSION_1_1: the handshake is an upgrade of it
             try handle.set(CURLOPT_HTTPPROXYTUNNEL, 1)
             // The owner's time-out covers more than libcurl's could.
@@ -84,16 +85,14 @@ package final class WebSocketConnection {
 
     private func connected(_ result: CURLcode) {
         guard case .connecting(let handle) = state else { return }
-        guard result == CURLE_OK, let descriptor = handle.activeSocket else {
-            let error =
-                result == CURLE_OK
-                ? TransportError(.connectionLost, "the connection to \(handle.server) ended at once")
-                : handle.error(for: result)
+        do throws(TransportError) {
+            guard result == CURLE_OK else { throw handle.error(for: result) }
+            let stream = try ByteStream(takingOver: handle, isPlain: isPlain)
+            let watch = DescriptorWatch(stream.descriptor, events: EPOLLIN.rawValue) { [weak self] in self?.ready($0) }
+            state = .connected(stream, watch)
+        } catch {
             return finish(WebSocketClosure(code: 1006, error: error))
         }
-        let stream = ByteStream(handle, descriptor: descriptor, isPlain: isPlain)
-        let watch = DescriptorWatch(descriptor, events: EPOLLIN.rawValue) { [weak self] ready in self?.ready(ready) }
-        state = .connected(handle, stream, watch)
         flush()
     }
 
@@ -118,7 +117,7 @@ package final class WebSocketConnection {
 
     private func read() {
         for _ in 0..<Self.readsInARow {
-            guard case .connected(_, let stream, _) = state, isReading else { return }
+            guard case .connected(let stream, _) = state, isReading else { return }
             switch stream.read(into: Self.buffer) {
             case .bytes(let count):
                 receive(UnsafeRawBufferPointer(rebasing: Self.buffer[..<count]))
@@ -214,7 +213,7 @@ package final class WebSocketConnection {
     }
 
     private func flush() {
-        guard case .connected(_, let stream, _) = state else { return }
+        guard case .connected(let stream, _) = state else { return }
         if writeFailure != nil {
             if let ending { finish(ending) }
             return
@@ -241,7 +240,7 @@ package final class WebSocketConnection {
     }
 
     private func watchForWhatIsNeeded() {
-        guard case .connected(_, _, let watch) = state else { return }
+        guard case .connected(_, let watch) = state else { return }
         watch.events = (isReading ? EPOLLIN.rawValue : 0) | (unsent.isEmpty ? 0 : EPOLLOUT.rawValue)
     }
 
@@ -269,9 +268,9 @@ package final class WebSocketConnection {
         switch state {
         case .idle, .closed: break
         case .connecting(let handle): CurlMulti.shared.remove(handle)
-        case .connected(let handle, _, let watch):
+        case .connected(let stream, let watch):
             watch.cancel()
-            CurlMulti.shared.remove(handle)
+            stream.close()
         }
         state = .closed
         closeTimer = nil

@@ -1,0 +1,44 @@
+import CLibcurl
+import TestSupport
+import Testing
+import Transport
+
+@testable import CurlTransport
+
+/// libcurl closes connections that it believes to be idle for too long whenever it opens another: by default after two
+/// minutes, here after a second.
+@Suite(.overSockets)
+struct ConnectionCacheTests {
+    @Test(arguments: [false, true])
+    func aQuietConnectionIsNotClosedWhenAnotherIsOpened(overTLS: Bool) async throws {
+        let authority = try CertificateAuthority()
+        let server = try await EchoServer(tls: overTLS ? authority.issue("IP:127.0.0.1") : nil)
+        let other = try await EchoServer()
+        let connection = TestConnection(port: server.port, tls: overTLS ? authority.certificate : nil)
+        #expect(await connection.waitFor { $0.isOpened })
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .seconds(4) {
+            #expect(await connects(to: other.port, closingIdleConnectionsAfter: 1))
+        }
+        connection.send("still here")
+        #expect(await connection.waitFor { $0.messages.count == 1 || !$0.closures.isEmpty })
+        #expect(connection.now.messages.map(\.text) == ["still here"])
+        connection.perform { $0.drop() }
+        await server.stop()
+        await other.stop()
+    }
+
+    @NetworkActor
+    private func connects(to port: Int, closingIdleConnectionsAfter seconds: Int) async -> Bool {
+        guard let handle = try? EasyHandle(url: "http://127.0.0.1:\(port)/", options: NetworkOptions(proxy: "")),
+            (try? handle.set(CURLOPT_CONNECT_ONLY, 1)) != nil,
+            (try? handle.set(CURLOPT_MAXAGE_CONN, seconds)) != nil
+        else { return false }
+        return await withCheckedContinuation { done in
+            CurlMulti.shared.add(handle) { result in
+                CurlMulti.shared.remove(handle)
+                done.resume(returning: result == CURLE_OK)
+            }
+        }
+    }
+}
