@@ -12,7 +12,6 @@ final class CommandRun: Sendable {
     }
 
     private let process: ChildProcess
-    private let readers: [FileHandle]
     private let state = Lock(State())
 
     /// - Parameter closesOutput: Nobody reads the standard output.
@@ -24,7 +23,6 @@ final class CommandRun: Sendable {
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS"].contains($0.key) }
             .merging(environment) { $1 }
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
-        readers = [outputPipe.fileHandleForReading, errorPipe.fileHandleForReading]
         process = try ChildProcess(
             Self.executable.path, arguments, environment: environment, input: inputPipe.fileHandleForReading,
             output: outputPipe.fileHandleForWriting, errors: errorPipe.fileHandleForWriting)
@@ -60,13 +58,9 @@ final class CommandRun: Sendable {
 
     private func collect(_ pipe: Pipe, _ add: @escaping @Sendable (inout State, Data) -> Void) {
         state.withLock { $0.openPipes += 1 }
-        pipe.fileHandleForReading.readabilityHandler = { [state] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            state.withLock {
-                add(&$0, data)
-                if data.isEmpty { $0.openPipes -= 1 }
-            }
+        Thread.detachNewThread { [state, reader = pipe.fileHandleForReading] in
+            while case let data = reader.availableData, !data.isEmpty { state.withLock { add(&$0, data) } }
+            state.withLock { $0.openPipes -= 1 }
         }
     }
 
