@@ -1,3 +1,4 @@
+import CLibcurl  // its headers bring timespec
 import CurlTransport
 import Glibc
 import TestSupport

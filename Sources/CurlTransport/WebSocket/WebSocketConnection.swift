@@ -71,7 +71,7 @@ package final class WebSocketConnection {
             let url = "http" + request.url.dropFirst(2)  // ws → http, wss → https
             let handle = try EasyHandle(url: url, options: options)
             try handle.set(CURLOPT_CONNECT_ONLY, 1)
-            if !isPlain { try handle.isolateConnection() }
+            try handle.isolateConnection()
             try handle.set(CURLOPT_HTTP_VERSION, 2)  // CURL_HTTP_VERSION_1_1: the handshake is an upgrade of it
             try handle.set(CURLOPT_HTTPPROXYTUNNEL, 1)
             // The owner's time-out covers more than libcurl's could.
