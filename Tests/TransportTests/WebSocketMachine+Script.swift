@@ -42,7 +42,7 @@ struct WebSocketScript {
     }
 
     mutating func receive(_ bytes: [UInt8]) {
-        let received = bytes.withUnsafeBytes { machine.receive($0, using: &random) }
+        let received = machine.receive(bytes, using: &random)
         messages += received.messages
         isOpened = isOpened || received.isOpened
         end = end ?? received.end

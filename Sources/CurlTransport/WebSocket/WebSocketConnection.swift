@@ -43,6 +43,8 @@ package final class WebSocketConnection {
     private var writeFailure: TransportError?
     private var closeTimer: NetworkTimer?
     private var isReadScheduled = false
+    /// The last read brought all that it could hold.
+    private var isBusy = false
 
     /// - Parameter handler: Called on the I/O thread; it may call any method of the connection.
     package init(
@@ -118,9 +120,11 @@ package final class WebSocketConnection {
     private func read() {
         for _ in 0..<Self.readsInARow {
             guard case .connected(let stream, _) = state, isReading else { return }
-            switch stream.read(into: Self.buffer) {
+            let (outcome, chunk) = readChunk(from: stream)
+            switch outcome {
             case .bytes(let count):
-                receive(UnsafeRawBufferPointer(rebasing: Self.buffer[..<count]))
+                isBusy = count == Self.readSize
+                receive(chunk)
                 // A plain descriptor that had less than was asked for is empty; epoll tells when there is more.
                 if count < Self.readSize, stream.isPlain, writeFailure == nil { return }
             case .wouldBlock:
@@ -131,6 +135,23 @@ package final class WebSocketConnection {
             }
         }
         scheduleRead()
+    }
+
+    /// A busy connection reads into memory that its messages go on to live in; one that brings little at a time into the
+    /// buffer of all, from which little is copied.
+    private func readChunk(from stream: ByteStream) -> (ByteStream.Outcome, [UInt8]) {
+        var outcome = ByteStream.Outcome.wouldBlock
+        guard isBusy else {
+            outcome = stream.read(into: Self.buffer)
+            guard case .bytes(let count) = outcome else { return (outcome, []) }
+            return (outcome, Array(Self.buffer[..<count]))
+        }
+        let chunk = [UInt8](unsafeUninitializedCapacity: Self.readSize) { memory, count in
+            outcome = stream.read(into: UnsafeMutableRawBufferPointer(memory))
+            if case .bytes(let read) = outcome { count = read }
+        }
+        // A few messages must not keep all of it.
+        return (outcome, chunk.count < Self.readSize / 4 ? chunk.withUnsafeBytes { Array($0) } : chunk)
     }
 
     private func ended(_ error: TransportError?) {
@@ -146,12 +167,12 @@ package final class WebSocketConnection {
         }
     }
 
-    private func receive(_ bytes: UnsafeRawBufferPointer) {
-        guard let received = machine?.receive(bytes, using: &random) else { return }
+    private func receive(_ chunk: [UInt8]) {
+        guard let received = machine?.receive(chunk, using: &random) else { return }
         flush()
         if received.isOpened { handler(.opened) }
         if case .closed = state { return }
-        handler(.received(received.messages, bytes: bytes.count))
+        handler(.received(received.messages, bytes: chunk.count))
         if case .closed = state { return }
         if let end = received.end {
             ending = end

@@ -94,11 +94,18 @@ extension ClientMachine {
             notices.append(.event(event, nil))
             return
         }
-        guard let entry = entries[key] else {
+        guard let entry = entry(of: key) else {
             reportUnknownChannel(of: event)
             return
         }
         if entry.isWanted { notices.append(.event(event, entry.id)) }
+    }
+
+    private mutating func entry(of key: ByteKey) -> Entry? {
+        if let latestEntry, latestEntry.key == key { return latestEntry.value }
+        guard let index = entries.index(forKey: key) else { return nil }
+        latestEntry = entries[index]  // the key's own bytes: those of the event need not live on
+        return latestEntry?.value
     }
 
     /// Once connected an error never changes the state; only a close does.

@@ -63,7 +63,11 @@ package struct ClientMachine: Sendable {
     var notices: [Notice] = []
 
     var connection: ConnectionMachine
-    var entries: [ByteKey: Entry] = [:]
+    var entries: [ByteKey: Entry] = [:] {
+        didSet { latestEntry = nil }
+    }
+    /// The entry of the last event: often the next one is of the same channel, and needs no hashing then.
+    var latestEntry: (key: ByteKey, value: Entry)?
     var channels: [EventRouter.ChannelID: ChannelMachine] = [:]
     var lastChannel = 0
 

@@ -1,7 +1,7 @@
 /// Who wants which events: bindings to everything, to a channel, and to one event of a channel.
 ///
 /// For one event the global bindings come first, then the channel's, each in order of binding. A lookup costs one
-/// dictionary access for the channel and one for the event, whatever the number of bindings elsewhere.
+/// dictionary access for the channel and one for the event at most, whatever the number of bindings elsewhere.
 ///
 /// What removes bindings returns them: the last reference to whatever a handler holds must not go while the owner's
 /// lock is held.
@@ -43,7 +43,11 @@ package struct EventRouter: Sendable {
     }
 
     private var global: [Binding] = []
-    private var channels: [ChannelID: ChannelBindings] = [:]
+    private var channels: [ChannelID: ChannelBindings] = [:] {
+        didSet { latest = nil }
+    }
+    /// The event routed last: often the next one is of the same name, and needs no hashing then.
+    private var latest: (channel: ChannelID, name: ByteKey, bindings: [Binding])?
     private var lastBinding = 0
 
     package init() {}
@@ -126,13 +130,17 @@ package struct EventRouter: Sendable {
     // MARK: Routing
 
     /// The bindings for `event`, or nil if its channel is not there any more.
-    package func bindings(
+    package mutating func bindings(
         for event: RealtimeEvent, on channel: ChannelID?
     ) -> (global: [Binding], channel: [Binding])? {
         guard let channel else { return (global, []) }
+        let name = event.nameKey
+        if let latest, latest.channel == channel, latest.name == name { return (global, latest.bindings) }
         guard let bindings = channels[channel] else { return nil }
-        if bindings.byName.isEmpty { return (global, bindings.all) }
-        return (global, bindings.byName[event.nameKey] ?? bindings.all)
+        guard let index = bindings.byName.index(forKey: name) else { return (global, bindings.all) }
+        let (key, found) = bindings.byName[index]  // the key's own bytes: those of the event need not live on
+        latest = (channel, key, found)
+        return (global, found)
     }
 
     private mutating func makeBinding(_ handler: @escaping Handler) -> Binding {

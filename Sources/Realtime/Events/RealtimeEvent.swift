@@ -32,6 +32,7 @@ public struct RealtimeEvent: Sendable {
             self.end = UInt32(truncatingIfNeeded: end)
         }
 
+        @inlinable
         package var isPresent: Bool { start != .max }
     }
 

@@ -1,7 +1,7 @@
 /// Cuts messages from a server's byte stream, however it is chopped (RFC 6455, sections 5.2 to 5.5).
 ///
-/// What one read brought is copied once; the messages are slices of that copy. Only fragments, and messages that do not
-/// fit into a read, are gathered elsewhere, in buffers that grow with what has really arrived.
+/// Messages are slices of what one read brought, which is not copied. Only fragments, and messages that do not fit into
+/// a read, are gathered elsewhere, in buffers that grow with what has really arrived.
 struct FrameDecoder: Sendable {
     /// What came in, in two lists: messages in order, and control frames in order. A close or a violation is the last
     /// thing ever.
@@ -54,24 +54,21 @@ struct FrameDecoder: Sendable {
     }
 
     /// What follows from more bytes.
-    mutating func decode(_ bytes: UnsafeRawBufferPointer, into output: inout Output) {
+    mutating func decode(_ chunk: [UInt8], into output: inout Output) {
         guard !isEnded else { return }
-        let taken = continuePartial(bytes, into: &output)
-        guard !isEnded, taken < bytes.count || !headerBytes.isEmpty else { return }
-        let rest = UnsafeRawBufferPointer(rebasing: bytes[taken...])
-        let chunk = [UInt8](unsafeUninitializedCapacity: headerBytes.count + rest.count) { buffer, count in
-            let chunk = UnsafeMutableRawBufferPointer(buffer)
-            chunk.copyBytes(from: headerBytes)
-            UnsafeMutableRawBufferPointer(rebasing: chunk[headerBytes.count...]).copyMemory(from: rest)
-            count = chunk.count
+        if headerBytes.isEmpty {
+            let taken = chunk.withUnsafeBytes { continuePartial($0, into: &output) }
+            decode(chunk, from: taken, into: &output)
+        } else {
+            let joined = headerBytes + chunk  // a header that was cut: rare
+            headerBytes = []
+            decode(joined, from: 0, into: &output)
         }
-        headerBytes = []
-        decode(chunk, into: &output)
     }
 
-    private mutating func decode(_ chunk: [UInt8], into output: inout Output) {
+    private mutating func decode(_ chunk: [UInt8], from start: Int, into output: inout Output) {
         chunk.withUnsafeBytes { bytes in
-            var index = 0
+            var index = start
             while !isEnded, index < bytes.count {
                 switch FrameHeader.parse(bytes, at: index) {
                 case .needsMore:

@@ -44,13 +44,12 @@ package struct WebSocketMachine: Sendable {
 
     // MARK: Receiving
 
-    package mutating func receive(
-        _ bytes: UnsafeRawBufferPointer, using random: inout some RandomNumberGenerator
-    ) -> Received {
+    /// - Parameter chunk: What one read brought. Messages are slices of it.
+    package mutating func receive(_ chunk: [UInt8], using random: inout some RandomNumberGenerator) -> Received {
         var received = Received()
         switch state {
         case .handshake(var handshake):
-            switch handshake.receive(bytes) {
+            switch chunk.withUnsafeBytes({ handshake.receive($0) }) {
             case .needsMore:
                 state = .handshake(handshake)
             case .refused(let error):
@@ -59,10 +58,10 @@ package struct WebSocketMachine: Sendable {
             case .accepted(let rest):
                 state = .open
                 received.isOpened = true
-                rest.withUnsafeBytes { decode($0, into: &received, using: &random) }
+                decode(Array(rest), into: &received, using: &random)
             }
         case .open, .closing:
-            decode(bytes, into: &received, using: &random)
+            decode(chunk, into: &received, using: &random)
         case .closed:
             break  // data after the end is ignored (section 5.5.1)
         }
@@ -81,10 +80,10 @@ package struct WebSocketMachine: Sendable {
     }
 
     private mutating func decode(
-        _ bytes: UnsafeRawBufferPointer, into received: inout Received, using random: inout some RandomNumberGenerator
+        _ chunk: [UInt8], into received: inout Received, using random: inout some RandomNumberGenerator
     ) {
         var decoded = FrameDecoder.Output()
-        decoder.decode(bytes, into: &decoded)
+        decoder.decode(chunk, into: &decoded)
         if case .open = state { received.messages = decoded.messages }  // who said goodbye wants no more
         for control in decoded.controls {
             switch control {
