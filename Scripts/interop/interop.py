@@ -1,7 +1,9 @@
 """Checks our mock server and command against the official Python server library (pusher) and Pysher."""
 
 import json
+import os
 import queue
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,12 @@ results = {"passed": 0, "failed": 0}
 def check(name, condition, detail=""):
     results["passed" if condition else "failed"] += 1
     print(f"{'ok  ' if condition else 'FAIL'}  {name}" + (f"  {detail}" if not condition else ""), flush=True)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Serve:
@@ -183,6 +191,30 @@ def tls():
             _, err = process.communicate(timeout=WAIT)
             check("without it the certificate is refused, and the reason is said",
                   process.returncode == 69 and "self-signed" in err, err)
+            http2(server.port, str(ca), str(key))
+
+
+def http2(port, ca, key):
+    """The auth endpoint speaks HTTP/2."""
+    auth_port = free_port()
+    endpoint = subprocess.Popen(
+        [sys.executable, "-m", "hypercorn", "--bind", f"127.0.0.1:{auth_port}", "--certfile", ca, "--keyfile", key,
+         "http2_auth:app"],
+        cwd=Path(__file__).parent, env={**os.environ, "PUSHER_KEY": KEY, "PUSHER_SECRET": SECRET},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        while "Running on" not in endpoint.stdout.readline():
+            assert endpoint.poll() is None, "the auth endpoint did not start"
+        process = subprocess.Popen(
+            [COMMAND, "listen", "private-c", "--json", "--count", "1", "--timeout", "2", "--key", KEY, "--host",
+             "127.0.0.1", "--port", str(port), "--ca-file", ca, "--auth-endpoint", f"https://127.0.0.1:{auth_port}/auth"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        out, err = process.communicate(timeout=WAIT)
+        check("a private channel through an auth endpoint with TLS", '"subscribed"' in out, out + err)
+        check("it was asked over HTTP/2", endpoint.stdout.readline().strip() == "asked over HTTP 2")
+    finally:
+        endpoint.terminate()
+        endpoint.wait(WAIT)
 
 
 plain()
