@@ -40,6 +40,8 @@ let package = Package(
             name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(
             name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CLibsodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
 
         // The network layer: pure protocol code, then the one target that does client I/O.
         .target(name: "Transport", dependencies: ["CLibcrypto"], swiftSettings: swiftSettings),
@@ -49,7 +51,7 @@ let package = Package(
         // Connections, events and bindings of any protocol; the Pusher protocol on top. Both are pure.
         .target(name: "Realtime", dependencies: ["Transport"], swiftSettings: swiftSettings),
         .target(
-            name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto"],
+            name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto", "CLibsodium"],
             swiftSettings: swiftSettings),
 
         // What users import.

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 import pusher
@@ -16,6 +18,7 @@ import pysher
 
 COMMAND = sys.argv[1]
 APP_ID, KEY, SECRET = "17", "KeyWithCapitals", "s3cret"
+MASTER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 WAIT = 20  # seconds that anything may take
 
 results = {"passed": 0, "failed": 0}
@@ -80,11 +83,12 @@ class Listener:
             return None
 
 
-def subscribe_command(port, *arguments):
+def subscribe_command(port, *arguments, master_key=""):
     """Starts `pusher-cli` and waits until it is subscribed to everything."""
     process = subprocess.Popen(
         [COMMAND, *arguments, "--host", "127.0.0.1", "--port", str(port), "--key", KEY],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PUSHER_SECRET": SECRET, "PATH": "/usr/bin:/bin"})
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={"PUSHER_SECRET": SECRET, "PUSHER_ENCRYPTION_MASTER_KEY": master_key, "PATH": "/usr/bin:/bin"})
     return process
 
 
@@ -168,6 +172,28 @@ def commands(server, api, listener):
           done.returncode == 0 and listener.next() == ("public", "greeting", "from Swift"))
 
 
+def encrypted():
+    with Serve("--encryption-master-key", MASTER_KEY) as server:
+        api = pusher.Pusher(
+            app_id=APP_ID, key=KEY, secret=SECRET, host="127.0.0.1", port=server.port, ssl=False, timeout=WAIT,
+            encryption_master_key_base64=MASTER_KEY)
+        channel = "private-encrypted-c"
+        form = urllib.parse.urlencode({"socket_id": "1.2", "channel_name": channel}).encode()
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/pusher/auth", form) as answer:
+            theirs = api.authenticate(channel=channel, socket_id="1.2")
+            theirs["shared_secret"] = theirs["shared_secret"].decode()
+            check("the auth endpoint gives the key that the official library gives", json.load(answer) == theirs)
+        process = subscribe_command(
+            server.port, "subscribe", channel, "--json", "--count", "3", "--no-tls", master_key=MASTER_KEY)
+        wait_for_subscribers(api, channel)
+        texts = ["hidden", "", json.dumps({"snow": "☃", "long": "x" * 5000}, ensure_ascii=False)]
+        for text in texts:
+            api.trigger(channel, "greeting", text)
+        out, err = process.communicate(timeout=WAIT)
+        check("what the official library encrypts is read", process.returncode == 0
+              and [json.loads(line)["data"] for line in out.splitlines()] == texts, out + err)
+
+
 def tls():
     with tempfile.TemporaryDirectory() as folder:
         ca, key = Path(folder) / "ca.pem", Path(folder) / "key.pem"
@@ -218,6 +244,7 @@ def http2(port, ca, key):
 
 
 plain()
+encrypted()
 tls()
 print(f"{results['passed']} passed, {results['failed']} failed")
 sys.exit(1 if results["failed"] else 0)

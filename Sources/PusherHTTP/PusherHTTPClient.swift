@@ -17,6 +17,7 @@ public struct PusherHTTPClient: Sendable {
 
     private let appID: String
     private let credentials: AppCredentials
+    private let encryptionMasterKey: String?
     private let base: String
     private let network: NetworkOptions
     private let timeout: Duration
@@ -28,14 +29,17 @@ public struct PusherHTTPClient: Sendable {
     ///   - path: A prefix before `/apps`, for servers behind a reverse proxy. It is not part of what is signed.
     ///   - caFile: A PEM file of authorities to trust instead of the system's.
     ///   - proxy: As in `PusherClientOptions`: nil is what the environment says, empty is none.
+    ///   - encryptionMasterKey: Base64 of 32 bytes, for publishing on encrypted channels. One that cannot be used is
+    ///     reported by the calls that need it.
     ///   - timeout: For a whole call.
     public init(
         appID: String, key: String, secret: String, cluster: String? = nil, host: String? = nil, port: Int? = nil,
         path: String = "", useTLS: Bool = true, caFile: String? = nil, proxy: String? = nil,
-        timeout: Duration = .seconds(30)
+        encryptionMasterKey: String? = nil, timeout: Duration = .seconds(30)
     ) {
         self.appID = appID
         credentials = AppCredentials(key: key, secret: secret)
+        self.encryptionMasterKey = encryptionMasterKey
         let host = host ?? cluster.map { "api-\($0).pusher.com" } ?? "api.pusherapp.com"
         let bracketed = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         let prefix = path.split(separator: "/").map { "/" + $0 }.joined()
@@ -46,7 +50,7 @@ public struct PusherHTTPClient: Sendable {
 
     // MARK: Publishing
 
-    /// Publishes an event on channels.
+    /// Publishes an event on channels. For an encrypted channel, which then must be the only one, the data is encrypted.
     ///
     /// - Parameters:
     ///   - data: Any text; JSON by convention. The server accepts 10 KB.
@@ -58,8 +62,12 @@ public struct PusherHTTPClient: Sendable {
             throw PusherHTTPError(
                 .invalidArgument, "an event goes to 1 to \(Self.maximumChannels) channels, not \(channels.count)")
         }
-        for channel in channels { try Self.validate(channel) }
+        let names = try channels.map(Self.channelName)
+        guard names.count == 1 || !names.contains(where: { $0.kind == .encrypted }) else {
+            throw PusherHTTPError(.invalidArgument, "an event for an encrypted channel goes to that channel alone")
+        }
         let socketID = try socketID.map(Self.validate(socketID:))
+        let data = try encrypted(data, for: names[0])
         try await post("events", Publication(name: event, channels: channels, data: data, socket_id: socketID))
     }
 
@@ -91,10 +99,10 @@ public struct PusherHTTPClient: Sendable {
         }
         var batch: [Batch.Event] = []
         for event in events {
-            try Self.validate(event.channel)
+            let data = try encrypted(event.data, for: try Self.channelName(event.channel))
             batch.append(
                 Batch.Event(
-                    name: event.event, channel: event.channel, data: event.data,
+                    name: event.event, channel: event.channel, data: data,
                     socket_id: try event.socketID.map(Self.validate(socketID:))))
         }
         try await post("batch_events", Batch(batch: batch))
@@ -120,12 +128,25 @@ public struct PusherHTTPClient: Sendable {
         let batch: [Event]
     }
 
-    private static func validate(_ channel: String) throws(PusherHTTPError) {
+    private static func channelName(_ channel: String) throws(PusherHTTPError) -> ChannelName {
         do throws(InvalidChannelName) {
-            _ = try ChannelName(channel)
+            return try ChannelName(channel)
         } catch {
             throw PusherHTTPError(.invalidArgument, error.description)
         }
+    }
+
+    /// What is sent for `data`: on an encrypted channel nobody but its members can read it.
+    private func encrypted(_ data: String, for channel: ChannelName) throws(PusherHTTPError) -> String {
+        guard channel.kind == .encrypted else { return data }
+        guard let encryptionMasterKey else {
+            throw PusherHTTPError(.invalidArgument, "publishing on an encrypted channel needs an encryptionMasterKey")
+        }
+        guard let masterKey = EncryptionMasterKey(base64: encryptionMasterKey) else {
+            throw PusherHTTPError(.invalidArgument, "the encryptionMasterKey is not base64 of 32 bytes")
+        }
+        var random = SystemRandomNumberGenerator()
+        return masterKey.key(of: channel).encrypt(data, using: &random)
     }
 
     private static func validate(socketID: String) throws(PusherHTTPError) -> String {

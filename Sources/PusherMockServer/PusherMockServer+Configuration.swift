@@ -1,3 +1,5 @@
+import PusherProtocol
+
 extension PusherMockServer {
     /// How a server listens and which applications it serves.
     public struct Configuration: Hashable, Sendable {
@@ -67,6 +69,10 @@ extension PusherMockServer {
         public var key: String
         /// Signs and checks.
         public var secret: String
+        /// Base64 of 32 bytes, for encrypted channels: ``PusherMockServer/publish(event:channel:data:)`` encrypts with
+        /// it, and `/pusher/auth` gives out the keys made from it. Nil: the application has no encrypted channels of
+        /// its own; what is published to one is passed on as it is.
+        public var encryptionMasterKey: String?
         /// A disabled application refuses connections (4003) and API calls (403).
         public var isEnabled: Bool
         /// Refuses plain connections (4000).
@@ -85,13 +91,15 @@ extension PusherMockServer {
         /// An enabled application with client events, 120 s of activity timeout and 30 s to answer a ping.
         public init(
             id: String = Self.defaultID, key: String = Self.defaultKey, secret: String = Self.defaultSecret,
-            isEnabled: Bool = true, requiresTLS: Bool = false, allowsClientEvents: Bool = true,
+            encryptionMasterKey: String? = nil, isEnabled: Bool = true, requiresTLS: Bool = false,
+            allowsClientEvents: Bool = true,
             clientEventRateLimit: Int = 10, activityTimeout: Duration = .seconds(120), pingAfter: Duration? = nil,
             pongTimeout: Duration = .seconds(30)
         ) {
             self.id = id
             self.key = key
             self.secret = secret
+            self.encryptionMasterKey = encryptionMasterKey
             self.isEnabled = isEnabled
             self.requiresTLS = requiresTLS
             self.allowsClientEvents = allowsClientEvents
@@ -112,6 +120,14 @@ extension PusherMockServer.Configuration {
         for (name, values) in [("ids", apps.map(\.id)), ("keys", apps.map(\.key))]
         where Set(values).count < values.count {
             throw PusherMockServerError(.invalidConfiguration, "two applications have the same \(name)")
+        }
+        for app in apps {
+            guard let masterKey = app.encryptionMasterKey else { continue }
+            guard EncryptionMasterKey(base64: masterKey) != nil else {
+                throw PusherMockServerError(
+                    .invalidConfiguration,
+                    "the encryption master key of application \(app.id) is not base64 of 32 bytes")
+            }
         }
         guard pathPrefix.isEmpty || (pathPrefix.hasPrefix("/") && !pathPrefix.hasSuffix("/")) else {
             throw PusherMockServerError(

@@ -1,7 +1,8 @@
 import PusherProtocol
 
 extension PusherMockServer {
-    /// Publishes as the HTTP API would, without its limits.
+    /// Publishes as the HTTP API would, without its limits. For an encrypted channel of an application with a master
+    /// key the data is encrypted.
     ///
     /// - Parameters:
     ///   - socketID: this connection does not get the event.
@@ -15,6 +16,9 @@ extension PusherMockServer {
             guard let application = core.applications.first(where: { app == nil || $0.app.key == app }) else {
                 return 0
             }
+            var random = SystemRandomNumberGenerator()
+            let key = (try? ChannelName(channel)).flatMap { application.encryptionKey(of: $0) }
+            let data = key?.encrypt(data, using: &random) ?? data
             let delivery = application.publication(
                 event: event, channel: channel, data: data, except: socketID.flatMap(SocketID.init))
             core.deliver([delivery])

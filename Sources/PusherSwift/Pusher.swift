@@ -124,7 +124,7 @@ public final class Pusher: Sendable {
         core.observe(channel: nil) { notice in
             switch notice {
             case .error(let error), .subscriptionFailed(_, let error, _, _): error
-            case .stateChanged, .event, .subscribed, .memberAdded, .memberRemoved: nil
+            case .stateChanged, .event, .subscribed, .decryptionFailed, .memberAdded, .memberRemoved: nil
             }
         }
     }

@@ -72,6 +72,9 @@ public struct PusherClientOptions: Sendable {
     public var maximumMessageSize = 10 << 20
     /// Requests for authorization under way at a time. Default: 8.
     public var maximumAuthRequests = 8
+    /// Base64 of the 32 bytes from which the keys of encrypted channels are made, for ``AuthMethod/inline(secret:)``
+    /// alone: like the secret it is for tests and tools, not for what others run.
+    public var encryptionMasterKey: String?
     /// For one authorization, however it is made. Default: 30 s.
     public var authTimeout = Duration.seconds(30)
     /// For the server's answer to a subscription. Default: 30 s.

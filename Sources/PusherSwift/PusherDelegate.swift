@@ -22,6 +22,11 @@ public protocol PusherDelegate: AnyObject, Sendable {
     ///   - data: The answer's body. It may hold what is not meant for logs.
     ///   - error: Its `NSUnderlyingErrorKey` is the ``PusherError``.
     func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?)
+    /// An event of an encrypted channel could not be decrypted, not even with a key asked for anew, and was dropped.
+    /// Told to ``receivedError(error:)`` as well.
+    ///
+    /// - Parameter data: As it came: encrypted, or whatever it was.
+    func failedToDecryptEvent(eventName: String, channelName: String, data: String?)
     /// Everything else that went wrong.
     func receivedError(error: PusherError)
 }
@@ -35,6 +40,8 @@ extension PusherDelegate {
     public func subscribedToChannel(name: String) {}
     /// Does nothing.
     public func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {}
+    /// Does nothing.
+    public func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {}
     /// Does nothing.
     public func receivedError(error: PusherError) {}
 }

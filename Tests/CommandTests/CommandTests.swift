@@ -196,6 +196,25 @@ struct CommandTests {
         }
     }
 
+    @Test func encryptedChannelsAreReadAndPublishedOn() async throws {
+        let masterKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+        let environment = [
+            "PUSHER_SECRET": PusherMockServer.App.defaultSecret, "PUSHER_APP_ID": PusherMockServer.App.defaultID,
+            "PUSHER_ENCRYPTION_MASTER_KEY": masterKey,
+        ]
+        try await withServer { server in
+            let stream = try CommandRun(
+                arguments(server, "subscribe", "private-encrypted-x", "--json", "--count", "1"),
+                environment: environment)
+            #expect(await server.waitFor { $0.channels() == ["private-encrypted-x"] })
+            let trigger = try CommandRun(
+                arguments(server, "trigger", "private-encrypted-x", "e", "hidden"), environment: environment)
+            #expect(await trigger.status() == 0)
+            #expect(await stream.status() == 0)
+            #expect(stream.output.first?.contains(#""data":"hidden""#) == true)
+        }
+    }
+
     @Test func triggerFailsWithAStatus() async throws {
         try await withServer { server in
             let id = ["PUSHER_APP_ID": PusherMockServer.App.defaultID]

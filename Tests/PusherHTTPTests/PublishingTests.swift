@@ -28,6 +28,32 @@ struct PublishingTests {
         await server.stop()
     }
 
+    @Test func encryptedChannelsNeedAMasterKeyAndAreAlone() async throws {
+        let server = try await PusherMockServer.start()
+        func api(_ masterKey: String?) -> PusherHTTPClient {
+            PusherHTTPClient(
+                appID: PusherMockServer.App.defaultID, key: PusherMockServer.App.defaultKey,
+                secret: PusherMockServer.App.defaultSecret, host: "127.0.0.1", port: server.port, useTLS: false,
+                proxy: "", encryptionMasterKey: masterKey)
+        }
+        let masterKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+        try await api(masterKey).trigger(event: "e", channels: ["private-encrypted-x"], data: "x")
+        try await api(masterKey).triggerBatch([.init(channel: "private-encrypted-x", event: "e", data: "x")])
+        for (masterKey, channels, reason) in [
+            (nil, ["private-encrypted-x"], "needs an encryptionMasterKey"),
+            ("AAAA", ["private-encrypted-x"], "not base64 of 32 bytes"),
+            (masterKey, ["private-encrypted-x", "a"], "goes to that channel alone"),
+        ] as [(String?, [String], String)] {
+            await #expect {
+                try await api(masterKey).trigger(event: "e", channels: channels, data: "x")
+            } throws: { error in
+                let error = error as? PusherHTTPError
+                return error?.kind == .invalidArgument && error?.message.contains(reason) == true
+            }
+        }
+        await server.stop()
+    }
+
     @Test func refusalsAreTyped() async throws {
         let server = try await PusherMockServer.start()
         await #expect {

@@ -21,6 +21,26 @@ struct AuthEndpointTests {
         await server.stop()
     }
 
+    @Test func encryptedChannelGetsItsKey() async throws {
+        let server = try await PusherMockServer.start(
+            .init(apps: [
+                .init(
+                    key: "278d425bdf160c739803", secret: "7ad3773142a6692b25b8",
+                    encryptionMasterKey: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+            ]))
+        #expect(
+            try await auth(server, "socket_id=1234.1234&channel_name=private-encrypted-room").body
+                == #"{"auth":"278d425bdf160c739803:98e84cf417fd22d611fa93b4ec322087ab4298977c873bc416735f8743194648","#
+                + #""shared_secret":"jLl7T7Vic8zzeBQOhI8a5zJ4iMwqc2omg0xT37NC5hs="}"#)
+        await server.stop()
+    }
+
+    @Test func masterKeyMustBeOne() async throws {
+        await #expect(throws: PusherMockServerError.self) {
+            try await PusherMockServer.start(.init(apps: [.init(encryptionMasterKey: "AAAA")]))
+        }
+    }
+
     @Test(
         arguments: [
             ("", #"{\"user_id\":\"1.2\"}"#, #"{"user_id":"1.2"}"#),

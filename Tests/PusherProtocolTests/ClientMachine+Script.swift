@@ -117,6 +117,7 @@ struct ClientScript {
                 + (event.data.map { " \($0)" } ?? "")
         case .subscribed(_, let name): "subscribed \(name)"
         case .subscriptionFailed(_, let error, _, _): "failed \(error)"
+        case .decryptionFailed(_, let event): "undecryptable \(event.eventName) \(event.data ?? "")"
         case .memberAdded(_, let member): "added \(member.userID)"
         case .memberRemoved(_, let member): "removed \(member.userID)"
         case .error(let error): "error \(error)"

@@ -30,6 +30,10 @@ final class Recorder: PusherDelegate {
         add("failed \(name) \(status ?? 0) \(data ?? "-"): \(underlying.map { "\($0)" } ?? "?")")
     }
 
+    func failedToDecryptEvent(eventName: String, channelName: String, data: String?) {
+        add("undecryptable \(eventName) \(channelName) \(data ?? "-")")
+    }
+
     func receivedError(error: PusherError) { add("error \(error)") }
 }
 

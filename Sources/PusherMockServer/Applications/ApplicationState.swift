@@ -29,6 +29,12 @@ struct ApplicationState {
         credentials = AppCredentials(key: app.key, secret: app.secret)
     }
 
+    /// The key of an encrypted channel, if the application has a master key.
+    func encryptionKey(of channel: ChannelName) -> ChannelKey? {
+        guard channel.kind == .encrypted else { return nil }
+        return app.encryptionMasterKey.flatMap { EncryptionMasterKey(base64: $0) }?.key(of: channel)
+    }
+
     // MARK: What happens to connections
 
     mutating func connectionOpened(_ socketID: SocketID) -> Delivery {

@@ -4,8 +4,9 @@ import PusherProtocol
 /// `POST /pusher/auth`: signs whatever is asked for, in place of an application's own server.
 ///
 /// For development and tests only, since it authorizes everybody. Form parameters: `socket_id` and `channel_name`; for
-/// a presence channel also, if given, `user_id` (default: the socket id) and `user_info` (JSON). The query parameter
-/// `key` chooses an application other than the first.
+/// a presence channel also, if given, `user_id` (default: the socket id) and `user_info` (JSON). The answer for an
+/// encrypted channel has a `shared_secret` if the application has a master key. The query parameter `key` chooses an
+/// application other than the first.
 enum AuthEndpoint {
     static let path = "/pusher/auth"
 
@@ -21,22 +22,24 @@ enum AuthEndpoint {
             guard let application = applications.first(where: { key == nil || $0.app.key == key }) else {
                 throw APIFailure(404, "Unknown application key")
             }
-            return .json(try answer(to: request.formParameters, credentials: application.credentials))
+            return .json(try answer(to: request.formParameters, application: application))
         } catch {
             return error.response
         }
     }
 
     private static func answer(
-        to parameters: [String: String], credentials: AppCredentials
+        to parameters: [String: String], application: ApplicationState
     ) throws(APIFailure) -> String {
+        let credentials = application.credentials
         guard let socketID = parameters["socket_id"].flatMap(SocketID.init) else {
             throw APIFailure(400, "Invalid socket_id")
         }
         let channel = try HTTPAPI.channelName(parameters["channel_name"] ?? "")
         guard channel.kind == .presence else {
             let auth = credentials.channelAuth(socketID: socketID, channel: channel)
-            return JSONText.object(["auth": JSONText.quoted(auth)])
+            let sharedSecret = application.encryptionKey(of: channel)?.base64
+            return JSONText.object(["auth": JSONText.quoted(auth), "shared_secret": sharedSecret.map(JSONText.quoted)])
         }
         // Not more than one value: text that goes on with a comma would add members of its own.
         let userInfo = parameters["user_info"]?.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -111,6 +111,9 @@ extension HTTPAPI {
             let name = try channelName(text)
             if !names.contains(name) { names.append(name) }
         }
+        guard names.count == 1 || !names.contains(where: { $0.kind == .encrypted }) else {
+            throw APIFailure(400, "An event for an encrypted channel goes to that channel alone")
+        }
         return names
     }
 }

@@ -1,13 +1,33 @@
+import Foundation
+
 /// What the application's server gives for a channel (Pusher protocol, "Authorizing users").
 package struct AuthAnswer: Hashable, Sendable {
     /// `key:signature`.
     package var auth: String
     /// JSON text with `user_id`; part of the signed text, so it is forwarded byte for byte.
     package var channelData: String?
+    /// Base64 of the key of an encrypted channel.
+    package var sharedSecret: String?
 
-    package init(auth: String, channelData: String? = nil) {
+    package init(auth: String, channelData: String? = nil, sharedSecret: String? = nil) {
         self.auth = auth
         self.channelData = channelData
+        self.sharedSecret = sharedSecret
+    }
+
+    package var channelKey: ChannelKey? { sharedSecret.flatMap { ChannelKey(base64: $0) } }
+
+    /// What the kind of channel needs and the answer lacks.
+    func failure(for channel: ChannelName) -> AuthFailure? {
+        switch channel.kind {
+        case .presence where channelData == nil:
+            AuthFailure("its answer has no channel_data, which a presence channel needs")
+        case .encrypted where sharedSecret == nil:
+            AuthFailure("its answer has no shared_secret, which an encrypted channel needs")
+        case .encrypted where channelKey == nil:
+            AuthFailure("the shared_secret in its answer is not base64 of 32 bytes")
+        case .public, .private, .encrypted, .presence, .serverToUser: nil
+        }
     }
 
     /// Reads the body of the endpoint's answer.
@@ -23,13 +43,15 @@ package struct AuthAnswer: Hashable, Sendable {
         guard let auth = object["auth"] else { throw AuthFailure("its answer has no auth") }
         guard let auth = auth as? String else { throw AuthFailure("the auth in its answer is not a string") }
         self.auth = auth
-        switch object["channel_data"] {
-        case nil: channelData = nil
-        case let text as String: channelData = text
-        case let value?:
-            guard JSON.text(value) == "null" else {
-                throw AuthFailure("the channel_data in its answer is not a string")
-            }
+        channelData = try Self.text("channel_data", of: object)
+        sharedSecret = try Self.text("shared_secret", of: object)
+    }
+
+    private static func text(_ member: String, of object: [String: Any]) throws(AuthFailure) -> String? {
+        switch object[member] {
+        case nil, is NSNull: return nil
+        case let text as String: return text
+        case .some: throw AuthFailure("the \(member) in its answer is not a string")
         }
     }
 }

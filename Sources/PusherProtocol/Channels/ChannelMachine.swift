@@ -26,6 +26,13 @@ struct ChannelMachine: Sendable {
         case leaving(deadline: MonotonicInstant)
     }
 
+    /// The request for a newer key, while events wait for one.
+    enum KeyRequest: Hashable, Sendable {
+        case none
+        case queued
+        case underWay(AuthRequestID)
+    }
+
     let name: ChannelName
     /// Changes when the application subscribes anew.
     var id: EventRouter.ChannelID
@@ -35,6 +42,11 @@ struct ChannelMachine: Sendable {
     var members = PresenceMembers()
     /// The own user id on a presence channel, of the last authorization.
     var myID: String?
+    /// Opens the events of an encrypted channel; of the last authorization.
+    var key: ChannelKey?
+    /// Events that the key does not open, oldest first. While there are any, a newer key is being asked for.
+    var sealed: [RealtimeEvent] = []
+    var keyRequest = KeyRequest.none
     /// Why it failed, for whoever asks later.
     var failure: PusherError?
     /// Client events waiting for the subscription, oldest first.

@@ -30,7 +30,7 @@ extension ClientMachine {
                 handshake(try ServerEvent(event), on: id, now: now)
             } else {
                 announcedCode = nil
-                if event.isOfProtocol { handle(try ServerEvent(event)) } else { deliver(event) }
+                if event.isOfProtocol { handle(try ServerEvent(event)) } else { deliver(event, now: now) }
             }
         } catch {
             if socketID == nil {
@@ -74,7 +74,7 @@ extension ClientMachine {
 
     private mutating func handle(_ event: ServerEvent) {
         switch event {
-        case .application(let event): deliver(event)
+        case .application(let event): deliver(event, now: nil)
         case .ping:
             send(.pong)
             notices.append(.event(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), nil))
@@ -89,7 +89,8 @@ extension ClientMachine {
         }
     }
 
-    private mutating func deliver(_ event: RealtimeEvent) {
+    /// - Parameter now: Nil for an event of the protocol, which is never encrypted.
+    private mutating func deliver(_ event: RealtimeEvent, now: MonotonicInstant?) {
         guard let key = event.channelKey else {
             notices.append(.event(event, nil))
             return
@@ -98,7 +99,12 @@ extension ClientMachine {
             reportUnknownChannel(of: event)
             return
         }
-        if entry.isWanted { notices.append(.event(event, entry.id)) }
+        guard entry.isWanted else { return }
+        if entry.isEncrypted, let now {
+            deliverEncrypted(event, on: entry.id, now: now)
+        } else {
+            notices.append(.event(event, entry.id))
+        }
     }
 
     private mutating func entry(of key: ByteKey) -> Entry? {

@@ -16,12 +16,12 @@ extension ClientMachine {
         let key = ByteKey(name.string)
         guard let entry = entries[key] else {
             let id = makeChannelID()
-            entries[key] = Entry(id: id, isWanted: true)
+            entries[key] = Entry(id: id, isWanted: true, isEncrypted: name.kind == .encrypted)
             channels[id] = ChannelMachine(name: name, id: id, givenAuth: auth)
             startSubscription(id, now: now)
             return (id, true)
         }
-        guard entry.isWanted else { return (rejoin(entry.id, key), true) }
+        guard entry.isWanted else { return (rejoin(entry, key), true) }
         if case .failed = channels[entry.id]?.state {
             channels[entry.id]?.givenAuth = auth
             startSubscription(entry.id, now: now)
@@ -41,6 +41,7 @@ extension ClientMachine {
             entries[key]?.isWanted = false
             channels[entry.id]?.state = .leaving(deadline: deadline)
             channels[entry.id]?.unsent = []
+            channels[entry.id]?.sealed = []
         case .authorizing(let request):
             _ = authorizations.end(request)
             actions.append(.cancelAuthorization(request))
@@ -49,6 +50,7 @@ extension ClientMachine {
         case .subscribed, .failed(mayBeSubscribed: true):
             send(.unsubscribe(channel.name))
             forget(entry.id, key)
+            authorizeWaiting(now: now)
         case .idle, .queued, .failed(mayBeSubscribed: false), .leaving:
             forget(entry.id, key)
         }
@@ -93,7 +95,7 @@ extension ClientMachine {
         guard socketID != nil, let channel = channels[id] else { return }  // after the handshake, then
         if let given = channel.givenAuth {
             channels[id]?.givenAuth = nil
-            sendSubscription(id, given, now: now)
+            useAnswer(given, for: id, now: now)
         } else if channel.name.needsAuthorization {
             channels[id]?.state = .queued
             authorizations.enqueue(id)
@@ -103,13 +105,19 @@ extension ClientMachine {
         }
     }
 
-    private mutating func authorizeWaiting(now: MonotonicInstant) {
+    mutating func authorizeWaiting(now: MonotonicInstant) {
         while authorizations.underWayCount < configuration.maximumAuthRequests, let socketID,
             let id = authorizations.popWaiting()
         {
-            guard let channel = channels[id], channel.state == .queued else { continue }  // left meanwhile
+            guard let channel = channels[id], channel.state == .queued || channel.keyRequest == .queued else {
+                continue  // left meanwhile
+            }
             let request = authorizations.begin(for: id, deadline: now + configuration.authTimeout)
-            channels[id]?.state = .authorizing(request)
+            if channel.state == .queued {
+                channels[id]?.state = .authorizing(request)
+            } else {
+                channels[id]?.keyRequest = .underWay(request)
+            }
             actions.append(.authorize(AuthRequest(id: request, channel: channel.name, socketID: socketID)))
         }
     }
@@ -118,20 +126,27 @@ extension ClientMachine {
     package mutating func authAnswered(
         _ request: AuthRequestID, _ answer: Result<AuthAnswer, AuthFailure>, now: MonotonicInstant
     ) {
-        guard let id = authorizations.end(request), let channel = channels[id],
-            channel.state == .authorizing(request)
-        else { return }  // for a connection or a wish of the past
-        switch answer {
-        case .success(let answer):
-            if channel.name.kind == .presence, answer.channelData == nil {
-                authorizationFailed(id, AuthFailure("its answer has no channel_data, which a presence channel needs"))
-            } else {
-                sendSubscription(id, answer, now: now)
+        guard let id = authorizations.end(request), let channel = channels[id] else { return }
+        if channel.keyRequest == .underWay(request) {
+            keyAnswered(id, answer, now: now)
+        } else if channel.state == .authorizing(request) {
+            switch answer {
+            case .success(let answer): useAnswer(answer, for: id, now: now)
+            case .failure(let failure): authorizationFailed(id, failure)
             }
-        case .failure(let failure):
-            authorizationFailed(id, failure)
+        } else {
+            return  // for a wish of the past
         }
         authorizeWaiting(now: now)
+    }
+
+    private mutating func useAnswer(_ answer: AuthAnswer, for id: EventRouter.ChannelID, now: MonotonicInstant) {
+        guard let channel = channels[id] else { return }
+        if let failure = answer.failure(for: channel.name) {
+            authorizationFailed(id, failure)
+        } else {
+            sendSubscription(id, answer, now: now)
+        }
     }
 
     private mutating func sendSubscription(
@@ -143,6 +158,10 @@ extension ClientMachine {
         channels[id]?.myID = PresenceMembers.Member(data: answer?.channelData)?.userID
         subscriptionDeadlines.append(id, deadline: deadline)
         send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
+        if channel.name.kind == .encrypted {
+            channels[id]?.key = answer?.channelKey
+            openSealed(on: id, now: now)  // what waited for a newer key when the connection broke
+        }
     }
 
     // MARK: The server's answer
@@ -184,6 +203,7 @@ extension ClientMachine {
         let error = PusherError(
             .authorizationFailed, code: failure.status, "authorization failed: \(failure.reason)",
             channelName: channel.name.string)
+        dropSealed(on: id)
         notifyFailure(id, error, failure, type: "AuthError")
     }
 
@@ -242,6 +262,7 @@ extension ClientMachine {
         for (id, channel) in channels {
             if channel.isWanted {
                 channels[id]?.state = .idle
+                channels[id]?.keyRequest = .none
                 channels[id]?.members = PresenceMembers()
             } else {
                 forget(id, ByteKey(channel.name.string))
@@ -261,19 +282,20 @@ extension ClientMachine {
     }
 
     /// Takes back an unsubscription that could not be sent yet: the subscription under way serves the new channel.
-    private mutating func rejoin(_ oldID: EventRouter.ChannelID, _ key: ByteKey) -> EventRouter.ChannelID {
+    private mutating func rejoin(_ old: Entry, _ key: ByteKey) -> EventRouter.ChannelID {
         let id = makeChannelID()
-        if var channel = channels.removeValue(forKey: oldID), case .leaving(let deadline) = channel.state {
+        if var channel = channels.removeValue(forKey: old.id), case .leaving(let deadline) = channel.state {
             channel.id = id
             channel.state = .subscribing(deadline: deadline)
             channels[id] = channel
             subscriptionDeadlines.append(id, deadline: deadline)
         }
-        entries[key] = Entry(id: id, isWanted: true)
+        entries[key] = Entry(id: id, isWanted: true, isEncrypted: old.isEncrypted)
         return id
     }
 
     private mutating func forget(_ id: EventRouter.ChannelID, _ key: ByteKey) {
+        cancelKeyRequest(of: id)
         channels[id] = nil
         entries[key] = nil
     }

@@ -17,6 +17,8 @@ package struct ClientMachine: Sendable {
         package var subscriptionTimeout = Duration.seconds(30)
         /// Client events that wait for one channel's subscription.
         package var maximumUnsentEvents = 100
+        /// Events of one encrypted channel that wait for a newer key.
+        package var maximumSealedEvents = 1000
 
         package init() {}
     }
@@ -42,6 +44,8 @@ package struct ClientMachine: Sendable {
         case subscribed(EventRouter.ChannelID, name: String)
         /// - Parameter event: The `pusher:subscription_error` for the bindings.
         indirect case subscriptionFailed(EventRouter.ChannelID, PusherError, AuthFailure?, event: RealtimeEvent)
+        /// The event as it came, with its encrypted data.
+        indirect case decryptionFailed(EventRouter.ChannelID, RealtimeEvent)
         indirect case memberAdded(EventRouter.ChannelID, PresenceMembers.Member)
         indirect case memberRemoved(EventRouter.ChannelID, PresenceMembers.Member)
         indirect case error(PusherError)
@@ -52,6 +56,7 @@ package struct ClientMachine: Sendable {
         var id: EventRouter.ChannelID
         /// False while ``ChannelMachine/State/leaving(deadline:)``.
         var isWanted: Bool
+        var isEncrypted: Bool
     }
 
     package var configuration: Configuration {

@@ -22,6 +22,8 @@ public struct PusherError: Error, Hashable, Sendable {
         case malformedMessage
         /// An event named a channel that was never subscribed, and was dropped.
         case unknownChannel
+        /// An event of an encrypted channel could not be decrypted and was dropped.
+        case decryptionFailed
         /// A client event was not sent.
         case clientEventRejected
         /// A channel name, option or argument cannot be used.

@@ -21,7 +21,7 @@ extension ClientCore {
                 authorizer.fetchAuthValue(socketID: request.socketID.string, channelName: request.channel.string) {
                     self.answer(
                         request,
-                        $0.map { .success(AuthAnswer(auth: $0.auth, channelData: $0.channelData)) }
+                        $0.map { .success(AuthAnswer($0)) }
                             ?? .failure(AuthFailure("the authorizer answered nil")))
                 }
             }
@@ -86,7 +86,13 @@ extension ClientCore {
         let credentials = AppCredentials(key: key, secret: secret)
         guard request.channel.kind == .presence else {
             let auth = credentials.channelAuth(socketID: request.socketID, channel: request.channel)
-            return answer(request, .success(AuthAnswer(auth: auth)))
+            guard request.channel.kind == .encrypted else { return answer(request, .success(AuthAnswer(auth: auth))) }
+            guard let masterKey = options.encryptionMasterKey.flatMap({ EncryptionMasterKey(base64: $0) }) else {
+                return answer(
+                    request, .failure(AuthFailure("encryptionMasterKey is not set, or not base64 of 32 bytes")))
+            }
+            let sharedSecret = masterKey.key(of: request.channel).base64
+            return answer(request, .success(AuthAnswer(auth: auth, sharedSecret: sharedSecret)))
         }
         runCallback {
             let fetcher = self.bindings.withLock { $0.userDataFetcher }
@@ -98,6 +104,12 @@ extension ClientCore {
                 socketID: request.socketID, channel: request.channel, channelData: channelData)
             self.answer(request, .success(AuthAnswer(auth: auth, channelData: channelData)))
         }
+    }
+}
+
+extension AuthAnswer {
+    init(_ auth: PusherAuth) {
+        self.init(auth: auth.auth, channelData: auth.channelData, sharedSecret: auth.sharedSecret)
     }
 }
 

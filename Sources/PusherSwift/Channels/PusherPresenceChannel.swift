@@ -47,7 +47,9 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
             switch notice {
             case .memberAdded(id, let member): .added(PusherPresenceChannelMember(member))
             case .memberRemoved(id, let member): .removed(PusherPresenceChannelMember(member))
-            case .memberAdded, .memberRemoved, .stateChanged, .event, .subscribed, .subscriptionFailed, .error: nil
+            case .memberAdded, .memberRemoved, .stateChanged, .event, .subscribed, .subscriptionFailed,
+                .decryptionFailed, .error:
+                nil
             }
         }
     }

@@ -19,6 +19,9 @@ extension ClientCore {
         case .subscribed(let channel, let name): subscribed(channel, name: name)
         case .subscriptionFailed(let channel, let error, let failure, let event):
             subscriptionFailed(channel, error, failure, event: event)
+        case .decryptionFailed(let channel, let event):
+            delegate(for: channel)??.failedToDecryptEvent(
+                eventName: event.eventName, channelName: event.channelName ?? "", data: event.data)
         case .memberAdded(let channel, let member):
             bindings.withLock { $0.memberHandlers[channel]?.added }?(PusherPresenceChannelMember(member))
         case .memberRemoved(let channel, let member):

@@ -29,7 +29,7 @@ extension ClientCore {
     ) -> PusherChannel {
         // Both locks in this order, so that the bindings exist before the first event can ask for them.
         let (channel, old) = bindings.withLock { bindings -> (PusherChannel, Bindings.MemberHandlers?) in
-            let auth = auth.map { AuthAnswer(auth: $0.auth, channelData: $0.channelData) }
+            let auth = auth.map { AuthAnswer($0) }
             let (id, isNew) = perform { machine, now in machine.subscribe(to: name, auth: auth, now: now) }
             if !isNew, let channel = bindings.channelObjects[id] {
                 let old = bindings.memberHandlers[id]

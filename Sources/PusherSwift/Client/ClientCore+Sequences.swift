@@ -70,7 +70,7 @@ extension ClientCore {
         observe(channel: nil, first: \.announcedState) { notice in
             switch notice {
             case .stateChanged(_, let new): new
-            case .event, .subscribed, .subscriptionFailed, .memberAdded, .memberRemoved, .error: nil
+            case .event, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded, .memberRemoved, .error: nil
             }
         }
     }
@@ -80,7 +80,9 @@ extension ClientCore {
             switch notice {
             case .subscribed(channel, _): .success(())
             case .subscriptionFailed(channel, let error, _, _): .failure(error)
-            case .subscribed, .subscriptionFailed, .stateChanged, .event, .memberAdded, .memberRemoved, .error: nil
+            case .subscribed, .subscriptionFailed, .stateChanged, .event, .decryptionFailed, .memberAdded,
+                .memberRemoved, .error:
+                nil
             }
         }
         let (isSubscribed, failure) = read { ($0.isSubscribed(channel), $0.failure(of: channel)) }

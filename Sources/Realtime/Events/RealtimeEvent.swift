@@ -98,6 +98,11 @@ public struct RealtimeEvent: Sendable {
         RealtimeEvent(name: newName, channel: channelName, data: data, userId: userId)
     }
 
+    /// The same event with other data.
+    package func withData(_ data: String) -> RealtimeEvent {
+        RealtimeEvent(name: eventName, channel: channelName, data: data, userId: userId)
+    }
+
     private func text(_ span: Span) -> String? {
         span.isPresent ? String(decoding: slice(span), as: UTF8.self) : nil
     }

@@ -25,6 +25,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The application's secret. Default: $PUSHER_SECRET, else \(PusherMockServer.App.defaultSecret).")
     var secret: String?
 
+    @Option(help: "Base64 of 32 bytes, for encrypted channels. Default: $PUSHER_ENCRYPTION_MASTER_KEY.")
+    var encryptionMasterKey: String?
+
     @Option(help: "PEM file of the certificate chain: serves wss and https.")
     var certificate: String?
 
@@ -42,7 +45,8 @@ struct ServeCommand: AsyncParsableCommand {
         let app = PusherMockServer.App(
             id: appId ?? Environment["PUSHER_APP_ID"] ?? PusherMockServer.App.defaultID,
             key: key ?? Environment["PUSHER_KEY"] ?? PusherMockServer.App.defaultKey,
-            secret: secret ?? Environment["PUSHER_SECRET"] ?? PusherMockServer.App.defaultSecret)
+            secret: secret ?? Environment["PUSHER_SECRET"] ?? PusherMockServer.App.defaultSecret,
+            encryptionMasterKey: encryptionMasterKey ?? Environment["PUSHER_ENCRYPTION_MASTER_KEY"])
         var configuration = PusherMockServer.Configuration(apps: [app], host: host, port: port)
         if let certificate, let privateKey {
             configuration.tls = PusherMockServer.TLS(certificatePath: certificate, privateKeyPath: privateKey)

@@ -32,6 +32,13 @@ struct ConnectionOptions: ParsableArguments {
         help: "The application's secret, to sign locally. Better $PUSHER_SECRET: arguments show in the process list.")
     var secret: String?
 
+    @Option(
+        help: """
+            Base64 of 32 bytes, for encrypted channels when signing with the secret, and for publishing on them. Better \
+            $PUSHER_ENCRYPTION_MASTER_KEY.
+            """)
+    var encryptionMasterKey: String?
+
     @Option(help: "URL that signs for private and presence channels.")
     var authEndpoint: String?
 
@@ -63,11 +70,21 @@ struct ConnectionOptions: ParsableArguments {
         return secret
     }
 
+    /// The master key from the argument, with a warning, or from the environment.
+    var encryptionMasterKeyGiven: String? {
+        guard let encryptionMasterKey else { return Environment["PUSHER_ENCRYPTION_MASTER_KEY"] }
+        StandardError.write(
+            "warning: the process list shows --encryption-master-key to everyone; "
+                + "use PUSHER_ENCRYPTION_MASTER_KEY instead")
+        return encryptionMasterKey
+    }
+
     /// What the client is made with.
     func clientOptions() throws -> PusherClientOptions {
         var options = PusherClientOptions(
             authMethod: try authMethod(), host: pusherHost, port: try port ?? Environment.port(), path: path,
             useTLS: tls)
+        options.encryptionMasterKey = encryptionMasterKeyGiven
         options.caFile = caFile
         options.proxy = proxy
         if verbose { options.logger = StandardError.logger }

@@ -27,7 +27,8 @@ struct HTTPOptions: ParsableArguments {
         return PusherHTTPClient(
             appID: appID, key: key, secret: secret, cluster: cluster, host: host,
             port: try connection.port ?? Environment.port(), path: connection.path ?? "", useTLS: connection.tls,
-            caFile: connection.caFile, proxy: connection.proxy)
+            caFile: connection.caFile, proxy: connection.proxy,
+            encryptionMasterKey: connection.encryptionMasterKeyGiven)
     }
 }
 

@@ -1,0 +1,3 @@
+// libsodium's secretbox: XSalsa20 and Poly1305.
+#pragma once
+#include <sodium.h>

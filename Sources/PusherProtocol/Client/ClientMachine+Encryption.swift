@@ -1,0 +1,93 @@
+import Realtime
+import Transport
+
+/// Events of encrypted channels (Pusher protocol, "Encrypted channels").
+///
+/// An event that the channel's key does not open asks the application's server once for a newer one. Until the answer
+/// comes, the channel's later events wait behind it; other channels go on.
+extension ClientMachine {
+    mutating func deliverEncrypted(_ event: RealtimeEvent, on id: EventRouter.ChannelID, now: MonotonicInstant) {
+        guard let channel = channels[id] else { return }
+        guard channel.sealed.count < configuration.maximumSealedEvents else {
+            return undecryptable(event, on: id, "too many events wait for a newer key")
+        }
+        if channel.sealed.isEmpty {
+            guard !open(event, on: id) else { return }
+            channels[id]?.sealed = [event]
+            askForKey(of: id, now: now)
+        } else {
+            channels[id]?.sealed.append(event)
+        }
+    }
+
+    /// Delivers the event, or reports that nothing ever will. False if a newer key may open it.
+    private mutating func open(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> Bool {
+        guard let key = channels[id]?.key else { return false }
+        do throws(ChannelKey.Failure) {
+            notices.append(.event(event.withData(try key.decrypt(event.data)), id))
+        } catch {
+            switch error {
+            case .malformed: undecryptable(event, on: id, "its data is not an encrypted text")
+            case .wrongKey: return false
+            }
+        }
+        return true
+    }
+
+    /// The events that waited, in order, up to one that needs a newer key still.
+    mutating func openSealed(on id: EventRouter.ChannelID, now: MonotonicInstant) {
+        while let event = channels[id]?.sealed.first {
+            guard open(event, on: id) else { return askForKey(of: id, now: now) }
+            channels[id]?.sealed.removeFirst()
+        }
+    }
+
+    /// The key cannot be had: the events that waited for it are lost.
+    mutating func dropSealed(on id: EventRouter.ChannelID) {
+        guard let events = channels[id]?.sealed else { return }
+        channels[id]?.sealed = []
+        for event in events { undecryptable(event, on: id, "the channel's key could not be had") }
+    }
+
+    private mutating func undecryptable(_ event: RealtimeEvent, on id: EventRouter.ChannelID, _ reason: String) {
+        notices.append(.decryptionFailed(id, event))
+        report(
+            PusherError(
+                .decryptionFailed,
+                "event \(event.eventName.prefix(200)) cannot be decrypted and was dropped: \(reason)",
+                channelName: event.channelName))
+    }
+
+    // MARK: A newer key
+
+    private mutating func askForKey(of id: EventRouter.ChannelID, now: MonotonicInstant) {
+        channels[id]?.keyRequest = .queued
+        authorizations.enqueue(id)
+        authorizeWaiting(now: now)
+    }
+
+    /// The event that asked gets one more try, whatever the answer was.
+    mutating func keyAnswered(
+        _ id: EventRouter.ChannelID, _ answer: Result<AuthAnswer, AuthFailure>, now: MonotonicInstant
+    ) {
+        channels[id]?.keyRequest = .none
+        var reason = "no key of the auth endpoint opens it"
+        switch answer {
+        case .success(let answer): if let key = answer.channelKey { channels[id]?.key = key }
+        case .failure(let failure): reason = "asked for a newer key, \(failure.reason)"
+        }
+        guard let event = channels[id]?.sealed.first else { return }
+        channels[id]?.sealed.removeFirst()
+        if !open(event, on: id) { undecryptable(event, on: id, reason) }
+        openSealed(on: id, now: now)
+    }
+
+    /// Nobody waits for a newer key any more.
+    mutating func cancelKeyRequest(of id: EventRouter.ChannelID) {
+        if case .underWay(let request) = channels[id]?.keyRequest {
+            _ = authorizations.end(request)
+            actions.append(.cancelAuthorization(request))
+        }
+        channels[id]?.keyRequest = .none
+    }
+}
