@@ -11,6 +11,8 @@ let swiftSettings: [SwiftSetting] = [
 ]
 
 let swiftLog: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let nioServer: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
@@ -29,6 +31,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
@@ -57,7 +61,7 @@ let package = Package(
         // What users import.
         .target(
             name: "PusherSwift",
-            dependencies: ["PusherProtocol", "Realtime", "CurlTransport", "Transport", swiftLog],
+            dependencies: ["PusherProtocol", "Realtime", "CurlTransport", "Transport", swiftLog, metrics, serviceLifecycle],
             swiftSettings: swiftSettings),
         .target(
             name: "PusherHTTP", dependencies: ["PusherProtocol", "CurlTransport", "Transport"],

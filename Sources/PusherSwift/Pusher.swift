@@ -1,3 +1,4 @@
+import CurlTransport
 import PusherProtocol
 public import Realtime
 import Transport
@@ -17,6 +18,8 @@ public final class Pusher: Sendable {
 
     /// The connection and what can be set on it.
     public let connection: PusherConnection
+    /// The user that the client can be signed in as.
+    public let user: PusherUser
     private let core: ClientCore
 
     /// Makes a client that is not connected yet.
@@ -27,6 +30,7 @@ public final class Pusher: Sendable {
     public init(key: String, options: PusherClientOptions = PusherClientOptions()) {
         core = ClientCore(key: key, options: options)
         connection = PusherConnection(core)
+        user = PusherUser(core: core)
     }
 
     deinit {
@@ -57,24 +61,33 @@ public final class Pusher: Sendable {
     ///   - auth: A signature that the application has already, used once.
     ///   - onMemberAdded: Called when a user arrives, on presence channels.
     ///   - onMemberRemoved: Called when a user has left, on presence channels.
+    ///   - onSubscriptionCountChanged: Called with the number of connections subscribed to the channel, if the server
+    ///     tells.
     @discardableResult
     public func subscribe(
         _ channelName: String, auth: PusherAuth? = nil,
         onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
-        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onSubscriptionCountChanged: (@Sendable (Int) -> Void)? = nil
     ) -> PusherChannel {
         core.subscribe(
-            to: channelName, auth: auth,
-            handlers: Bindings.MemberHandlers(added: onMemberAdded, removed: onMemberRemoved))
+            to: channelName,
+            handlers: Bindings.Handlers(
+                memberAdded: onMemberAdded, memberRemoved: onMemberRemoved,
+                subscriptionCountChanged: onSubscriptionCountChanged, auth: auth))
     }
 
-    /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:)``.
+    /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
     @discardableResult
     public func subscribe(
-        channelName: String, onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
-        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+        channelName: String, auth: PusherAuth? = nil,
+        onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onSubscriptionCountChanged: (@Sendable (Int) -> Void)? = nil
     ) -> PusherChannel {
-        subscribe(channelName, onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved)
+        subscribe(
+            channelName, auth: auth, onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved,
+            onSubscriptionCountChanged: onSubscriptionCountChanged)
     }
 
     /// Subscribes to a presence channel. A name without the prefix `presence-` is reported as an error.
@@ -82,11 +95,27 @@ public final class Pusher: Sendable {
     public func subscribeToPresenceChannel(
         channelName: String, auth: PusherAuth? = nil,
         onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
-        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil
+        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onSubscriptionCountChanged: (@Sendable (Int) -> Void)? = nil
     ) -> PusherPresenceChannel {
         core.subscribeToPresenceChannel(
-            channelName, auth: auth,
-            handlers: Bindings.MemberHandlers(added: onMemberAdded, removed: onMemberRemoved))
+            channelName,
+            handlers: Bindings.Handlers(
+                memberAdded: onMemberAdded, memberRemoved: onMemberRemoved,
+                subscriptionCountChanged: onSubscriptionCountChanged, auth: auth))
+    }
+
+    /// The same as ``subscribeToPresenceChannel(channelName:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
+    @discardableResult
+    public func subscribeToPresenceChannel(
+        _ channelName: String, auth: PusherAuth? = nil,
+        onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? = nil,
+        onSubscriptionCountChanged: (@Sendable (Int) -> Void)? = nil
+    ) -> PusherPresenceChannel {
+        subscribeToPresenceChannel(
+            channelName: channelName, auth: auth, onMemberAdded: onMemberAdded, onMemberRemoved: onMemberRemoved,
+            onSubscriptionCountChanged: onSubscriptionCountChanged)
     }
 
     /// Unsubscribes: no event of the channel is delivered once this has returned to the callback queue, and its
@@ -105,27 +134,48 @@ public final class Pusher: Sendable {
     /// - Returns: The id for ``unbind(callbackId:)``.
     @discardableResult
     public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
-        core.bindGlobally(eventCallback)
+        connection.globalChannel.bind(eventCallback: eventCallback)
+    }
+
+    /// The same with the whole message as a dictionary: `event`, `channel`, `data` (parsed if it is JSON) and `user_id`.
+    @_disfavoredOverload
+    @discardableResult
+    public func bind(_ callback: @escaping @Sendable (Any?) -> Void) -> String {
+        connection.globalChannel.bind(callback)
     }
 
     /// Unbinds one global binding. An unknown id unbinds nothing.
-    public func unbind(callbackId: String) { core.unbindGlobally(callbackId) }
+    public func unbind(callbackId: String) { connection.globalChannel.unbind(callbackId: callbackId) }
 
     /// Unbinds all global bindings.
-    public func unbindAll() { core.unbindAllGlobally() }
+    public func unbindAll() { connection.globalChannel.unbindAll() }
 
     /// Every event of every channel, as ``bind(eventCallback:)`` gets them.
     public func events(buffering policy: EventBufferingPolicy = .default) -> EventSequence<PusherEvent> {
         core.events(on: nil, named: nil, policy: policy)
     }
 
-    /// Everything that goes wrong, failed subscriptions included. Keeps the newest 1,024 for a slow reader.
-    public var errors: EventSequence<PusherError> {
+    /// Everything that goes wrong, failed subscriptions and sign-ins included. Keeps the newest 1,024 for a slow reader.
+    public var errors: EventSequence<PusherError> { core.observe(channel: nil) { $0.error } }
+
+    /// The times in which channels missed events. Keeps the newest 1,024 for a slow reader. See
+    /// ``PusherChannel/onGap``.
+    public var gaps: EventSequence<PusherGap> {
         core.observe(channel: nil) { notice in
-            switch notice {
-            case .error(let error), .subscriptionFailed(_, let error, _, _): error
-            case .stateChanged, .event, .subscribed, .decryptionFailed, .memberAdded, .memberRemoved: nil
-            }
+            guard case .gap(_, let name, let start, let end) = notice else { return nil }
+            return PusherGap(channelName: name, from: start, to: end, now: .now)
+        }
+    }
+}
+
+extension ClientMachine.Notice {
+    /// The error that this notice tells of.
+    var error: PusherError? {
+        switch self {
+        case .error(let error), .subscriptionFailed(_, let error, _, _), .signInFailed(let error, _): error
+        case .stateChanged, .event, .subscribed, .decryptionFailed, .memberAdded, .memberRemoved, .subscriptionCount,
+            .gap, .signedIn, .watchlistChanged, .pingAnswered:
+            nil
         }
     }
 }

@@ -67,6 +67,8 @@ public struct PusherClientOptions: Sendable {
     public var callbackQueue = PusherCallbackQueue.own
     /// Gets errors at `warning` and transitions at `debug`; nil, the default, logs nothing.
     public var logger: Logger?
+    /// Counts what happens; nil, the default, counts nothing.
+    public var metrics: PusherMetrics?
 
     /// Bytes of one incoming message; a larger one is dropped and reported. Default: 10 MiB.
     public var maximumMessageSize = 10 << 20
@@ -77,10 +79,27 @@ public struct PusherClientOptions: Sendable {
     public var encryptionMasterKey: String?
     /// For one authorization, however it is made. Default: 30 s.
     public var authTimeout = Duration.seconds(30)
+    /// How often an auth endpoint is asked again for the same thing after it could not be reached or answered 429 or
+    /// 5xx, each time after ``authRetryDelay``. Default: 2.
+    public var maximumAuthRetries = 2
+    /// Default: 1 s.
+    public var authRetryDelay = Duration.seconds(1)
+    /// Headers for every request to an auth endpoint, asked for each time, so that a token can be renewed. They take
+    /// the place of our own of the same name. What it throws fails the authorization.
+    public var authHeaders: (@Sendable () async throws -> [String: String])?
+    /// Form parameters for every request to an auth endpoint beside those of the protocol, asked for each time.
+    public var authParameters: (@Sendable () async throws -> [String: String])?
+    /// Channels of one call of a ``BatchAuthorizer``. Default: 2,500.
+    public var maximumChannelsPerAuthRequest = 2500
+    /// How ``PusherUser/signIn()`` proves who the user is. Default: not at all.
+    public var userAuthMethod = UserAuthMethod.noMethod
     /// For the server's answer to a subscription. Default: 30 s.
     public var subscriptionTimeout = Duration.seconds(30)
-    /// Client events that wait for one channel's subscription. Default: 100.
+    /// Client events that wait for one channel's subscription, or all in all for the rate limit. Default: 100.
     public var maximumUnsentEvents = 100
+    /// Client events sent in any second; more wait. Servers let 10 pass and reject the rest with 4301. Nil, the
+    /// default, sends at once.
+    public var clientEventRateLimit: Int?
     /// Events that wait for slow callbacks before the socket is not read any more. Default: 10,000.
     public var maximumQueuedEvents = 10_000
 
@@ -98,5 +117,25 @@ public struct PusherClientOptions: Sendable {
         self.path = path
         self.useTLS = useTLS
         self.activityTimeout = activityTimeout
+    }
+}
+
+extension PusherClientOptions {
+    /// The form of older versions.
+    @available(*, deprecated, message: "say useTLS instead of encrypted")
+    public init(
+        authMethod: AuthMethod = .noMethod, attemptToReturnJSONObject: Bool = true, autoReconnect: Bool = true,
+        host: PusherHost = .defaultHost, port: Int? = nil, encrypted: Bool, activityTimeout: Double? = nil
+    ) {
+        self.init(
+            authMethod: authMethod, attemptToReturnJSONObject: attemptToReturnJSONObject, autoReconnect: autoReconnect,
+            host: host, port: port, useTLS: encrypted, activityTimeout: activityTimeout)
+    }
+
+    /// The same as ``useTLS``.
+    @available(*, deprecated, renamed: "useTLS")
+    public var encrypted: Bool {
+        get { useTLS }
+        set { useTLS = newValue }
     }
 }

@@ -9,6 +9,8 @@ struct ClientScript {
     var now = MonotonicInstant.start
     /// Requests for authorization, by channel.
     var requests: [String: AuthRequest] = [:]
+    /// The last request for a sign-in.
+    private(set) var userRequest: AuthRequestID?
     private var transport: ConnectionMachine.TransportID?
 
     init(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) {
@@ -64,6 +66,11 @@ struct ClientScript {
         machine.subscribe(to: try ChannelName(name), auth: auth, now: now).id
     }
 
+    mutating func answerUser(_ result: Result<UserAuthAnswer, AuthFailure>) {
+        guard let userRequest else { return }
+        machine.userAuthAnswered(userRequest, result, now: now)
+    }
+
     mutating func unsubscribe(_ name: String) { _ = machine.unsubscribe(from: name, now: now) }
 
     mutating func succeed(_ name: String, data: String? = "{}") {
@@ -95,6 +102,9 @@ struct ClientScript {
         case .authorize(let request):
             requests[request.channel.string] = request
             return "authorize \(request.channel) \(request.socketID)"
+        case .authorizeUser(let id, let socketID):
+            userRequest = id
+            return "authorize user \(socketID)"
         case .cancelAuthorization: return "cancel authorization"
         }
     }
@@ -105,6 +115,7 @@ struct ClientScript {
         case .pong: "pong"
         case .subscribe(let name, let auth, _): "subscribe \(name)" + (auth.map { " \($0)" } ?? "")
         case .unsubscribe(let name): "unsubscribe \(name)"
+        case .signIn(let auth, let userData): "sign in \(auth) \(userData)"
         case .clientEvent(let event, let name, let data): "\(event) \(name) \(data)"
         }
     }
@@ -120,6 +131,12 @@ struct ClientScript {
         case .decryptionFailed(_, let event): "undecryptable \(event.eventName) \(event.data ?? "")"
         case .memberAdded(_, let member): "added \(member.userID)"
         case .memberRemoved(_, let member): "removed \(member.userID)"
+        case .subscriptionCount(_, let count): "count \(count)"
+        case .gap(_, let name, let from, let to): "gap \(name) \((to - from) / .seconds(1)) s"
+        case .signedIn(let user): "signed in \(user.id)"
+        case .signInFailed(let error, let event): "sign-in failed \(error) \(event.eventName)"
+        case .watchlistChanged(let change): "watchlist \(change.name) \(change.userIDs.joined(separator: " "))"
+        case .pingAnswered(let latency): "ping answered after \(latency / .seconds(1)) s"
         case .error(let error): "error \(error)"
         }
     }

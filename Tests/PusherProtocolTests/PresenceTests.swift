@@ -118,9 +118,9 @@ struct ClientEventTests {
         var client = ClientScript.connected()
         let id = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
         _ = client.take()
-        try client.machine.trigger("client-a", data: "1", on: id)
-        try client.machine.trigger("client-a", data: "2", on: id)
-        try client.machine.trigger("client-b", data: "3", on: id)
+        try client.machine.trigger("client-a", data: "1", on: id, now: client.now)
+        try client.machine.trigger("client-a", data: "2", on: id, now: client.now)
+        try client.machine.trigger("client-b", data: "3", on: id, now: client.now)
         #expect(client.take() == [])
         #expect(client.machine.unsentEvents(of: id).map(\.data) == ["1", "2", "3"])
         client.succeed("private-x")
@@ -128,14 +128,14 @@ struct ClientEventTests {
             client.take().filter { $0.hasPrefix("send") } == [
                 "send client-a private-x 1", "send client-a private-x 2", "send client-b private-x 3",
             ])
-        try client.machine.trigger("client-c", data: "4", on: id)
+        try client.machine.trigger("client-c", data: "4", on: id, now: client.now)
         #expect(client.take() == ["send client-c private-x 4"])
     }
 
     @Test func whatWaitsSurvivesAReconnect() throws {
         var client = ClientScript.connected()
         let id = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
-        try client.machine.trigger("client-a", data: "1", on: id)
+        try client.machine.trigger("client-a", data: "1", on: id, now: client.now)
         client.close(4200)
         client.pass(.zero)
         _ = client.take()
@@ -154,7 +154,7 @@ struct ClientEventTests {
         let id = try client.subscribe(channel, auth: AuthAnswer(auth: "k:s"))
         _ = client.take()
         #expect {
-            try client.machine.trigger(event, data: "1", on: id)
+            try client.machine.trigger(event, data: "1", on: id, now: client.now)
         } throws: { error in
             (error as? PusherError)?.kind == .clientEventRejected
         }
@@ -164,10 +164,10 @@ struct ClientEventTests {
     @Test func theQueueIsBoundedAndSaysSo() throws {
         var client = ClientScript.connected { $0.maximumUnsentEvents = 2 }
         let id = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
-        try client.machine.trigger("client-a", data: "1", on: id)
-        try client.machine.trigger("client-a", data: "2", on: id)
+        try client.machine.trigger("client-a", data: "1", on: id, now: client.now)
+        try client.machine.trigger("client-a", data: "2", on: id, now: client.now)
         #expect {
-            try client.machine.trigger("client-a", data: "3", on: id)
+            try client.machine.trigger("client-a", data: "3", on: id, now: client.now)
         } throws: { error in
             (error as? PusherError)?.message.contains("2 events wait already") == true
         }
@@ -179,6 +179,6 @@ struct ClientEventTests {
         var client = ClientScript.connected()
         let id = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
         client.unsubscribe("private-x")
-        #expect(throws: PusherError.self) { try client.machine.trigger("client-a", data: "1", on: id) }
+        #expect(throws: PusherError.self) { try client.machine.trigger("client-a", data: "1", on: id, now: client.now) }
     }
 }

@@ -80,6 +80,7 @@ struct AuthorizationTests {
             await server.failAuth(failure.fault, next: 1)
             let pusher = Pusher.make(server, recorder) {
                 $0.authMethod = .endpoint(authEndpoint: endpoint(server))
+                $0.maximumAuthRetries = 0
                 if failure.fault == .never { $0.authTimeout = .seconds(3) }
             }
             let channel = pusher.subscribe("private-x")

@@ -20,8 +20,6 @@ package struct AuthAnswer: Hashable, Sendable {
     /// What the kind of channel needs and the answer lacks.
     func failure(for channel: ChannelName) -> AuthFailure? {
         switch channel.kind {
-        case .presence where channelData == nil:
-            AuthFailure("its answer has no channel_data, which a presence channel needs")
         case .encrypted where sharedSecret == nil:
             AuthFailure("its answer has no shared_secret, which an encrypted channel needs")
         case .encrypted where channelKey == nil:
@@ -34,29 +32,42 @@ package struct AuthAnswer: Hashable, Sendable {
     ///
     /// - Throws: What is wrong with it, in words that hold nothing of the body.
     package init(body: [UInt8]) throws(AuthFailure) {
+        let answer = try AuthObject(body: body)
+        auth = try answer.required("auth")
+        channelData = try answer.text("channel_data")
+        sharedSecret = try answer.text("shared_secret")
+    }
+}
+
+/// The JSON object that an auth endpoint answers with. Failures hold nothing of it.
+struct AuthObject {
+    private let members: [String: Any]
+
+    init(body: [UInt8]) throws(AuthFailure) {
         guard body.contains(where: { $0 > 0x20 }) else { throw AuthFailure("its answer is empty") }
-        guard let object = JSON.object(String(decoding: body, as: UTF8.self)) else {
+        guard let members = JSON.object(String(decoding: body, as: UTF8.self)) else {
             throw AuthFailure(
                 body.first { $0 > 0x20 } == UInt8(ascii: "<")
                     ? "it answered HTML instead of a JSON object" : "its answer is not a JSON object")
         }
-        guard let auth = object["auth"] else { throw AuthFailure("its answer has no auth") }
-        guard let auth = auth as? String else { throw AuthFailure("the auth in its answer is not a string") }
-        self.auth = auth
-        channelData = try Self.text("channel_data", of: object)
-        sharedSecret = try Self.text("shared_secret", of: object)
+        self.members = members
     }
 
-    private static func text(_ member: String, of object: [String: Any]) throws(AuthFailure) -> String? {
-        switch object[member] {
+    func required(_ name: String) throws(AuthFailure) -> String {
+        guard let text = try text(name) else { throw AuthFailure("its answer has no \(name)") }
+        return text
+    }
+
+    func text(_ name: String) throws(AuthFailure) -> String? {
+        switch members[name] {
         case nil, is NSNull: return nil
         case let text as String: return text
-        case .some: throw AuthFailure("the \(member) in its answer is not a string")
+        case .some: throw AuthFailure("the \(name) in its answer is not a string")
         }
     }
 }
 
-/// Why a channel could not be authorized. Never holds what the endpoint sent, except in `body`.
+/// Why a channel or a user could not be authorized. Never holds what the endpoint sent, except in `body`.
 package struct AuthFailure: Error, Hashable, Sendable {
     /// A sentence's end: “the auth endpoint … : *reason*”.
     package var reason: String
@@ -64,10 +75,13 @@ package struct AuthFailure: Error, Hashable, Sendable {
     package var status: Int?
     /// The answer's body, for the delegate alone; never logged.
     package var body: String?
+    /// Whether the same request may succeed in a moment.
+    package var isTemporary: Bool
 
-    package init(_ reason: String, status: Int? = nil, body: String? = nil) {
+    package init(_ reason: String, status: Int? = nil, body: String? = nil, isTemporary: Bool = false) {
         self.reason = reason
         self.status = status
         self.body = body
+        self.isTemporary = isTemporary
     }
 }

@@ -3,9 +3,11 @@ import Transport
 
 /// One channel's subscription on the present connection.
 ///
-///     idle ─► queued ─► authorizing ─► subscribing ─► subscribed
-///       └────(public)────────────────────▲   │
-///                                            └─► failed, leaving
+///               ┌─ retrying ◄─┐
+///               ▼             │
+///     idle ─► queued ─► authorizing ─► (awaitingUser) ─► subscribing ─► subscribed
+///       └────(public)──────────────────────────────────────▲   │
+///                                                              └─► failed, leaving
 ///
 /// An application's `unsubscribe` while the server has not answered yet cannot be sent (the server would answer "no
 /// current subscription"): the channel is ``State/leaving`` until the answer comes, unless it is wanted again before.
@@ -16,6 +18,10 @@ struct ChannelMachine: Sendable {
         /// Waits for one of the few authorizations that may run at a time.
         case queued
         case authorizing(AuthRequestID)
+        /// The auth endpoint failed and is asked again soon.
+        case retrying
+        /// The answer leaves it to the sign-in, which is on its way, to say who the user is.
+        case awaitingUser(AuthAnswer)
         /// The frame is sent; the server's answer is due at the deadline.
         case subscribing(deadline: MonotonicInstant)
         case subscribed
@@ -47,10 +53,17 @@ struct ChannelMachine: Sendable {
     /// Events that the key does not open, oldest first. While there are any, a newer key is being asked for.
     var sealed: [RealtimeEvent] = []
     var keyRequest = KeyRequest.none
+    /// Authorizations that failed in a row and were tried again.
+    var authRetries = 0
     /// Why it failed, for whoever asks later.
     var failure: PusherError?
     /// Client events waiting for the subscription, oldest first.
     var unsent: [(event: String, data: String)] = []
+    /// Connections subscribed to the channel, if the server tells.
+    var subscriptionCount: Int?
+    /// When something was heard last on the connection that broke: from then on events may have been missed.
+    var missingSince: MonotonicInstant?
+    var cache = CacheReplay()
 
     init(name: ChannelName, id: EventRouter.ChannelID, givenAuth: AuthAnswer?) {
         self.name = name
@@ -68,8 +81,32 @@ struct ChannelMachine: Sendable {
     var deadline: MonotonicInstant? {
         switch state {
         case .subscribing(let deadline), .leaving(let deadline): deadline
-        case .idle, .queued, .authorizing, .subscribed, .failed: nil
+        case .idle, .queued, .authorizing, .retrying, .awaitingUser, .subscribed, .failed: nil
         }
+    }
+}
+
+/// Tells the event that a cache channel's server kept from new ones (Pusher protocol, "Cache channels").
+struct CacheReplay: Sendable {
+    /// The subscription has just succeeded: what comes next was kept.
+    private var isExpected = false
+    /// Of the event delivered last.
+    private var lastFingerprint: Int?
+
+    mutating func subscribed() {
+        isExpected = true
+    }
+
+    mutating func missed() {
+        isExpected = false
+    }
+
+    /// - Parameter event: Published; events from client to client are not kept.
+    mutating func origin(of event: RealtimeEvent) -> EventOrigin {
+        let fingerprint = event.fingerprint
+        defer { (isExpected, lastFingerprint) = (false, fingerprint) }
+        guard isExpected else { return .live }
+        return lastFingerprint == fingerprint ? .repeatedCache : .cache
     }
 }
 

@@ -87,5 +87,10 @@ package struct InvalidChannelName: Error, Hashable, Sendable, CustomStringConver
     package let name: String
     package let rule: String
 
+    package init(name: String, rule: String) {
+        self.name = name
+        self.rule = rule
+    }
+
     package var description: String { "“\(name.prefix(200))” cannot be a channel name: \(rule)" }
 }

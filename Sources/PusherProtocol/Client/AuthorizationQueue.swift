@@ -30,11 +30,15 @@ struct AuthorizationQueue: Sendable {
     }
 
     mutating func begin(for channel: EventRouter.ChannelID, deadline: MonotonicInstant) -> AuthRequestID {
-        lastRequest += 1
-        let id = AuthRequestID(number: lastRequest)
+        let id = makeID()
         underWay[id] = channel
         deadlines.append(id, deadline: deadline)
         return id
+    }
+
+    mutating func makeID() -> AuthRequestID {
+        lastRequest += 1
+        return AuthRequestID(number: lastRequest)
     }
 
     /// The channel that waited for this answer; nil if nobody does any more.

@@ -1,13 +1,19 @@
 package import Realtime
+package import Transport
 
 /// Events from client to client (Pusher protocol, "Triggering channel client events").
 extension ClientMachine {
-    /// Sends a client event, or keeps it until the subscription succeeds.
+    /// Bytes of a client event's data, as JSON text.
+    package static let maximumClientEventSize = 10_240
+    /// Bytes of a client event's name.
+    package static let maximumEventNameLength = 200
+
+    /// Sends a client event, or keeps it until the subscription succeeds and the rate allows it.
     ///
     /// - Parameter data: JSON text.
-    /// - Throws: If the name, the channel or the number of waiting events forbids it; nothing is sent then.
+    /// - Throws: If the name, the channel, the size or the number of waiting events forbids it; nothing is sent then.
     package mutating func trigger(
-        _ event: String, data: String, on id: EventRouter.ChannelID
+        _ event: String, data: String, on id: EventRouter.ChannelID, now: MonotonicInstant
     ) throws(PusherError) {
         guard let channel = channels[id], channel.isWanted else {
             throw PusherError(.clientEventRejected, "“\(event.prefix(200))” was not sent: the channel is unsubscribed")
@@ -20,22 +26,87 @@ extension ClientMachine {
         guard event.hasPrefix("client-"), event.utf8.count > 7 else {
             throw rejected("the name of a client event starts with “client-”")
         }
+        guard event.utf8.count <= Self.maximumEventNameLength else {
+            throw rejected(
+                "its name has \(event.utf8.count) bytes, at most \(Self.maximumEventNameLength) are allowed")
+        }
+        guard data.utf8.count <= Self.maximumClientEventSize else {
+            throw rejected(
+                "its data has \(data.utf8.count) bytes, at most \(Self.maximumClientEventSize) are allowed")
+        }
         guard channel.name.allowsClientEvents else {
             throw rejected("only private and presence channels that are not encrypted carry client events")
         }
-        guard !channel.isSubscribed else {
-            send(.clientEvent(name: event, channel.name, data: data))
+        guard channel.isSubscribed else {
+            guard channel.unsent.count < configuration.maximumUnsentEvents else {
+                throw rejected(
+                    "\(configuration.maximumUnsentEvents) events wait already for the subscription to succeed")
+            }
+            channels[id]?.unsent.append((event, data))
             return
         }
-        guard channel.unsent.count < configuration.maximumUnsentEvents else {
-            throw rejected("\(configuration.maximumUnsentEvents) events wait already for the subscription to succeed")
+        guard clientEvents.waitingCount < configuration.maximumUnsentEvents else {
+            throw rejected("\(configuration.maximumUnsentEvents) events wait already for the rate limit")
         }
-        channels[id]?.unsent.append((event, data))
+        clientEvents.append(id, event, data)
+        sendThrottledEvents(now: now)
     }
 
-    mutating func sendUnsentEvents(of id: EventRouter.ChannelID) {
+    mutating func sendUnsentEvents(of id: EventRouter.ChannelID, now: MonotonicInstant) {
         guard let channel = channels[id] else { return }
         channels[id]?.unsent = []
-        for (event, data) in channel.unsent { send(.clientEvent(name: event, channel.name, data: data)) }
+        for (event, data) in channel.unsent { clientEvents.append(id, event, data) }
+        sendThrottledEvents(now: now)
+    }
+
+    /// Sends what waits, in order, as far as the rate allows.
+    mutating func sendThrottledEvents(now: MonotonicInstant) {
+        while let (id, event, data) = clientEvents.popAdmitted(limit: configuration.clientEventRateLimit, now: now) {
+            guard let channel = channels[id], channel.isSubscribed else { continue }  // left meanwhile
+            send(.clientEvent(name: event, channel.name, data: data))
+        }
+    }
+
+    /// The connection is gone: what the rate held back waits for the next subscription, before what came later.
+    mutating func keepThrottledEvents() {
+        for (id, event, data) in clientEvents.removeAll().reversed() {
+            channels[id]?.unsent.insert((event, data), at: 0)
+        }
+    }
+}
+
+/// Holds client events back so that no second sees more of them than the server lets pass (it would answer 4301).
+struct ClientEventThrottle: Sendable {
+    private static let window = Duration.seconds(1)
+
+    private var waiting: [(id: EventRouter.ChannelID, event: String, data: String)] = []
+    /// When the last ones were sent, oldest first.
+    private var sent: [MonotonicInstant] = []
+
+    var waitingCount: Int { waiting.count }
+
+    /// When the next may go.
+    var nextDeadline: MonotonicInstant? { waiting.isEmpty ? nil : sent.first.map { $0 + Self.window } }
+
+    mutating func append(_ id: EventRouter.ChannelID, _ event: String, _ data: String) {
+        waiting.append((id, event, data))
+    }
+
+    mutating func popAdmitted(
+        limit: Int?, now: MonotonicInstant
+    ) -> (id: EventRouter.ChannelID, event: String, data: String)? {
+        guard !waiting.isEmpty else { return nil }
+        if let limit {
+            sent.removeAll { now - $0 >= Self.window }
+            guard sent.count < max(limit, 1) else { return nil }
+            sent.append(now)
+        }
+        return waiting.removeFirst()
+    }
+
+    /// Forgets everything and returns what waited.
+    mutating func removeAll() -> [(id: EventRouter.ChannelID, event: String, data: String)] {
+        defer { self = ClientEventThrottle() }
+        return waiting
     }
 }

@@ -8,6 +8,7 @@ extension ClientMachine {
         _ messages: [WebSocketMessage], from id: ConnectionMachine.TransportID, now: MonotonicInstant
     ) {
         connection.heard(id, now: now)
+        lastHeard = now
         notices.reserveCapacity(notices.count + messages.count)
         for message in messages {
             guard connection.isReceiving(from: id) else { return }
@@ -30,7 +31,7 @@ extension ClientMachine {
                 handshake(try ServerEvent(event), on: id, now: now)
             } else {
                 announcedCode = nil
-                if event.isOfProtocol { handle(try ServerEvent(event)) } else { deliver(event, now: now) }
+                if event.isOfProtocol { handle(try ServerEvent(event), now: now) } else { deliver(event, now: now) }
             }
         } catch {
             if socketID == nil {
@@ -51,6 +52,7 @@ extension ClientMachine {
             socketID = newSocketID
             apply(connection.established(id, activityTimeout: activityTimeout, now: now), now: now)
             if isReadingPaused { applyReadingPause(now: now) }
+            startSignIn(now: now)
             startAllSubscriptions(now: now)
         case .error(let code?, let message, _):
             end(
@@ -58,8 +60,8 @@ extension ClientMachine {
                 now: now)
         case .error(nil, let message, _):
             handshakeFailed(id, "it sent an error without a code (“\(message.prefix(200))”)", now: now)
-        case .ping, .pong, .subscriptionSucceeded, .subscriptionFailed, .memberAdded, .memberRemoved, .unknownInternal,
-            .application:
+        case .ping, .pong, .subscriptionSucceeded, .subscriptionFailed, .memberAdded, .memberRemoved,
+            .subscriptionCount, .signedIn, .watchlist, .unknownInternal, .application:
             handshakeFailed(id, "it sent something else first", now: now)
         }
     }
@@ -72,18 +74,22 @@ extension ClientMachine {
 
     // MARK: Afterwards
 
-    private mutating func handle(_ event: ServerEvent) {
+    private mutating func handle(_ event: ServerEvent, now: MonotonicInstant) {
         switch event {
         case .application(let event): deliver(event, now: nil)
         case .ping:
             send(.pong)
             notices.append(.event(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), nil))
-        case .pong: break  // that it came is all it says
-        case .subscriptionSucceeded(let event): subscriptionSucceeded(event)
+        case .pong: pongReceived(now: now)
+        case .subscriptionSucceeded(let event): subscriptionSucceeded(event, now: now)
         case .subscriptionFailed(let event, let reason): subscriptionFailed(event, reason: reason)
         case .memberAdded(let event): memberAdded(event)
         case .memberRemoved(let event): memberRemoved(event)
-        case .error(let code, let message, let channel): serverError(code: code, message: message, channel: channel)
+        case .subscriptionCount(let event, let count): subscriptionCountChanged(event, count)
+        case .signedIn(let user): signedIn(user, now: now)
+        case .watchlist(let changes): watchlistChanged(changes)
+        case .error(let code, let message, let channel):
+            serverError(code: code, message: message, channel: channel, now: now)
         case .connectionEstablished(let newSocketID, _): socketID = newSocketID  // no server does this
         case .unknownInternal: break  // of a later version of the protocol; not for the application
         }
@@ -100,11 +106,34 @@ extension ClientMachine {
             return
         }
         guard entry.isWanted else { return }
+        let event = entry.isCached ? withOrigin(event, on: entry.id) : event
         if entry.isEncrypted, let now {
             deliverEncrypted(event, on: entry.id, now: now)
         } else {
             notices.append(.event(event, entry.id))
         }
+    }
+
+    private mutating func withOrigin(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> RealtimeEvent {
+        let name = event.eventName
+        if name == "pusher:cache_miss" { channels[id]?.cache.missed() }
+        guard !name.hasPrefix("client-"), !name.hasPrefix("pusher:"),
+            let origin = channels[id]?.cache.origin(of: event)
+        else { return event }
+        return origin == .live ? event : event.withOrigin(origin)
+    }
+
+    private mutating func pongReceived(now: MonotonicInstant) {
+        guard let sentAt = pingSentAt else { return }
+        pingSentAt = nil
+        notices.append(.pingAnswered(after: now - sentAt))
+    }
+
+    private mutating func subscriptionCountChanged(_ event: RealtimeEvent, _ count: Int) {
+        guard let (_, entry, _) = channel(of: event), entry.isWanted else { return }
+        channels[entry.id]?.subscriptionCount = count
+        notices.append(.subscriptionCount(entry.id, count))
+        notices.append(.event(event.renamed("pusher:subscription_count"), entry.id))
     }
 
     private mutating func entry(of key: ByteKey) -> Entry? {
@@ -115,11 +144,14 @@ extension ClientMachine {
     }
 
     /// Once connected an error never changes the state; only a close does.
-    private mutating func serverError(code: Int?, message: String, channel: String?) {
+    private mutating func serverError(code: Int?, message: String, channel: String?, now: MonotonicInstant) {
         announcedCode = code.flatMap { (4000...4299).contains($0) ? $0 : nil }
         let text = message.isEmpty ? code.map { CloseCode(rawValue: $0).meaning } ?? "no reason given" : message
         report(
             PusherError(.serverError, code: code, "the server reports: \(text.prefix(500))", channelName: channel))
+        // Most errors name no channel: such a refusal shows as no answer. Those that do are certain.
+        if let channel { subscriptionRefused(channelName: channel, reason: text) }
+        if code == 4009 { signInRefused(reason: text, now: now) }
     }
 
     private mutating func reportMalformed(_ what: String) {

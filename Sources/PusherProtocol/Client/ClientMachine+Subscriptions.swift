@@ -16,7 +16,7 @@ extension ClientMachine {
         let key = ByteKey(name.string)
         guard let entry = entries[key] else {
             let id = makeChannelID()
-            entries[key] = Entry(id: id, isWanted: true, isEncrypted: name.kind == .encrypted)
+            entries[key] = Entry(id: id, name: name)
             channels[id] = ChannelMachine(name: name, id: id, givenAuth: auth)
             startSubscription(id, now: now)
             return (id, true)
@@ -34,7 +34,9 @@ extension ClientMachine {
     /// - Returns: The id of the channel that is no more.
     package mutating func unsubscribe(from name: String, now: MonotonicInstant) -> EventRouter.ChannelID? {
         let key = ByteKey(name)
-        guard let entry = entries[key], entry.isWanted, let channel = channels[entry.id] else { return nil }
+        guard let entry = entries[key], entry.isWanted, let channel = channels[entry.id],
+            channel.name.kind != .serverToUser
+        else { return nil }
         quiet(key)
         switch channel.state {
         case .subscribing(let deadline):
@@ -51,7 +53,7 @@ extension ClientMachine {
             send(.unsubscribe(channel.name))
             forget(entry.id, key)
             authorizeWaiting(now: now)
-        case .idle, .queued, .failed(mayBeSubscribed: false), .leaving:
+        case .idle, .queued, .retrying, .awaitingUser, .failed(mayBeSubscribed: false), .leaving:
             forget(entry.id, key)
         }
         return entry.id
@@ -59,7 +61,8 @@ extension ClientMachine {
 
     /// Names of all wanted channels, in order of subscription.
     package var channelNames: [String] {
-        channels.values.filter(\.isWanted).sorted { $0.id < $1.id }.map(\.name.string)
+        channels.values.filter { $0.isWanted && $0.name.kind != .serverToUser }.sorted { $0.id < $1.id }
+            .map(\.name.string)
     }
 
     /// The channel of this name, if it is wanted.
@@ -78,6 +81,8 @@ extension ClientMachine {
 
     package func members(of id: EventRouter.ChannelID) -> PresenceMembers { channels[id]?.members ?? PresenceMembers() }
 
+    package func subscriptionCount(of id: EventRouter.ChannelID) -> Int? { channels[id]?.subscriptionCount }
+
     package func myID(on id: EventRouter.ChannelID) -> String? { channels[id]?.myID }
 
     package func unsentEvents(of id: EventRouter.ChannelID) -> [(event: String, data: String)] {
@@ -91,8 +96,9 @@ extension ClientMachine {
         for id in channels.keys.sorted() { startSubscription(id, now: now) }
     }
 
-    private mutating func startSubscription(_ id: EventRouter.ChannelID, now: MonotonicInstant) {
+    mutating func startSubscription(_ id: EventRouter.ChannelID, now: MonotonicInstant) {
         guard socketID != nil, let channel = channels[id] else { return }  // after the handshake, then
+        channels[id]?.authRetries = 0
         if let given = channel.givenAuth {
             channels[id]?.givenAuth = nil
             useAnswer(given, for: id, now: now)
@@ -132,6 +138,9 @@ extension ClientMachine {
         } else if channel.state == .authorizing(request) {
             switch answer {
             case .success(let answer): useAnswer(answer, for: id, now: now)
+            case .failure(let failure)
+            where failure.isTemporary && channel.authRetries < configuration.maximumAuthRetries:
+                retryAuthorization(of: id, failure, now: now)
             case .failure(let failure): authorizationFailed(id, failure)
             }
         } else {
@@ -144,18 +153,33 @@ extension ClientMachine {
         guard let channel = channels[id] else { return }
         if let failure = answer.failure(for: channel.name) {
             authorizationFailed(id, failure)
+        } else if channel.name.kind == .presence, answer.channelData == nil {
+            joinAsUser(answer, id, now: now)
         } else {
-            sendSubscription(id, answer, now: now)
+            let myID = PresenceMembers.Member(data: answer.channelData)?.userID
+            sendSubscription(id, answer, myID: myID, now: now)
+        }
+    }
+
+    /// The application's server leaves out who joins a presence channel if the connection is signed in.
+    mutating func joinAsUser(_ answer: AuthAnswer, _ id: EventRouter.ChannelID, now: MonotonicInstant) {
+        if let signedIn = user.signedIn {
+            sendSubscription(id, answer, myID: signedIn.id, now: now)
+        } else if user.isOnItsWay {
+            channels[id]?.state = .awaitingUser(answer)
+        } else {
+            authorizationFailed(
+                id, AuthFailure("its answer has no channel_data, which a presence channel needs unless signed in"))
         }
     }
 
     private mutating func sendSubscription(
-        _ id: EventRouter.ChannelID, _ answer: AuthAnswer?, now: MonotonicInstant
+        _ id: EventRouter.ChannelID, _ answer: AuthAnswer?, myID: String? = nil, now: MonotonicInstant
     ) {
         guard let channel = channels[id] else { return }
         let deadline = now + configuration.subscriptionTimeout
         channels[id]?.state = .subscribing(deadline: deadline)
-        channels[id]?.myID = PresenceMembers.Member(data: answer?.channelData)?.userID
+        channels[id]?.myID = myID
         subscriptionDeadlines.append(id, deadline: deadline)
         send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
         if channel.name.kind == .encrypted {
@@ -166,7 +190,7 @@ extension ClientMachine {
 
     // MARK: The server's answer
 
-    mutating func subscriptionSucceeded(_ event: RealtimeEvent) {
+    mutating func subscriptionSucceeded(_ event: RealtimeEvent, now: MonotonicInstant) {
         guard let (key, entry, channel) = channel(of: event) else { return }
         switch channel.state {
         case .leaving:
@@ -174,11 +198,17 @@ extension ClientMachine {
             forget(entry.id, key)
         case .subscribing, .failed(mayBeSubscribed: true):
             channels[entry.id]?.state = .subscribed
+            channels[entry.id]?.cache.subscribed()
+            guard channel.name.kind != .serverToUser else { return }
             if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }
             notices.append(.subscribed(entry.id, name: channel.name.string))
+            if let start = channel.missingSince {
+                channels[entry.id]?.missingSince = nil
+                notices.append(.gap(entry.id, name: channel.name.string, from: start, to: now))
+            }
             notices.append(.event(event.renamed("pusher:subscription_succeeded"), entry.id))
-            sendUnsentEvents(of: entry.id)
-        case .subscribed, .idle, .queued, .authorizing, .failed(mayBeSubscribed: false):
+            sendUnsentEvents(of: entry.id, now: now)
+        case .subscribed, .idle, .queued, .authorizing, .retrying, .awaitingUser, .failed(mayBeSubscribed: false):
             break  // once a connection is enough, and an answer to no question means nothing
         }
     }
@@ -189,12 +219,23 @@ extension ClientMachine {
             forget(entry.id, key)
             return
         }
+        guard channel.name.kind != .serverToUser else { return userChannelFailed(entry.id, reason: reason) }
         channels[entry.id]?.state = .failed(mayBeSubscribed: false)
         let error = PusherError(
             .subscriptionFailed, "the server refused the subscription: \(reason.prefix(200))",
             channelName: channel.name.string)
         channels[entry.id]?.failure = error
         notices.append(.subscriptionFailed(entry.id, error, nil, event: event.renamed("pusher:subscription_error")))
+    }
+
+    /// A `pusher:error` that names the channel of a subscription under way.
+    mutating func subscriptionRefused(channelName: String, reason: String) {
+        guard let entry = entries[ByteKey(channelName)], let channel = channels[entry.id], channel.deadline != nil
+        else { return }
+        let event = RealtimeEvent(
+            name: "pusher:subscription_error", channel: channelName,
+            data: #"{"type":"SubscriptionError","error":\#(JSON.quoted(reason))}"#)
+        subscriptionFailed(event, reason: reason)
     }
 
     private mutating func authorizationFailed(_ id: EventRouter.ChannelID, _ failure: AuthFailure) {
@@ -205,6 +246,19 @@ extension ClientMachine {
             channelName: channel.name.string)
         dropSealed(on: id)
         notifyFailure(id, error, failure, type: "AuthError")
+    }
+
+    private mutating func retryAuthorization(
+        of id: EventRouter.ChannelID, _ failure: AuthFailure, now: MonotonicInstant
+    ) {
+        guard let channel = channels[id] else { return }
+        channels[id]?.state = .retrying
+        channels[id]?.authRetries += 1
+        authRetries.append(id, deadline: now + configuration.authRetryDelay)
+        report(
+            PusherError(
+                .authorizationFailed, code: failure.status, "authorization failed: \(failure.reason)",
+                channelName: channel.name.string, willRetry: true, retryAfter: configuration.authRetryDelay))
     }
 
     private mutating func notifyFailure(
@@ -227,10 +281,21 @@ extension ClientMachine {
         }
     }
 
+    mutating func retryAuthorizations(now: MonotonicInstant) {
+        while let (_, id) = authRetries.popDue(now: now) {
+            guard channels[id]?.state == .retrying else { continue }  // left meanwhile
+            channels[id]?.state = .queued
+            authorizations.enqueue(id)
+        }
+        authorizeWaiting(now: now)
+    }
+
     mutating func expireSubscriptions(now: MonotonicInstant) {
         while let (deadline, id) = subscriptionDeadlines.popDue(now: now) {
             guard let channel = channels[id], channel.deadline == deadline else { continue }  // answered meanwhile
-            if channel.isWanted {
+            if channel.name.kind == .serverToUser {
+                userChannelFailed(id, reason: "there was no answer in time")
+            } else if channel.isWanted {
                 channels[id]?.state = .failed(mayBeSubscribed: true)
                 let error = PusherError(
                     .subscriptionFailed, "the server did not answer the subscription in time",
@@ -259,11 +324,15 @@ extension ClientMachine {
     mutating func forgetSubscriptions() {
         for request in authorizations.removeAll() { actions.append(.cancelAuthorization(request)) }
         subscriptionDeadlines.removeAll()
+        authRetries.removeAll()
+        keepThrottledEvents()
         for (id, channel) in channels {
             if channel.isWanted {
+                if channel.isSubscribed { channels[id]?.missingSince = lastHeard }
                 channels[id]?.state = .idle
                 channels[id]?.keyRequest = .none
                 channels[id]?.members = PresenceMembers()
+                channels[id]?.subscriptionCount = nil
             } else {
                 forget(id, ByteKey(channel.name.string))
             }
@@ -290,11 +359,12 @@ extension ClientMachine {
             channels[id] = channel
             subscriptionDeadlines.append(id, deadline: deadline)
         }
-        entries[key] = Entry(id: id, isWanted: true, isEncrypted: old.isEncrypted)
+        entries[key]?.id = id
+        entries[key]?.isWanted = true
         return id
     }
 
-    private mutating func forget(_ id: EventRouter.ChannelID, _ key: ByteKey) {
+    mutating func forget(_ id: EventRouter.ChannelID, _ key: ByteKey) {
         cancelKeyRequest(of: id)
         channels[id] = nil
         entries[key] = nil

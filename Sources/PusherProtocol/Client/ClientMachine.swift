@@ -19,6 +19,11 @@ package struct ClientMachine: Sendable {
         package var maximumUnsentEvents = 100
         /// Events of one encrypted channel that wait for a newer key.
         package var maximumSealedEvents = 1000
+        /// How often one authorization is tried again after a failure that may pass, each time after `authRetryDelay`.
+        package var maximumAuthRetries = 0
+        package var authRetryDelay = Duration.seconds(1)
+        /// Client events sent in any second; more wait. Nil: no limit.
+        package var clientEventRateLimit: Int?
 
         package init() {}
     }
@@ -31,6 +36,8 @@ package struct ClientMachine: Sendable {
         case pauseReading(ConnectionMachine.TransportID, Bool)
         /// To be answered with ``authAnswered(_:_:now:)``.
         case authorize(AuthRequest)
+        /// To be answered with ``userAuthAnswered(_:_:now:)``.
+        case authorizeUser(AuthRequestID, SocketID)
         /// Nobody waits for the answer any more.
         case cancelAuthorization(AuthRequestID)
     }
@@ -48,6 +55,14 @@ package struct ClientMachine: Sendable {
         indirect case decryptionFailed(EventRouter.ChannelID, RealtimeEvent)
         indirect case memberAdded(EventRouter.ChannelID, PresenceMembers.Member)
         indirect case memberRemoved(EventRouter.ChannelID, PresenceMembers.Member)
+        case subscriptionCount(EventRouter.ChannelID, Int)
+        /// The channel is subscribed again; what was published in between did not come.
+        case gap(EventRouter.ChannelID, name: String, from: MonotonicInstant, to: MonotonicInstant)
+        indirect case signedIn(SignedInUser)
+        /// - Parameter event: The `pusher:signin_error` for the user's bindings.
+        indirect case signInFailed(PusherError, event: RealtimeEvent)
+        indirect case watchlistChanged(WatchlistChange)
+        case pingAnswered(after: Duration)
         indirect case error(PusherError)
     }
 
@@ -57,6 +72,14 @@ package struct ClientMachine: Sendable {
         /// False while ``ChannelMachine/State/leaving(deadline:)``.
         var isWanted: Bool
         var isEncrypted: Bool
+        var isCached: Bool
+
+        init(id: EventRouter.ChannelID, name: ChannelName) {
+            self.id = id
+            isWanted = true
+            isEncrypted = name.kind == .encrypted
+            isCached = name.isCached
+        }
     }
 
     package var configuration: Configuration {
@@ -79,6 +102,15 @@ package struct ClientMachine: Sendable {
     var authorizations = AuthorizationQueue()
     /// Answers that the server owes, soonest first. An entry whose channel has moved on means nothing.
     var subscriptionDeadlines = DeadlineQueue<EventRouter.ChannelID>()
+
+    /// Authorizations to be tried again, soonest first.
+    var authRetries = DeadlineQueue<EventRouter.ChannelID>()
+    var user = UserMachine()
+    var clientEvents = ClientEventThrottle()
+    /// When the connection brought something last.
+    var lastHeard: MonotonicInstant?
+    /// When the last ping left, until it is answered.
+    var pingSentAt: MonotonicInstant?
 
     /// Names whose events are dropped without (another) word: left on this connection, or reported already.
     var quietNames: Set<ByteKey> = []
@@ -112,7 +144,10 @@ package struct ClientMachine: Sendable {
     /// When ``timePassed(now:)`` may have something to do next.
     package var nextDeadline: MonotonicInstant? {
         let subscription = isReadingPaused ? nil : subscriptionDeadlines.first
-        return [connection.nextDeadline, authorizations.nextDeadline, subscription].compactMap { $0 }.min()
+        return [
+            connection.nextDeadline, authorizations.nextDeadline, authRetries.first, subscription, user.deadline,
+            clientEvents.nextDeadline,
+        ].compactMap { $0 }.min()
     }
 
     // MARK: What the application asks
@@ -191,7 +226,15 @@ package struct ClientMachine: Sendable {
     package mutating func timePassed(now: MonotonicInstant) {
         apply(connection.timePassed(now: now), now: now)
         expireAuthorizations(now: now)
+        retryAuthorizations(now: now)
         if !isReadingPaused { expireSubscriptions(now: now) }
+        signInTimePassed(now: now)
+        sendThrottledEvents(now: now)
+    }
+
+    /// Pings now, as after a long silence. Nothing to do unless connected.
+    package mutating func ping(now: MonotonicInstant) {
+        apply(connection.networkLost(now: now), now: now)
     }
 
     package mutating func networkLost(now: MonotonicInstant) {
@@ -213,7 +256,9 @@ package struct ClientMachine: Sendable {
             case .open(let id): actions.append(.open(id, url: endpoint.url))
             case .close(let id): actions.append(.close(id))
             case .drop(let id): actions.append(.drop(id))
-            case .ping(let id): actions.append(.send(id, .ping))
+            case .ping(let id):
+                pingSentAt = now
+                actions.append(.send(id, .ping))
             case .failed(let failure, let next):
                 switch failure {
                 case .transportEnded: draft.map { report($0.error(next: next)) }
@@ -231,7 +276,9 @@ package struct ClientMachine: Sendable {
         guard socketID != nil else { return }
         socketID = nil
         announcedCode = nil
+        pingSentAt = nil
         quietNames = []
+        forgetUser()
         forgetSubscriptions()
     }
 

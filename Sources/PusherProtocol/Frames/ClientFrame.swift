@@ -7,6 +7,8 @@ package enum ClientFrame: Hashable, Sendable {
     ///   - channelData: Byte for byte as the application's server returned it: it is part of the signed text.
     case subscribe(ChannelName, auth: String?, channelData: String?)
     case unsubscribe(ChannelName)
+    /// - Parameter userData: Byte for byte as the application's server signed it.
+    case signIn(auth: String, userData: String)
     /// - Parameter data: JSON text.
     case clientEvent(name: String, ChannelName, data: String)
 
@@ -21,6 +23,8 @@ package enum ClientFrame: Hashable, Sendable {
                 + (channelData.map { #","channel_data":\#(JSON.quoted($0))"# } ?? "") + "}}"
         case .unsubscribe(let channel):
             #"{"event":"pusher:unsubscribe","data":{"channel":\#(JSON.quoted(channel.string))}}"#
+        case .signIn(let auth, let userData):
+            #"{"event":"pusher:signin","data":{"auth":\#(JSON.quoted(auth)),"user_data":\#(JSON.quoted(userData))}}"#
         case .clientEvent(let name, let channel, let data):
             #"{"event":\#(JSON.quoted(name)),"channel":\#(JSON.quoted(channel.string)),"data":\#(data)}"#
         }

@@ -13,6 +13,9 @@ package enum ServerEvent: Sendable {
     case subscriptionFailed(RealtimeEvent, reason: String)
     case memberAdded(RealtimeEvent)
     case memberRemoved(RealtimeEvent)
+    case subscriptionCount(RealtimeEvent, Int)
+    case signedIn(SignedInUser)
+    case watchlist([WatchlistChange])
     /// A `pusher_internal:` event that this version does not know; never shown to the application.
     case unknownInternal(name: String)
     /// Everything else, the public events of the protocol that are delivered as they are included.
@@ -34,6 +37,9 @@ package enum ServerEvent: Sendable {
             self = .subscriptionFailed(event, reason: Self.subscriptionErrorReason(event))
         case "pusher_internal:member_added": self = .memberAdded(event)
         case "pusher_internal:member_removed": self = .memberRemoved(event)
+        case "pusher_internal:subscription_count": self = try Self.subscriptionCount(event)
+        case "pusher:signin_success": self = .signedIn(try SignedInUser(signinData: event.data))
+        case "pusher_internal:watchlist_events": self = .watchlist(try WatchlistChange.list(event.data))
         default:
             self = name.hasPrefix("pusher_internal:") ? .unknownInternal(name: name) : .application(event)
         }
@@ -55,6 +61,14 @@ package enum ServerEvent: Sendable {
         return .error(
             code: JSON.integer(object["code"]), message: object["message"] as? String ?? "",
             channel: event.channelName)
+    }
+
+    private static func subscriptionCount(_ event: RealtimeEvent) throws(MalformedFrame) -> ServerEvent {
+        let object = event.data.flatMap(JSON.object) ?? [:]
+        guard let count = JSON.integer(object["subscription_count"]), count >= 0 else {
+            throw MalformedFrame(reason: "it has no subscription_count")
+        }
+        return .subscriptionCount(event, count)
     }
 
     private static func subscriptionErrorReason(_ event: RealtimeEvent) -> String {

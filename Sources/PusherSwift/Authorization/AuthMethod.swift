@@ -13,6 +13,11 @@ public enum AuthMethod: Sendable {
     case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
     /// Anything else that the application does.
     case authorizer(authorizer: any Authorizer)
+    /// The same as an `async` function of the socket id and the channel's name. What it throws fails the subscription.
+    case provider(@Sendable (_ socketID: String, _ channelName: String) async throws -> PusherAuth)
+    /// Gets the signatures of many channels at once, so that thousands of channels cost a few requests after a
+    /// reconnect.
+    case batch(authorizer: any BatchAuthorizer)
     /// Signs locally. For development and trusted programs: whoever has the program has the secret.
     case inline(secret: String)
     /// None: subscribing to such channels fails.
@@ -33,6 +38,15 @@ public protocol Authorizer: Sendable {
     ///   subscription, and so does no call within `PusherClientOptions.authTimeout`.
     func fetchAuthValue(
         socketID: String, channelName: String, completionHandler: @escaping @Sendable (PusherAuth?) -> Void)
+}
+
+/// Gets the signatures of many channels in one go.
+public protocol BatchAuthorizer: Sendable {
+    /// - Parameter channelNames: At most `PusherClientOptions.maximumChannelsPerAuthRequest`, each once.
+    /// - Returns: What each channel needs, by name; a channel that is left out fails. What it throws fails all of them.
+    ///   The task is cancelled when nobody waits for the answer any more, and when `PusherClientOptions.authTimeout`
+    ///   is over.
+    func authorize(socketID: String, channelNames: [String]) async throws -> [String: PusherAuth]
 }
 
 /// A channel's signature as the application's server gives it.

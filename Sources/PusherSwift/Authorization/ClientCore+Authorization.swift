@@ -11,20 +11,33 @@ import Transport
 extension ClientCore {
     @NetworkActor
     func authorize(_ request: AuthRequest) {
+        let (socketID, channel) = (request.socketID.string, request.channel.string)
         switch options.authMethod {
         case .endpoint(let endpoint):
-            ask(HTTPRequest(authEndpoint: endpoint, for: request, timeout: options.authTimeout), request)
+            work(on: [request.id]) { core in
+                let fields = [("socket_id", socketID), ("channel_name", channel)]
+                core.answer(request, await core.ask(endpoint, fields, AuthAnswer.init(body:)))
+            }
         case .authRequestBuilder(let builder):
             runCallback { self.authorize(request, with: builder) }
         case .authorizer(let authorizer):
             runCallback {
-                authorizer.fetchAuthValue(socketID: request.socketID.string, channelName: request.channel.string) {
+                authorizer.fetchAuthValue(socketID: socketID, channelName: channel) {
                     self.answer(
                         request,
                         $0.map { .success(AuthAnswer($0)) }
                             ?? .failure(AuthFailure("the authorizer answered nil")))
                 }
             }
+        case .provider(let provide):
+            work(on: [request.id]) { core in
+                core.answer(
+                    request,
+                    await Self.result(of: "the auth provider") { AuthAnswer(try await provide(socketID, channel)) })
+            }
+        case .batch(let authorizer):
+            batch.append(request)
+            if batch.count >= options.maximumChannelsPerAuthRequest { authorizeBatch(with: authorizer) }
         case .inline(let secret):
             signInline(request, secret: secret)
         case .noMethod:
@@ -33,18 +46,87 @@ extension ClientCore {
     }
 
     private func answer(_ request: AuthRequest, _ answer: Result<AuthAnswer, AuthFailure>) {
+        NetworkActor.execute { self.authorizations[request.id] = nil }
         perform { machine, now in machine.authAnswered(request.id, answer, now: now) }
+    }
+
+    /// Runs `body` until it ends or nobody waits for it any more.
+    @NetworkActor
+    func work(on requests: [AuthRequestID], _ body: @escaping @Sendable (ClientCore) async -> Void) {
+        let work = AuthorizationWork { [weak self] in
+            if let self { await body(self) }
+        }
+        for request in requests { authorizations[request] = work }
+    }
+
+    // MARK: Many at once
+
+    /// Asks for what has come together.
+    @NetworkActor
+    func authorizeBatch() {
+        guard case .batch(let authorizer) = options.authMethod, !batch.isEmpty else { return }
+        authorizeBatch(with: authorizer)
+    }
+
+    @NetworkActor
+    private func authorizeBatch(with authorizer: any BatchAuthorizer) {
+        let requests = batch
+        batch = []
+        guard let socketID = requests.first?.socketID.string else { return }
+        let channels = requests.map(\.channel.string)
+        work(on: requests.map(\.id)) { core in
+            let answers = await Self.result(of: "the batch authorizer") {
+                try await authorizer.authorize(socketID: socketID, channelNames: channels)
+            }
+            core.answer(requests, answers)
+        }
+    }
+
+    private func answer(_ requests: [AuthRequest], _ answers: Result<[String: PusherAuth], AuthFailure>) {
+        NetworkActor.execute { for request in requests { self.authorizations[request.id] = nil } }
+        perform { machine, now in
+            for request in requests {
+                let answer = answers.flatMap { answers in
+                    answers[request.channel.string].map { .success(AuthAnswer($0)) }
+                        ?? .failure(AuthFailure("the batch authorizer's answer does not have it"))
+                }
+                machine.authAnswered(request.id, answer, now: now)
+            }
+        }
     }
 
     // MARK: Endpoint and request builder
 
-    @NetworkActor
-    private func ask(_ httpRequest: HTTPRequest, _ request: AuthRequest) {
-        let task = HTTPClient.start(httpRequest, options: options.network) { [weak self] result in
-            self?.authorizations[request.id] = nil
-            self?.answer(request, Self.answer(from: result))
+    /// Sends the fields, with those that the application adds, to an endpoint of the application's server.
+    func ask<Answer: Sendable>(
+        _ endpoint: String, _ fields: [(String, String)], _ parse: ([UInt8]) throws(AuthFailure) -> Answer
+    ) async -> Result<Answer, AuthFailure> {
+        let headers = await Self.result(of: "the provider of auth headers") { try await options.authHeaders?() ?? [:] }
+        let parameters = await Self.result(of: "the provider of auth parameters") {
+            try await options.authParameters?() ?? [:]
         }
-        authorizations[request.id] = task
+        do throws(AuthFailure) {
+            let request = HTTPRequest(
+                authEndpoint: endpoint,
+                fields: fields + (try parameters.get()).sorted { $0.key < $1.key }.map { ($0, $1) },
+                headers: try headers.get(), timeout: options.authTimeout)
+            return await send(request, parse)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func send<Answer: Sendable>(
+        _ request: HTTPRequest, _ parse: ([UInt8]) throws(AuthFailure) -> Answer
+    ) async -> Result<Answer, AuthFailure> {
+        do throws(TransportError) {
+            return Self.read(try await HTTPClient.send(request, options: options.network), parse)
+        } catch {
+            return .failure(
+                AuthFailure(
+                    "the auth endpoint could not be asked: \(error.message)",
+                    isTemporary: error.code != .invalidRequest && error.code != .timedOut))
+        }
     }
 
     private func authorize(_ request: AuthRequest, with builder: any AuthRequestBuilderProtocol) {
@@ -57,25 +139,28 @@ extension ClientCore {
         guard let httpRequest = HTTPRequest(urlRequest, timeout: options.authTimeout) else {
             return answer(request, .failure(AuthFailure("the request builder's request has no URL")))
         }
-        NetworkActor.execute { self.ask(httpRequest, request) }
+        NetworkActor.execute {
+            self.work(on: [request.id]) { core in
+                core.answer(request, await core.send(httpRequest, AuthAnswer.init(body:)))
+            }
+        }
     }
 
-    private static func answer(from result: Result<HTTPResponse, TransportError>) -> Result<AuthAnswer, AuthFailure> {
-        switch result {
-        case .failure(let error):
-            return .failure(AuthFailure("the auth endpoint could not be asked: \(error.message)"))
-        case .success(let response) where response.status != 200 && response.status != 201:
+    private static func read<Answer>(
+        _ response: HTTPResponse, _ parse: ([UInt8]) throws(AuthFailure) -> Answer
+    ) -> Result<Answer, AuthFailure> {
+        guard response.status == 200 || response.status == 201 else {
             let redirect = (300..<400).contains(response.status) ? ", and redirects are not followed" : ""
             return .failure(
                 AuthFailure(
                     "the auth endpoint answered \(response.status)\(redirect)", status: response.status,
-                    body: String(decoding: response.body, as: UTF8.self)))
-        case .success(let response):
-            return Result { () throws(AuthFailure) in try AuthAnswer(body: response.body) }.mapError { failure in
-                AuthFailure(
-                    "the auth endpoint is wrong: \(failure.reason)", status: response.status,
-                    body: String(decoding: response.body, as: UTF8.self))
-            }
+                    body: String(decoding: response.body, as: UTF8.self),
+                    isTemporary: response.status == 429 || response.status >= 500))
+        }
+        return Result { () throws(AuthFailure) in try parse(response.body) }.mapError { failure in
+            AuthFailure(
+                "the auth endpoint is wrong: \(failure.reason)", status: response.status,
+                body: String(decoding: response.body, as: UTF8.self))
         }
     }
 
@@ -105,6 +190,54 @@ extension ClientCore {
             self.answer(request, .success(AuthAnswer(auth: auth, channelData: channelData)))
         }
     }
+
+    // MARK: Signing in
+
+    @NetworkActor
+    func authorizeUser(_ request: AuthRequestID, socketID: SocketID) {
+        switch options.userAuthMethod {
+        case .endpoint(let endpoint):
+            work(on: [request]) { core in
+                let fields = [("socket_id", socketID.string)]
+                core.answerUser(request, await core.ask(endpoint, fields, UserAuthAnswer.init(body:)))
+            }
+        case .provider(let provide):
+            work(on: [request]) { core in
+                let answer = await Self.result(of: "the user auth provider") {
+                    UserAuthAnswer(try await provide(socketID.string))
+                }
+                core.answerUser(request, answer)
+            }
+        case .inline(let secret, let user):
+            guard let userData = user.text else {
+                return answerUser(request, .failure(AuthFailure("the user's userInfo cannot be written as JSON")))
+            }
+            let auth = AppCredentials(key: key, secret: secret).userAuth(socketID: socketID, userData: userData)
+            answerUser(request, .success(UserAuthAnswer(auth: auth, userData: userData)))
+        case .noMethod:
+            answerUser(request, .failure(AuthFailure("the client has no userAuthMethod")))
+        }
+    }
+
+    private func answerUser(_ request: AuthRequestID, _ answer: Result<UserAuthAnswer, AuthFailure>) {
+        NetworkActor.execute { self.authorizations[request] = nil }
+        perform { machine, now in machine.userAuthAnswered(request, answer, now: now) }
+    }
+
+    // MARK: The application's code
+
+    /// What the application's closure gives. Of an error of its own only the type is told: it may hold anything.
+    private static func result<Value>(
+        of what: String, _ body: () async throws -> Value
+    ) async -> Result<Value, AuthFailure> {
+        do {
+            return .success(try await body())
+        } catch let error as PusherError {
+            return .failure(AuthFailure("\(what) failed: \(error.message)"))
+        } catch {
+            return .failure(AuthFailure("\(what) failed with \(type(of: error))"))
+        }
+    }
 }
 
 extension AuthAnswer {
@@ -113,15 +246,24 @@ extension AuthAnswer {
     }
 }
 
+extension UserAuthAnswer {
+    fileprivate init(_ auth: PusherUserAuth) {
+        self.init(auth: auth.auth, userData: auth.userData)
+    }
+}
+
 extension HTTPRequest {
-    fileprivate init(authEndpoint: String, for request: AuthRequest, timeout: Duration) {
-        let form =
-            "socket_id=\(request.socketID.string.percentEncoded)"
-            + "&channel_name=\(request.channel.string.percentEncoded)"
+    fileprivate init(
+        authEndpoint: String, fields: [(String, String)], headers: [String: String], timeout: Duration
+    ) {
+        let form = fields.map { "\($0.percentEncoded)=\($1.percentEncoded)" }.joined(separator: "&")
+        var httpFields: HTTPFields = [
+            "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
+        ]
+        for (name, value) in headers { httpFields[name] = value }
         self.init(
-            method: "POST", url: authEndpoint,
-            fields: ["Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"],
-            body: Array(form.utf8), timeout: timeout, maximumBodySize: Self.maximumAuthBodySize)
+            method: "POST", url: authEndpoint, fields: httpFields, body: Array(form.utf8), timeout: timeout,
+            maximumBodySize: Self.maximumAuthBodySize)
     }
 
     /// Nil if the request has no URL.

@@ -1,68 +1,50 @@
 public import Foundation
 import PusherProtocol
 public import Realtime
+import Transport
 
-/// A channel that was subscribed with ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:)``.
+/// A channel that was subscribed with ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
 ///
 /// Once unsubscribed it stays so; subscribing again gives a new object without the old bindings.
 ///
-/// `@unchecked Sendable`: every property is a constant of a Sendable type; only that the class is open to
-/// ``PusherPresenceChannel`` keeps the compiler from seeing it.
-public class PusherChannel: @unchecked Sendable {
+/// `@unchecked Sendable` as ``PusherEventSource`` is.
+public class PusherChannel: PusherEventSource, @unchecked Sendable {
     /// The channel's name.
     public let name: String
-    let id: EventRouter.ChannelID
-    let core: ClientCore
 
     init(name: String, id: EventRouter.ChannelID, core: ClientCore) {
         self.name = name
-        self.id = id
-        self.core = core
+        super.init(id: id, core: core)
     }
 
     /// Whether the server has confirmed the subscription on the present connection.
     public var subscribed: Bool { core.read { $0.isSubscribed(id) } }
 
-    // MARK: Bindings
+    /// What its name says of the channel.
+    public var type: PusherChannelType { PusherChannelType(name: name) }
 
-    /// Calls back for each event of this name, in order of arrival.
-    ///
-    /// - Returns: The id for ``unbind(eventName:callbackId:)``.
-    @discardableResult
-    public func bind(eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
-        core.bind(to: id, event: eventName, eventCallback)
+    /// The signature that the last ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``
+    /// gave; nil if it gave none.
+    public var auth: PusherAuth? { core.bindings.withLock { $0.handlers[id]?.auth } }
+
+    /// Connections subscribed to the channel; nil unless the server tells, which is a setting of the application's.
+    public var subscriptionCount: Int? { core.read { $0.subscriptionCount(of: id) } }
+
+    /// Called when ``subscriptionCount`` changes. Bindings get it as `pusher:subscription_count`.
+    public var onSubscriptionCountChanged: (@Sendable (Int) -> Void)? {
+        get { core.bindings.withLock { $0.handlers[id]?.subscriptionCountChanged } }
+        set { core.setHandlers(of: id) { $0.subscriptionCountChanged = newValue } }
     }
 
-    /// Calls back for every event of the channel.
-    ///
-    /// - Returns: The id for ``unbind(callbackId:)``.
-    @discardableResult
-    public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
-        core.bind(to: id, event: nil, eventCallback)
+    /// Called when the channel is subscribed again after its connection was lost or closed, with the time in which
+    /// events may have been missed: the place to fetch them from elsewhere. It runs in a task of its own, beside the
+    /// events that come meanwhile.
+    public var onGap: (@Sendable (PusherGap) async -> Void)? {
+        get { core.bindings.withLock { $0.handlers[id]?.gap } }
+        set { core.setHandlers(of: id) { $0.gap = newValue } }
     }
 
-    /// Unbinds one binding of an event. An id that is not bound to it unbinds nothing.
-    public func unbind(eventName: String, callbackId: String) {
-        core.unbind(callbackId, from: id, event: eventName)
-    }
-
-    /// Unbinds one binding, whatever it was bound to.
-    public func unbind(callbackId: String) { core.unbind(callbackId, from: id, event: nil) }
-
-    /// Unbinds everything that was bound to this event by name.
-    public func unbindAll(forEventName eventName: String) { core.unbindAll(from: id, event: eventName) }
-
-    /// Unbinds everything on this channel.
-    public func unbindAll() { core.unbindAll(from: id) }
-
-    // MARK: Sequences
-
-    /// The events of this name, or with nil all events of the channel, from this call on.
-    public func events(
-        _ eventName: String? = nil, buffering policy: EventBufferingPolicy = .default
-    ) -> EventSequence<PusherEvent> {
-        core.events(on: id, named: eventName, policy: policy)
-    }
+    // MARK: Subscription
 
     /// Returns when the channel is subscribed, at once if it is.
     ///
@@ -90,11 +72,28 @@ public class PusherChannel: @unchecked Sendable {
         _ eventName: String, _ data: some Encodable, encoder: JSONEncoder = JSONEncoder()
     ) throws {
         let text = String(decoding: try encoder.encode(data), as: UTF8.self)
-        try core.perform { machine, _ throws(PusherError) in try machine.trigger(eventName, data: text, on: id) }
+        try core.perform { machine, now throws(PusherError) in
+            try machine.trigger(eventName, data: text, on: id, now: now)
+        }
     }
 
     /// Client events that wait for the subscription, oldest first.
     public var unsentEvents: [PusherEvent] {
         core.read { $0.unsentEvents(of: id) }.map { PusherEvent(name: $0.event, channel: name, data: $0.data) }
+    }
+}
+
+/// The kinds of channel.
+public enum PusherChannelType: Sendable, Hashable {
+    /// Authorized by the application's server; encrypted channels are of this kind too.
+    case `private`
+    /// Authorized, and knows its members.
+    case presence
+    /// Open to all.
+    case normal
+
+    /// The kind that a channel of this name has.
+    public init(name: String) {
+        self = name.hasPrefix("private-") ? .private : name.hasPrefix("presence-") ? .presence : .normal
     }
 }

@@ -30,27 +30,23 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
 
     /// Called when a user arrives.
     public var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? {
-        get { core.bindings.withLock { $0.memberHandlers[id]?.added } }
-        set { core.setMemberHandlers(of: id) { $0.added = newValue } }
+        get { core.bindings.withLock { $0.handlers[id]?.memberAdded } }
+        set { core.setHandlers(of: id) { $0.memberAdded = newValue } }
     }
 
     /// Called when a user has left.
     public var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? {
-        get { core.bindings.withLock { $0.memberHandlers[id]?.removed } }
-        set { core.setMemberHandlers(of: id) { $0.removed = newValue } }
+        get { core.bindings.withLock { $0.handlers[id]?.memberRemoved } }
+        set { core.setHandlers(of: id) { $0.memberRemoved = newValue } }
     }
 
     /// Arrivals and departures from this call on. Keeps the newest 1,024 for a slow reader.
     public var memberChanges: EventSequence<MemberChange> {
         let id = id
         return core.observe(channel: id) { notice in
-            switch notice {
-            case .memberAdded(id, let member): .added(PusherPresenceChannelMember(member))
-            case .memberRemoved(id, let member): .removed(PusherPresenceChannelMember(member))
-            case .memberAdded, .memberRemoved, .stateChanged, .event, .subscribed, .subscriptionFailed,
-                .decryptionFailed, .error:
-                nil
-            }
+            if case .memberAdded(id, let member) = notice { return .added(PusherPresenceChannelMember(member)) }
+            if case .memberRemoved(id, let member) = notice { return .removed(PusherPresenceChannelMember(member)) }
+            return nil
         }
     }
 }

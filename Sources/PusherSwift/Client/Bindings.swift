@@ -4,9 +4,22 @@ import Realtime
 /// Whom a client tells what: bindings, delegate, member callbacks, sequences. Kept apart from the connection, so that
 /// delivering events does not wait for receiving them.
 struct Bindings: Sendable {
-    struct MemberHandlers: Sendable {
-        var added: (@Sendable (PusherPresenceChannelMember) -> Void)?
-        var removed: (@Sendable (PusherPresenceChannelMember) -> Void)?
+    /// A channel's callbacks for what is not an event.
+    struct Handlers: Sendable {
+        var memberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)?
+        var memberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)?
+        var subscriptionCountChanged: (@Sendable (Int) -> Void)?
+        var gap: (@Sendable (PusherGap) async -> Void)?
+        var auth: PusherAuth?
+
+        /// Those of `new` that are there take the place of the old ones.
+        mutating func update(with new: Handlers) {
+            memberAdded = new.memberAdded ?? memberAdded
+            memberRemoved = new.memberRemoved ?? memberRemoved
+            subscriptionCountChanged = new.subscriptionCountChanged ?? subscriptionCountChanged
+            gap = new.gap ?? gap
+            auth = new.auth ?? auth
+        }
     }
 
     /// Gets every notice but events.
@@ -21,10 +34,10 @@ struct Bindings: Sendable {
         let number: Int
     }
 
-    var router = EventRouter()
+    var router: EventRouter
     weak var delegate: (any PusherDelegate)?
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
-    var memberHandlers: [EventRouter.ChannelID: MemberHandlers] = [:]
+    var handlers: [EventRouter.ChannelID: Handlers] = [:]
     /// Bindings and `===` see one object for a channel as long as it is subscribed.
     var channelObjects: [EventRouter.ChannelID: PusherChannel] = [:]
     /// The state that the application was told last.
@@ -33,6 +46,19 @@ struct Bindings: Sendable {
 
     private var observers: [ObserverID: Observer] = [:]
     private var lastObserver = 0
+
+    init() {
+        router = EventRouter()
+        router.addChannel(.user)
+        router.addChannel(.watchlist)
+    }
+
+    /// Whether the channel can still have bindings; nil stands for the whole client.
+    func isLive(_ channel: EventRouter.ChannelID?) -> Bool {
+        guard !isClosed else { return false }
+        guard let channel else { return true }
+        return channel == .user || channel == .watchlist || channelObjects[channel] != nil
+    }
 
     var everyObserver: [Observer] {
         observers.sorted { $0.key.number < $1.key.number }.map(\.value)
@@ -53,7 +79,7 @@ struct Bindings: Sendable {
     /// application's closures, and with them anything.
     struct Remains: Sendable {
         let observers: [Observer]
-        let handlers: [MemberHandlers]
+        let handlers: [Handlers]
         let bindings: [EventRouter.Binding]
         let objects: [PusherChannel]
 
@@ -66,7 +92,7 @@ struct Bindings: Sendable {
         let ended = observers.filter { $0.value.channel == id }
         for id in ended.keys { observers[id] = nil }
         return Remains(
-            observers: Array(ended.values), handlers: [memberHandlers.removeValue(forKey: id)].compactMap { $0 },
+            observers: Array(ended.values), handlers: [handlers.removeValue(forKey: id)].compactMap { $0 },
             bindings: router.removeChannel(id), objects: [channelObjects.removeValue(forKey: id)].compactMap { $0 })
     }
 

@@ -1,3 +1,4 @@
+import CurlTransport
 import Foundation
 import Logging
 import PusherProtocol
@@ -23,9 +24,25 @@ extension ClientCore {
             delegate(for: channel)??.failedToDecryptEvent(
                 eventName: event.eventName, channelName: event.channelName ?? "", data: event.data)
         case .memberAdded(let channel, let member):
-            bindings.withLock { $0.memberHandlers[channel]?.added }?(PusherPresenceChannelMember(member))
+            bindings.withLock { $0.handlers[channel]?.memberAdded }?(PusherPresenceChannelMember(member))
         case .memberRemoved(let channel, let member):
-            bindings.withLock { $0.memberHandlers[channel]?.removed }?(PusherPresenceChannelMember(member))
+            bindings.withLock { $0.handlers[channel]?.memberRemoved }?(PusherPresenceChannelMember(member))
+        case .subscriptionCount(let channel, let count):
+            bindings.withLock { $0.handlers[channel]?.subscriptionCountChanged }?(count)
+        case .gap(let channel, let name, let start, let end):
+            let gap = PusherGap(channelName: name, from: start, to: end, now: .now)
+            if let handler = bindings.withLock({ $0.handlers[channel]?.gap }) { Task { await handler(gap) } }
+        case .signedIn(let user):
+            options.logger?.debug("signed in", metadata: ["pusher.user": "\(user.id)"])
+            bindings.withLock { $0.delegate }?.debugLog(message: "signed in as \(user.id)")
+        case .signInFailed(let error, let event):
+            log(error)
+            bindings.withLock { $0.delegate }?.receivedError(error: error)
+            deliver(event, toBindingsOf: .user)
+        case .watchlistChanged(let change):
+            deliver(
+                RealtimeEvent(name: change.name, channel: nil, data: change.data), toBindingsOf: .watchlist)
+        case .pingAnswered: break
         case .error(let error):
             log(error)
             bindings.withLock { $0.delegate }?.receivedError(error: error)
@@ -40,6 +57,13 @@ extension ClientCore {
         }
         for binding in found.global { binding.handler(event) }
         for binding in found.channel { binding.handler(event) }
+    }
+
+    /// What is not a message of the server's is not for global bindings.
+    private func deliver(_ event: RealtimeEvent, toBindingsOf channel: EventRouter.ChannelID) {
+        for binding in bindings.withLock({ $0.router.bindings(for: event, on: channel) })?.channel ?? [] {
+            binding.handler(event)
+        }
     }
 
     private func stateChanged(from old: ConnectionState, to new: ConnectionState) {
@@ -101,5 +125,12 @@ extension PusherError {
         NSError(
             domain: "PusherError", code: code ?? 0,
             userInfo: [NSLocalizedDescriptionKey: description, NSUnderlyingErrorKey: self])
+    }
+}
+
+extension PusherGap {
+    init(channelName: String, from start: MonotonicInstant, to end: MonotonicInstant, now: MonotonicInstant) {
+        func date(_ instant: MonotonicInstant) -> Date { Date(timeIntervalSinceNow: -((now - instant) / .seconds(1))) }
+        self.init(channelName: channelName, start: date(start), end: date(end))
     }
 }

@@ -4,9 +4,13 @@ import Transport
 
 /// Channels as the application holds them.
 extension ClientCore {
-    func subscribe(to name: String, auth: PusherAuth?, handlers: Bindings.MemberHandlers) -> PusherChannel {
+    func subscribe(to name: String, handlers: Bindings.Handlers) -> PusherChannel {
         do throws(InvalidChannelName) {
-            return subscribe(to: try ChannelName(name), auth: auth, handlers: handlers)
+            let channelName = try ChannelName(name)
+            guard channelName.kind != .serverToUser else {
+                throw InvalidChannelName(name: name, rule: "names that start with # are for internal use")
+            }
+            return subscribe(to: channelName, handlers: handlers)
         } catch {
             report(PusherError(.invalidArgument, error.description))
             return PusherChannel(name: name, id: .none, core: self)
@@ -14,27 +18,26 @@ extension ClientCore {
     }
 
     func subscribeToPresenceChannel(
-        _ name: String, auth: PusherAuth?, handlers: Bindings.MemberHandlers
+        _ name: String, handlers: Bindings.Handlers
     ) -> PusherPresenceChannel {
         guard name.hasPrefix("presence-") else {
             report(PusherError(.invalidArgument, "“\(name.prefix(200))” is not the name of a presence channel"))
             return PusherPresenceChannel(name: name, id: .none, core: self)
         }
-        return subscribe(to: name, auth: auth, handlers: handlers) as? PusherPresenceChannel
+        return subscribe(to: name, handlers: handlers) as? PusherPresenceChannel
             ?? PusherPresenceChannel(name: name, id: .none, core: self)
     }
 
     private func subscribe(
-        to name: ChannelName, auth: PusherAuth?, handlers: Bindings.MemberHandlers
+        to name: ChannelName, handlers: Bindings.Handlers
     ) -> PusherChannel {
         // Both locks in this order, so that the bindings exist before the first event can ask for them.
-        let (channel, old) = bindings.withLock { bindings -> (PusherChannel, Bindings.MemberHandlers?) in
-            let auth = auth.map { AuthAnswer($0) }
+        let (channel, old) = bindings.withLock { bindings -> (PusherChannel, Bindings.Handlers?) in
+            let auth = handlers.auth.map { AuthAnswer($0) }
             let (id, isNew) = perform { machine, now in machine.subscribe(to: name, auth: auth, now: now) }
             if !isNew, let channel = bindings.channelObjects[id] {
-                let old = bindings.memberHandlers[id]
-                if handlers.added != nil { bindings.memberHandlers[id]?.added = handlers.added }
-                if handlers.removed != nil { bindings.memberHandlers[id]?.removed = handlers.removed }
+                let old = bindings.handlers[id]
+                bindings.handlers[id]?.update(with: handlers)
                 return (channel, old)
             }
             let channel =
@@ -44,7 +47,7 @@ extension ClientCore {
             guard !bindings.isClosed else { return (channel, nil) }
             bindings.router.addChannel(id)
             bindings.channelObjects[id] = channel
-            bindings.memberHandlers[id] = handlers
+            bindings.handlers[id] = handlers
             return (channel, nil)
         }
         _ = old  // let go of after the lock
@@ -111,11 +114,11 @@ extension ClientCore {
     }
 
     /// The old handlers are let go of after the lock.
-    func setMemberHandlers(of id: EventRouter.ChannelID, _ change: (inout Bindings.MemberHandlers) -> Void) {
-        _ = bindings.withLock { bindings -> Bindings.MemberHandlers? in
-            guard var handlers = bindings.memberHandlers[id] else { return nil }
+    func setHandlers(of id: EventRouter.ChannelID, _ change: (inout Bindings.Handlers) -> Void) {
+        _ = bindings.withLock { bindings -> Bindings.Handlers? in
+            guard var handlers = bindings.handlers[id] else { return nil }
             change(&handlers)
-            return bindings.memberHandlers.updateValue(handlers, forKey: id)
+            return bindings.handlers.updateValue(handlers, forKey: id)
         }
     }
 
@@ -129,7 +132,9 @@ extension ClientCore {
                     .clientEventRejected, "“\(event.prefix(200))” was not sent: its data cannot be written as JSON",
                     channelName: channelName)
             }
-            try perform { machine, _ throws(PusherError) in try machine.trigger(event, data: data, on: channel) }
+            try perform { machine, now throws(PusherError) in
+                try machine.trigger(event, data: data, on: channel, now: now)
+            }
         } catch {
             report(error)
         }

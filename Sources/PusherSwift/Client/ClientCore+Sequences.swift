@@ -8,16 +8,28 @@ extension ClientCore {
     func events(
         on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy
     ) -> EventSequence<RealtimeEvent> {
-        let buffer = EventBuffer<RealtimeEvent>(policy: policy) { [weak self] in self?.releaseReading() }
+        sequence(on: channel, named: name, policy: policy) { $0 }
+    }
+
+    /// What `transform` makes of the events; nil leaves one out.
+    func sequence<Element: Sendable>(
+        on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy,
+        _ transform: @escaping @Sendable (RealtimeEvent) -> Element?
+    ) -> EventSequence<Element> {
+        let buffer = EventBuffer<Element>(policy: policy) { [weak self] in self?.releaseReading() }
         let fill: EventRouter.Handler = { [weak self] event in
-            switch buffer.add(event) {
+            guard let element = transform(event) else { return }
+            switch buffer.add(element) {
             case .full: self?.holdReading()
-            case .overflowed: self?.reportOverflow(channelName: channel.flatMap { _ in event.channelName })
-            case .buffered, .droppedOldest, .finished: break
+            case .overflowed:
+                self?.options.metrics?.dropped()
+                self?.reportOverflow(channelName: channel.flatMap { _ in event.channelName })
+            case .droppedOldest: self?.options.metrics?.dropped()
+            case .buffered, .finished: break
             }
         }
         let binding = bindings.withLock { bindings -> (EventRouter.BindingID, Bindings.ObserverID)? in
-            guard !bindings.isClosed, channel.map({ bindings.channelObjects[$0] != nil }) ?? true else { return nil }
+            guard bindings.isLive(channel) else { return nil }
             let id = channel.map { bindings.router.bind(to: $0, event: name, fill) }
             return (
                 id ?? bindings.router.bindGlobally(fill),
@@ -52,7 +64,7 @@ extension ClientCore {
     ) -> EventSequence<Element> {
         let buffer = EventBuffer<Element>(policy: .dropOldest(limit: 1024))
         let id = bindings.withLock { bindings -> Bindings.ObserverID? in
-            guard !bindings.isClosed, channel.map({ bindings.channelObjects[$0] != nil }) ?? true else { return nil }
+            guard bindings.isLive(channel) else { return nil }
             if let first = first(bindings) { _ = buffer.add(first) }
             return bindings.add(
                 Bindings.Observer(
@@ -68,22 +80,15 @@ extension ClientCore {
 
     func states() -> EventSequence<ConnectionState> {
         observe(channel: nil, first: \.announcedState) { notice in
-            switch notice {
-            case .stateChanged(_, let new): new
-            case .event, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded, .memberRemoved, .error: nil
-            }
+            if case .stateChanged(_, let new) = notice { new } else { nil }
         }
     }
 
     func waitForSubscription(of channel: EventRouter.ChannelID, name: String) async throws {
         let outcomes = observe(channel: channel) { notice -> Result<Void, PusherError>? in
-            switch notice {
-            case .subscribed(channel, _): .success(())
-            case .subscriptionFailed(channel, let error, _, _): .failure(error)
-            case .subscribed, .subscriptionFailed, .stateChanged, .event, .decryptionFailed, .memberAdded,
-                .memberRemoved, .error:
-                nil
-            }
+            if case .subscribed(channel, _) = notice { return .success(()) }
+            if case .subscriptionFailed(channel, let error, _, _) = notice { return .failure(error) }
+            return nil
         }
         let (isSubscribed, failure) = read { ($0.isSubscribed(channel), $0.failure(of: channel)) }
         if isSubscribed { return }

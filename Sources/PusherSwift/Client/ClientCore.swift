@@ -19,7 +19,10 @@ final class ClientCore: Sendable {
     private let callbacks: CallbackQueue
 
     @NetworkActor var transport: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
-    @NetworkActor var authorizations: [AuthRequestID: HTTPTask] = [:]
+    /// What is let go of here is cancelled.
+    @NetworkActor var authorizations: [AuthRequestID: AuthorizationWork] = [:]
+    /// Requests that go to the application together.
+    @NetworkActor var batch: [AuthRequest] = []
     @NetworkActor private var timer: NetworkTimer?
     @NetworkActor private var armedDeadline: MonotonicInstant?
     @NetworkActor private var networkObservation: NetworkMonitor.Observation?
@@ -65,12 +68,16 @@ final class ClientCore: Sendable {
             let (actions, notices, deadline) = machine.withLock {
                 ($0.takeActions(), $0.takeNotices(), $0.nextDeadline)
             }
-            if !notices.isEmpty { callbacks.add(notices, to: self) }
+            if !notices.isEmpty {
+                options.metrics?.delivered(notices)
+                callbacks.add(notices, to: self)
+            }
             if actions.isEmpty {
                 arm(deadline)
                 return
             }
             for action in actions { carryOut(action) }
+            authorizeBatch()
         }
     }
 
@@ -85,7 +92,8 @@ final class ClientCore: Sendable {
         case .send(let id, let frame): send(frame, on: id)
         case .pauseReading(let id, let isPaused): live(id)?.isReadingPaused = isPaused
         case .authorize(let request): authorize(request)
-        case .cancelAuthorization(let id): authorizations.removeValue(forKey: id)?.cancel()
+        case .authorizeUser(let id, let socketID): authorizeUser(id, socketID: socketID)
+        case .cancelAuthorization(let id): authorizations[id] = nil
         }
     }
 
@@ -112,7 +120,8 @@ final class ClientCore: Sendable {
     private func received(_ event: WebSocketConnection.Event, from id: ConnectionMachine.TransportID) {
         switch event {
         case .opened: break  // the protocol's own handshake is what counts
-        case .received(let messages, _):
+        case .received(let messages, let byteCount):
+            options.metrics?.received(messages: messages.count, bytes: byteCount)
             machine.withLock { $0.received(messages, from: id, now: .now) }
         case .closed(let closure):
             if transport?.id == id { transport = nil }
@@ -126,6 +135,7 @@ final class ClientCore: Sendable {
         guard let connection = live(id) else { return }
         do throws(TransportError) {
             try connection.send(text: Array(frame.text.utf8))
+            options.metrics?.sent()
         } catch {
             let closure = WebSocketClosure(code: 1006, error: error)
             connection.drop()
@@ -206,6 +216,10 @@ extension ClientMachine.Configuration {
         connection.activityTimeout = options.activityTimeout.map { .seconds(max($0, 0.001)) } ?? .seconds(120)
         connection.pongTimeout = options.pongTimeout
         maximumAuthRequests = max(options.maximumAuthRequests, 1)
+        if case .batch = options.authMethod { maximumAuthRequests *= max(options.maximumChannelsPerAuthRequest, 1) }
+        maximumAuthRetries = max(options.maximumAuthRetries, 0)
+        authRetryDelay = options.authRetryDelay
+        clientEventRateLimit = options.clientEventRateLimit
         authTimeout = options.authTimeout
         subscriptionTimeout = options.subscriptionTimeout
         maximumUnsentEvents = options.maximumUnsentEvents

@@ -4,10 +4,13 @@ import Transport
 
 /// The connection of a ``Pusher``. It stops with its `Pusher`, whoever holds it.
 public final class PusherConnection: Sendable {
+    /// The bindings to every event of every channel.
+    public let globalChannel: GlobalChannel
     private let core: ClientCore
 
     init(_ core: ClientCore) {
         self.core = core
+        globalChannel = GlobalChannel(core)
     }
 
     /// The application's key.
@@ -88,9 +91,40 @@ public final class PusherConnection: Sendable {
         }
     }
 
+    /// Pings the server.
+    ///
+    /// - Returns: How long the answer took.
+    /// - Throws: ``PusherError`` if the client is not connected, or the connection ends before the answer;
+    ///   `CancellationError` if the task is cancelled.
+    public func ping() async throws -> Duration {
+        let outcomes = core.observe(channel: nil) { notice -> Duration?? in
+            if case .pingAnswered(let latency) = notice { return .some(latency) }
+            if case .stateChanged = notice { return .some(nil) }
+            return nil
+        }
+        let isConnected = core.perform { machine, now in
+            machine.ping(now: now)
+            return machine.connectionState == .connected
+        }
+        guard isConnected else { throw PusherError(.connectionLost, "no ping was sent: the client is not connected") }
+        for await outcome in outcomes {
+            guard let latency = outcome else { break }
+            return latency
+        }
+        try Task.checkCancellation()
+        throw PusherError(.connectionLost, "the connection ended before the ping was answered")
+    }
+
     /// The present state and every later one, in order. Keeps the newest 1,024 for a slow reader.
     public var states: EventSequence<ConnectionState> {
         core.states()
+    }
+
+    /// What `pick` makes of what the client tells.
+    func observe<Element: Sendable>(
+        _ pick: @escaping @Sendable (ClientMachine.Notice) -> Element?
+    ) -> EventSequence<Element> {
+        core.observe(channel: nil, pick)
     }
 
     private func configure(_ change: @Sendable (inout ConnectionMachine.Configuration) -> Void) {

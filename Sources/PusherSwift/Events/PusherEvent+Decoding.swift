@@ -20,6 +20,30 @@ extension RealtimeEvent {
         }
     }
 
+    /// A member of the message as it came from the server: `event`, `channel`, `data` (as text), `user_id`, or one that
+    /// the protocol does not know.
+    public func property(withKey key: String) -> Any? { message(parsed: false)[key] }
+
+    /// The data as ``PusherEventSource/bind(eventName:callback:)`` gives it.
+    func value(parsed: Bool) -> Any? {
+        guard parsed, let data else { return data }
+        return JSON.value(data) ?? data
+    }
+
+    func message(parsed: Bool) -> [String: Any] {
+        var message = unknownMembers
+        message["event"] = eventName
+        message["channel"] = channelName
+        message["data"] = value(parsed: parsed)
+        message["user_id"] = userId
+        return message
+    }
+
+    /// What the frame has beside what the protocol knows.
+    private var unknownMembers: [String: Any] {
+        frame.flatMap { JSON.object(String(decoding: $0, as: UTF8.self)) } ?? [:]
+    }
+
     private func undecodable(_ reason: String) -> PusherError {
         PusherError(
             .undecodableData, "event \(eventName.prefix(200)) cannot be decoded: \(reason)", channelName: channelName)

@@ -1,3 +1,14 @@
+/// How old an event is.
+@nonexhaustive
+public enum EventOrigin: Hashable, Sendable {
+    /// It was published just now.
+    case live
+    /// The last event of a cache channel, which the server kept and sends at each subscription.
+    case cache
+    /// The same, and the client has delivered it before: a reconnect brought it again.
+    case repeatedCache
+}
+
 /// One event of a channel, as bindings and sequences receive it.
 ///
 /// It is a view of the bytes that were received: each property reads them when asked, so an event that is only
@@ -42,6 +53,8 @@ public struct RealtimeEvent: Sendable {
     private let payload: Span
     private let user: Span
     private let dataForm: DataForm
+    /// Whether the event is new, or was kept by the server for new subscribers.
+    public private(set) var origin = EventOrigin.live
 
     /// A view of a frame. All spans must lie inside `bytes`, and name, channel and user must be plain text there.
     package init(bytes: ArraySlice<UInt8>, name: Span, channel: Span, data: Span, dataForm: DataForm, user: Span) {
@@ -95,12 +108,30 @@ public struct RealtimeEvent: Sendable {
 
     /// The same event under another name.
     package func renamed(_ newName: String) -> RealtimeEvent {
-        RealtimeEvent(name: newName, channel: channelName, data: data, userId: userId)
+        RealtimeEvent(name: newName, channel: channelName, data: data, userId: userId).withOrigin(origin)
     }
 
     /// The same event with other data.
     package func withData(_ data: String) -> RealtimeEvent {
-        RealtimeEvent(name: eventName, channel: channelName, data: data, userId: userId)
+        RealtimeEvent(name: eventName, channel: channelName, data: data, userId: userId).withOrigin(origin)
+    }
+
+    /// The same event, told apart from a new one.
+    package func withOrigin(_ origin: EventOrigin) -> RealtimeEvent {
+        var event = self
+        event.origin = origin
+        return event
+    }
+
+    /// The frame that the event was cut from; nil for an event that was put together.
+    package var frame: ArraySlice<UInt8>? { bytes.first == UInt8(ascii: "{") ? bytes : nil }
+
+    /// Equal for two events of the same name and data, as they came; differs between processes.
+    package var fingerprint: Int {
+        var hasher = Hasher()
+        hasher.combine(nameKey)
+        if payload.isPresent { slice(payload).withUnsafeBytes { hasher.combine(bytes: $0) } }
+        return hasher.finalize()
     }
 
     private func text(_ span: Span) -> String? {

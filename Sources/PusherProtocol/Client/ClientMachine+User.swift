@@ -1,0 +1,157 @@
+import Realtime
+package import Transport
+
+/// Signing in, events to the signed-in user, and the watchlist (Pusher protocol, "User authentication").
+extension ClientMachine {
+    // MARK: What the application asks
+
+    /// Signs in, now or after the next handshake, and on every connection from then on. One that failed is tried again.
+    package mutating func signIn(now: MonotonicInstant) {
+        user.isWanted = true
+        switch user.state {
+        case .out, .failed: startSignIn(now: now)
+        case .authorizing, .retrying, .signingIn, .signedIn: break
+        }
+    }
+
+    package var signedInUser: SignedInUser? { user.signedIn }
+
+    package var onlineUsers: Set<String> { user.online }
+
+    /// Why the sign-in is neither done nor on the way; nil if it is.
+    package var signInFailure: PusherError? { user.state == .failed ? user.failure : nil }
+
+    /// The application's server answered, or could not be asked.
+    package mutating func userAuthAnswered(
+        _ request: AuthRequestID, _ answer: Result<UserAuthAnswer, AuthFailure>, now: MonotonicInstant
+    ) {
+        guard case .authorizing(request, _) = user.state else { return }  // for a wish of the past
+        switch answer {
+        case .success(let answer):
+            if let failure = answer.failure { return signInFailed(failure, now: now) }
+            user.state = .signingIn(deadline: now + configuration.subscriptionTimeout)
+            send(.signIn(auth: answer.auth, userData: answer.userData))
+        case .failure(let failure) where failure.isTemporary && user.authRetries < configuration.maximumAuthRetries:
+            user.authRetries += 1
+            user.state = .retrying(at: now + configuration.authRetryDelay)
+            report(
+                PusherError(
+                    .authorizationFailed, code: failure.status, "signing in failed: \(failure.reason)", willRetry: true,
+                    retryAfter: configuration.authRetryDelay))
+        case .failure(let failure): signInFailed(failure, now: now)
+        }
+    }
+
+    // MARK: The way to it
+
+    mutating func startSignIn(now: MonotonicInstant) {
+        guard user.isWanted, socketID != nil else { return }  // after the handshake, then
+        user.authRetries = 0
+        authorizeUser(now: now)
+    }
+
+    private mutating func authorizeUser(now: MonotonicInstant) {
+        guard let socketID else { return }
+        let request = authorizations.makeID()
+        user.state = .authorizing(request, deadline: now + configuration.authTimeout)
+        actions.append(.authorizeUser(request, socketID))
+    }
+
+    mutating func signedIn(_ signedIn: SignedInUser, now: MonotonicInstant) {
+        guard case .signingIn = user.state else { return }  // an answer to no question
+        user.state = .signedIn(signedIn)
+        notices.append(.signedIn(signedIn))
+        subscribeToUser(signedIn, now: now)
+        joinWaitingChannels(now: now)
+    }
+
+    /// The events to a user come on a channel of their own, which no signature opens.
+    private mutating func subscribeToUser(_ user: SignedInUser, now: MonotonicInstant) {
+        guard let name = try? ChannelName(ChannelName.serverToUserPrefix + user.id) else {
+            return report(
+                PusherError(.malformedMessage, "events to the signed-in user do not come: the id makes no channel name")
+            )
+        }
+        entries[ByteKey(name.string)] = Entry(id: .user, name: name)
+        channels[.user] = ChannelMachine(name: name, id: .user, givenAuth: nil)
+        startSubscription(.user, now: now)
+    }
+
+    mutating func userChannelFailed(_ id: EventRouter.ChannelID, reason: String) {
+        guard let channel = channels[id] else { return }
+        forget(id, ByteKey(channel.name.string))
+        report(
+            PusherError(
+                .subscriptionFailed, "events to the signed-in user do not come: \(reason.prefix(200))",
+                channelName: channel.name.string))
+    }
+
+    /// Presence channels whose authorization leaves it to the sign-in who joins.
+    private mutating func joinWaitingChannels(now: MonotonicInstant) {
+        for (id, channel) in channels.sorted(by: { $0.key < $1.key }) {
+            if case .awaitingUser(let answer) = channel.state { joinAsUser(answer, id, now: now) }
+        }
+    }
+
+    // MARK: Failures
+
+    /// - Parameter reason: Of a `pusher:error` that refuses the connection, while a sign-in is under way.
+    mutating func signInRefused(reason: String, now: MonotonicInstant) {
+        guard case .signingIn = user.state else { return }
+        signInFailed(.subscriptionFailed, "the server refused the sign-in: \(reason.prefix(200))", now: now)
+    }
+
+    private mutating func signInFailed(_ failure: AuthFailure, now: MonotonicInstant) {
+        signInFailed(
+            .authorizationFailed, "signing in failed: \(failure.reason)", status: failure.status, type: "AuthError",
+            now: now)
+    }
+
+    private mutating func signInFailed(
+        _ kind: PusherError.Kind, _ message: String, status: Int? = nil, type: String = "SignInError",
+        now: MonotonicInstant
+    ) {
+        user.state = .failed
+        let error = PusherError(kind, code: status, message)
+        user.failure = error
+        let code = status.map { #","status":\#($0)"# } ?? ""
+        let event = RealtimeEvent(
+            name: "pusher:signin_error", channel: nil,
+            data: #"{"type":"\#(type)","error":\#(JSON.quoted(error.message))\#(code)}"#)
+        notices.append(.signInFailed(error, event: event))
+        joinWaitingChannels(now: now)
+    }
+
+    mutating func signInTimePassed(now: MonotonicInstant) {
+        guard let deadline = user.deadline, deadline <= now else { return }
+        switch user.state {
+        case .authorizing(let request, _):
+            actions.append(.cancelAuthorization(request))
+            signInFailed(AuthFailure("there was no answer in time"), now: now)
+        case .retrying: authorizeUser(now: now)
+        case .signingIn: signInFailed(.subscriptionFailed, "the server did not answer the sign-in in time", now: now)
+        case .out, .signedIn, .failed: break
+        }
+    }
+
+    // MARK: Watchlist
+
+    mutating func watchlistChanged(_ changes: [WatchlistChange]) {
+        for change in changes {
+            switch change.name {
+            case "online": user.online.formUnion(change.userIDs)
+            case "offline": user.online.subtract(change.userIDs)
+            default: break  // of a later version of the protocol
+            }
+            notices.append(.watchlistChanged(change))
+        }
+    }
+
+    /// The connection is gone, and with it the sign-in and the user's channel.
+    mutating func forgetUser() {
+        if case .authorizing(let request, _) = user.state { actions.append(.cancelAuthorization(request)) }
+        user.state = .out
+        user.online = []
+        if let channel = channels[.user] { forget(.user, ByteKey(channel.name.string)) }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// Who a connection is signed in as (Pusher protocol, "User authentication").
+package struct SignedInUser: Hashable, Sendable {
+    package let id: String
+    /// JSON text with `id` and what else the application's server tells of the user.
+    package let data: String
+
+    /// The data of `pusher:signin_success`: an object whose `user_data` is JSON text again, or an object.
+    package init(signinData: String?) throws(MalformedFrame) {
+        let value = signinData.flatMap(JSON.object)?["user_data"]
+        let text = value as? String ?? value.flatMap(JSON.text)
+        guard let text, let id = JSON.object(text)?["id"] as? String, !id.isEmpty else {
+            throw MalformedFrame(reason: "it signs in a user without an id")
+        }
+        self.id = id
+        data = text
+    }
+}
+
+/// Users on the watchlist of the signed-in user have come or gone (Pusher protocol, "Watchlist events").
+package struct WatchlistChange: Hashable, Sendable {
+    /// `online`, `offline`, or a name of a later version.
+    package let name: String
+    package let userIDs: [String]
+    /// The whole entry as JSON text.
+    package let data: String
+
+    /// The entries in the data of `pusher_internal:watchlist_events`.
+    package static func list(_ data: String?) throws(MalformedFrame) -> [WatchlistChange] {
+        guard let entries = data.flatMap(JSON.object)?["events"] as? [Any] else {
+            throw MalformedFrame(reason: "it has no list of watchlist events")
+        }
+        return entries.compactMap { entry in
+            guard let entry = entry as? [String: Any], let name = entry["name"] as? String,
+                let data = JSON.text(entry)
+            else { return nil }
+            let ids = (entry["user_ids"] as? [Any] ?? []).compactMap(JSON.identifier)
+            return WatchlistChange(name: name, userIDs: ids, data: data)
+        }
+    }
+}
+
+/// What the application's server gives for a sign-in.
+package struct UserAuthAnswer: Hashable, Sendable {
+    /// `key:signature`.
+    package var auth: String
+    /// JSON text with `id`; part of the signed text, so it is forwarded byte for byte.
+    package var userData: String
+
+    package init(auth: String, userData: String) {
+        self.auth = auth
+        self.userData = userData
+    }
+
+    /// Reads the body of the endpoint's answer.
+    ///
+    /// - Throws: What is wrong with it, in words that hold nothing of the body.
+    package init(body: [UInt8]) throws(AuthFailure) {
+        let answer = try AuthObject(body: body)
+        auth = try answer.required("auth")
+        userData = try answer.required("user_data")
+    }
+
+    /// Nil if a user is named: an id that is a string and not empty.
+    var failure: AuthFailure? {
+        guard let id = JSON.object(userData)?["id"] as? String, !id.isEmpty else {
+            return AuthFailure("the user_data in its answer has no id")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,105 @@
+public import Foundation
+import PusherProtocol
+public import Realtime
+
+/// Something whose events can be bound to: a channel, the signed-in user, the watchlist.
+///
+/// `@unchecked Sendable`: every property is a constant of a Sendable type; only that the class has subclasses keeps the
+/// compiler from seeing it.
+public class PusherEventSource: @unchecked Sendable {
+    let id: EventRouter.ChannelID
+    let core: ClientCore
+
+    init(id: EventRouter.ChannelID, core: ClientCore) {
+        self.id = id
+        self.core = core
+    }
+
+    // MARK: Bindings
+
+    /// Calls back for each event of this name, in order of arrival.
+    ///
+    /// - Returns: The id for ``unbind(eventName:callbackId:)``.
+    @discardableResult
+    public func bind(eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
+        core.bind(to: id, event: eventName, eventCallback)
+    }
+
+    /// Calls back for each event of this name with its data: parsed if it is JSON (`[String: Any]`, `[Any]`, `String`,
+    /// numbers; never `[String: AnyObject]`, which does not exist on Linux), else as text. Nil without data.
+    ///
+    /// - Returns: The id for ``unbind(eventName:callbackId:)``.
+    @_disfavoredOverload
+    @discardableResult
+    public func bind(eventName: String, callback: @escaping @Sendable (Any?) -> Void) -> String {
+        let parses = core.options.attemptToReturnJSONObject
+        return bind(eventName: eventName, eventCallback: { callback($0.value(parsed: parses)) })
+    }
+
+    /// Calls back for each event of this name with its data decoded. Data that is of another form is reported as an
+    /// error of kind `undecodableData`.
+    ///
+    /// - Returns: The id for ``unbind(eventName:callbackId:)``.
+    @discardableResult
+    public func bind<Value: Decodable & Sendable>(
+        _ eventName: String, as type: Value.Type, using decoder: JSONDecoder = JSONDecoder(),
+        _ callback: @escaping @Sendable (Value) -> Void
+    ) -> String {
+        bind(
+            eventName: eventName,
+            eventCallback: { [weak core] event in
+                do throws(PusherError) {
+                    callback(try event.decode(type, using: decoder))
+                } catch {
+                    core?.report(error)
+                }
+            })
+    }
+
+    /// Calls back for every event.
+    ///
+    /// - Returns: The id for ``unbind(callbackId:)``.
+    @discardableResult
+    public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
+        core.bind(to: id, event: nil, eventCallback)
+    }
+
+    /// Unbinds one binding of an event. An id that is not bound to it unbinds nothing.
+    public func unbind(eventName: String, callbackId: String) {
+        core.unbind(callbackId, from: id, event: eventName)
+    }
+
+    /// Unbinds one binding, whatever it was bound to.
+    public func unbind(callbackId: String) { core.unbind(callbackId, from: id, event: nil) }
+
+    /// Unbinds everything that was bound to this event by name.
+    public func unbindAll(forEventName eventName: String) { core.unbindAll(from: id, event: eventName) }
+
+    /// Unbinds everything.
+    public func unbindAll() { core.unbindAll(from: id) }
+
+    // MARK: Sequences
+
+    /// The events of this name, or with nil all of them, from this call on.
+    public func events(
+        _ eventName: String? = nil, buffering policy: EventBufferingPolicy = .default
+    ) -> EventSequence<PusherEvent> {
+        core.events(on: id, named: eventName, policy: policy)
+    }
+
+    /// The data of the events of this name, decoded, from this call on. Data that is of another form is reported as an
+    /// error of kind `undecodableData` and left out.
+    public func events<Value: Decodable & Sendable>(
+        _ eventName: String, as type: Value.Type, using decoder: JSONDecoder = JSONDecoder(),
+        buffering policy: EventBufferingPolicy = .default
+    ) -> EventSequence<Value> {
+        core.sequence(on: id, named: eventName, policy: policy) { [weak core] event in
+            do throws(PusherError) {
+                return try event.decode(type, using: decoder)
+            } catch {
+                core?.report(error)
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import PusherProtocol
+import Realtime
+public import ServiceLifecycle
+
+extension Pusher {
+    /// Runs `body` with a connected client, and disconnects when it returns, throws or is cancelled.
+    ///
+    /// - Throws: What ``connected()`` and `body` throw.
+    public static func withConnection<Value: Sendable>(
+        key: String, options: PusherClientOptions = PusherClientOptions(),
+        _ body: (Pusher) async throws -> Value
+    ) async throws -> Value {
+        let pusher = Pusher(key: key, options: options)
+        let result: Result<Value, any Error>
+        do {
+            try await pusher.connected()
+            result = .success(try await body(pusher))
+        } catch {
+            result = .failure(error)
+        }
+        await pusher.disconnected()
+        return try result.get()
+    }
+
+    /// Connects, and returns when that is done; at once if it is.
+    ///
+    /// - Throws: ``PusherError`` if the server refuses for good, the last attempt allowed has failed or somebody
+    ///   disconnects; `CancellationError` if the task is cancelled. A server that is away is waited for.
+    public func connected() async throws {
+        let changes = connectionChanges()
+        connect()
+        if connection.connectionState == .connected { return }
+        var lastError: PusherError?
+        for await change in changes {
+            switch change {
+            case .state(.connected): return
+            case .state(.disconnected): throw lastError ?? PusherError(.couldNotConnect, "the client was disconnected")
+            case .state(.connecting), .state(.disconnecting), .state(.reconnecting): break
+            case .failed(let error): lastError = error
+            }
+        }
+        try Task.checkCancellation()
+        throw PusherError(.couldNotConnect, "the client is gone")
+    }
+
+    /// Disconnects, and returns when that is done. Not kept from it by cancellation.
+    func disconnected() async {
+        let states = connection.states
+        disconnect()
+        await Task {
+            for await state in states where state == .disconnected { break }
+        }.value
+    }
+
+    private enum ConnectionChange: Sendable {
+        case state(ConnectionState)
+        case failed(PusherError)
+    }
+
+    private func connectionChanges() -> EventSequence<ConnectionChange> {
+        connection.observe { notice in
+            if case .stateChanged(_, let new) = notice { return .state(new) }
+            if case .error(let error) = notice { return .failed(error) }
+            return nil
+        }
+    }
+}
+
+extension Pusher: Service {
+    /// Connects, stays connected, and disconnects at a graceful shutdown or when the task is cancelled.
+    ///
+    /// - Throws: ``PusherError`` if the connection ends for good without being asked to: refused by the server, say.
+    public func run() async throws {
+        let changes = connectionChanges()
+        connect()
+        let failure = await cancelWhenGracefulShutdown {
+            var lastError: PusherError?
+            for await change in changes {
+                switch change {
+                case .state(.disconnected): return lastError
+                case .state(.connected): lastError = nil
+                case .state(.connecting), .state(.disconnecting), .state(.reconnecting): break
+                case .failed(let error): lastError = error.willRetry ? nil : error
+                }
+            }
+            return nil
+        }
+        await disconnected()
+        if let failure { throw failure }
+    }
+}
