@@ -61,7 +61,9 @@ let package = Package(
         // What users import.
         .target(
             name: "PusherSwift",
-            dependencies: ["PusherProtocol", "Realtime", "CurlTransport", "Transport", swiftLog, metrics, serviceLifecycle],
+            dependencies: [
+                "PusherProtocol", "Realtime", "CurlTransport", "Transport", swiftLog, metrics, serviceLifecycle,
+            ],
             swiftSettings: swiftSettings),
         .target(
             name: "PusherHTTP", dependencies: ["PusherProtocol", "CurlTransport", "Transport"],
@@ -103,6 +105,10 @@ let package = Package(
             name: "PusherMockServerTests",
             dependencies: ["PusherMockServer", "PusherProtocol", "TestSupport", "Transport"] + nioServer,
             swiftSettings: swiftSettings),
+        // Programs written for older versions of the library, as they are: in Swift 5 mode.
+        .testTarget(
+            name: "SourceCompatibilityTests", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport"],
+            swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(
             name: "CommandTests",
             dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "Transport", "TestSupport"],

@@ -8,6 +8,7 @@ public import Realtime
 
 /// Told what happens to a client, on its callback queue, in order with the events. Every method has a default that
 /// does nothing.
+@preconcurrency
 public protocol PusherDelegate: AnyObject, Sendable {
     /// Every step of the connection, for debugging. No payloads or secrets.
     func debugLog(message: String)

@@ -25,12 +25,14 @@ public enum AuthMethod: Sendable {
 }
 
 /// Makes the request for a channel's signature.
+@preconcurrency
 public protocol AuthRequestBuilderProtocol: Sendable {
     /// Called on the callback queue. Nil fails the subscription.
     func requestFor(socketID: String, channelName: String) -> URLRequest?
 }
 
 /// Gets a channel's signature in a way of its own.
+@preconcurrency
 public protocol Authorizer: Sendable {
     /// Called on the callback queue.
     ///
