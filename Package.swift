@@ -96,7 +96,11 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherSwiftTests",
-            dependencies: ["PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport"],
+            dependencies: [
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", serviceLifecycle,
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport"],

@@ -56,6 +56,7 @@ final class ServerCore {
         }
         let id = ObjectIdentifier(channel)
         tcpConnections[id] = channel
+        stateChanged()
         channel.closeFuture.assumeIsolated().whenComplete { _ in
             self.tcpConnections[id] = nil
             self.stateChanged()

@@ -5,7 +5,7 @@ import PusherSwift
 
 /// A program with a delegate, an authorizer of its own and every kind of binding.
 class ChatRoom: PusherDelegate {
-    var pusher: Pusher!
+    let pusher: Pusher
     var transcript: [String] = []
     /// Where callbacks run and `transcript` lives; the main queue of a program with a run loop.
     let queue = DispatchQueue(label: "chat-room")
@@ -45,18 +45,24 @@ class ChatRoom: PusherDelegate {
         pusher.unbind(callbackId: everything)
 
         let messages = pusher.subscribe("private-messages")
-        let _ = messages.bind(eventName: "message", callback: { (data: Any?) -> Void in
-            if let data = data as? [String: Any], let text = data["text"] as? String, let id = data["id"] as? Int {
-                self.transcript.append("parsed \(text) \(id)")
-            }
-        })
-        let _ = messages.bind(eventName: "message", eventCallback: { (event: PusherEvent) -> Void in
-            let channel = event.property(withKey: "channel") as? String
-            self.transcript.append("raw \(event.data ?? "-") \(event.channelName ?? "-") \(channel ?? "-")")
-        })
-        let _ = messages.bind(eventName: "pusher:subscription_succeeded", callback: { data in
-            self.transcript.append("succeeded")
-        })
+        let _ = messages.bind(
+            eventName: "message",
+            callback: { (data: Any?) -> Void in
+                if let data = data as? [String: Any], let text = data["text"] as? String, let id = data["id"] as? Int {
+                    self.transcript.append("parsed \(text) \(id)")
+                }
+            })
+        let _ = messages.bind(
+            eventName: "message",
+            eventCallback: { (event: PusherEvent) -> Void in
+                let channel = event.property(withKey: "channel") as? String
+                self.transcript.append("raw \(event.data ?? "-") \(event.channelName ?? "-") \(channel ?? "-")")
+            })
+        let _ = messages.bind(
+            eventName: "pusher:subscription_succeeded",
+            callback: { data in
+                self.transcript.append("succeeded")
+            })
         messages.onSubscriptionCountChanged = { count in self.transcript.append("count \(count)") }
 
         let room = pusher.subscribeToPresenceChannel(
@@ -102,7 +108,8 @@ class RequestBuilder: AuthRequestBuilderProtocol {
     }
 
     func requestFor(socketID: String, channelName: String) -> URLRequest? {
-        var request = URLRequest(url: URL(string: url)!)
+        guard let url = URL(string: url) else { return nil }
+        var request = URLRequest(url: url)
         request.httpMethod = "POST"
         request.httpBody = "socket_id=\(socketID)&channel_name=\(channelName)".data(using: String.Encoding.utf8)
         request.addValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")

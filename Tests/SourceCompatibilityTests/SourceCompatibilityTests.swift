@@ -108,7 +108,7 @@ struct SourceCompatibilityTests {
         let presence2: PusherPresenceChannel = pusher.subscribeToPresenceChannel("presence-c")
         #expect(unlabelled === labelled && presence === presence2)
         #expect([unlabelled, presence].map(describe) == ["normal", "presence"])
-        #expect(describe(PusherChannel?.some(pusher.subscribe("private-d"))!) == "private")
+        #expect(describe(pusher.subscribe("private-d")) == "private")
         #expect(counted.subscriptionCount == nil && counted.auth == nil)
         presence.onMemberAdded = { _ in }
         presence.onMemberRemoved = { _ in }
