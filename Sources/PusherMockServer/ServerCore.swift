@@ -14,6 +14,8 @@ final class ServerCore {
     private var socketCount: UInt64 = 0
     private(set) var tcpConnections: [ObjectIdentifier: any Channel] = [:]
     private(set) var isStopped = false
+    /// When each application is asked next without anything happening to it.
+    private var deadlines: [Int: MonotonicInstant] = [:]
 
     var eventLog: EventLog
     var authRequestCount = 0
@@ -26,9 +28,12 @@ final class ServerCore {
     init(configuration: PusherMockServer.Configuration, eventLoop: any EventLoop) {
         self.configuration = configuration
         self.eventLoop = eventLoop
-        applications = configuration.apps.map(ApplicationState.init)
+        applications = configuration.apps.map { ApplicationState(app: $0, profile: configuration.profile) }
         eventLog = EventLog(limit: configuration.historyLimit)
     }
+
+    /// For what no application has a part in.
+    var frames: FrameWriter { FrameWriter(profile: configuration.profile) }
 
     var state: PusherMockServer.State {
         PusherMockServer.State(
@@ -103,20 +108,22 @@ final class ServerCore {
         sockets[socketID] = (connection, index)
         log(.connectionOpened(socketID: socketID.string, app: appKey))
         for (fault, count) in connectionFaults.takeAll(app: appKey) { connection.inject(fault, afterFrames: count) }
-        deliver([applications[index].connectionOpened(socketID)])
+        change(index) { $0.connectionOpened(socketID, now: .now) }
+        let pingAfter = app.pingAfter ?? app.activityTimeout ?? configuration.profile.pingAfter
         connection.startKeepAlive(
-            KeepAlive(pingAfter: app.pingAfter ?? app.activityTimeout, pongTimeout: app.pongTimeout, now: .now))
+            KeepAlive(
+                pingAfter: pingAfter ?? configuration.profile.activityTimeout, pongTimeout: app.pongTimeout, now: .now))
     }
 
     func received(_ text: String, from socketID: SocketID) {
         guard let index = sockets[socketID]?.application else { return }
-        deliver(applications[index].received(text, from: socketID, now: .now))
+        change(index) { $0.received(text, from: socketID, now: .now) }
         stateChanged()
     }
 
     func connectionClosed(_ socketID: SocketID, code: Int?) {
         guard let socket = sockets.removeValue(forKey: socketID) else { return }
-        deliver(applications[socket.application].connectionClosed(socketID))
+        change(socket.application) { $0.connectionClosed(socketID, now: .now) }
         log(.connectionClosed(socketID: socketID.string, code: code))
     }
 
@@ -124,16 +131,49 @@ final class ServerCore {
         SocketID(socketID).flatMap { sockets[$0]?.connection }
     }
 
-    /// Writes each frame to its recipients, in order; each recipient is flushed once.
-    func deliver(_ deliveries: [Delivery]) {
-        for delivery in deliveries where !delivery.recipients.isEmpty {
-            let frame = WebSocketConnection.EncodedFrame(delivery.frame)
-            for recipient in delivery.recipients { sockets[recipient]?.connection.send(frame) }
+    // MARK: Applications
+
+    /// The application with this key; nil is the first.
+    func index(ofApp key: String?) -> Int? {
+        key == nil ? applications.indices.first : applications.firstIndex { $0.app.key == key }
+    }
+
+    /// Lets something happen to an application and carries out what follows from it.
+    @discardableResult
+    func change<Result>(_ index: Int, _ body: (inout ApplicationState) -> Result) -> Result {
+        let result = body(&applications[index])
+        carryOut(applications[index].takeActions(), of: applications[index].app)
+        scheduleDeadline(of: index)
+        return result
+    }
+
+    /// Each recipient of frames is flushed once.
+    private func carryOut(_ actions: [ServerAction], of app: PusherMockServer.App) {
+        var recipients: Set<SocketID> = []
+        for action in actions {
+            switch action {
+            case .send(let text, let to):
+                let frame = WebSocketConnection.EncodedFrame(text)
+                for recipient in to { sockets[recipient]?.connection.send(frame) }
+                recipients.formUnion(to)
+            case .close(let socketID, let code, let reason):
+                sockets[socketID]?.connection.close(code: code, reason: reason)
+            case .tell(let event): log(.webhook(event: event.json, app: app.key))
+            case .log(let entry): log(entry)
+            }
         }
-        if let only = deliveries.first, deliveries.count == 1 {
-            for recipient in only.recipients { sockets[recipient]?.connection.flush() }
-        } else {
-            for recipient in Set(deliveries.flatMap(\.recipients)) { sockets[recipient]?.connection.flush() }
+        for recipient in recipients { sockets[recipient]?.connection.flush() }
+    }
+
+    private func scheduleDeadline(of index: Int) {
+        guard !isStopped, let deadline = applications[index].nextDeadline,
+            deadlines[index].map({ deadline < $0 }) ?? true
+        else { return }
+        deadlines[index] = deadline
+        eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: deadline - .now)) {
+            guard self.deadlines[index] == deadline else { return }  // an earlier one took its place
+            self.deadlines[index] = nil
+            self.change(index) { $0.deadlinePassed(now: .now) }
         }
     }
 
@@ -149,7 +189,9 @@ final class ServerCore {
         let ownPath = !prefix.isEmpty && path.hasPrefix(prefix + "/") ? String(path.dropFirst(prefix.count)) : path
         if ownPath == AuthEndpoint.path { return authReply(to: request) }
         let answer = httpAnswer(to: request, path: ownPath)
-        deliver(answer.deliveries)
+        if let index = answer.appKey.flatMap(index(ofApp:)) {
+            for command in answer.commands { change(index) { command.apply(to: &$0, now: .now) } }
+        }
         log(.httpRequest(method: request.method, path: path, status: answer.response.status))
         return .now(answer.response)
     }
@@ -161,7 +203,8 @@ final class ServerCore {
             return HTTPAPI.Answer(response: response)
         }
         return HTTPAPI.respond(
-            to: request, path: path, applications: applications, now: Int(Date().timeIntervalSince1970))
+            to: request, path: path, applications: applications,
+            clock: HTTPAPI.Clock(instant: .now, unixTime: Int(Date().timeIntervalSince1970)))
     }
 
     private func authReply(to request: APIRequest) -> HTTPHandler.Reply {

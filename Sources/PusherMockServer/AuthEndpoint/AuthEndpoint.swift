@@ -35,7 +35,7 @@ enum AuthEndpoint {
         guard let socketID = parameters["socket_id"].flatMap(SocketID.init) else {
             throw APIFailure(400, "Invalid socket_id")
         }
-        let channel = try HTTPAPI.channelName(parameters["channel_name"] ?? "")
+        let channel = try HTTPAPI.channelName(parameters["channel_name"] ?? "", as: application.profile)
         guard channel.kind == .presence else {
             let auth = credentials.channelAuth(socketID: socketID, channel: channel)
             let sharedSecret = application.encryptionKey(of: channel)?.base64

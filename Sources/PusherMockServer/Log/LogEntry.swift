@@ -13,6 +13,13 @@ extension PusherMockServer {
         /// Control frames.
         case pingReceived(socketID: String)
         case pongReceived(socketID: String)
+        /// The connection is subscribed, and has been told.
+        case subscribed(channel: String, socketID: String)
+        case unsubscribed(channel: String, socketID: String)
+        /// An element of a webhook's `events`, as JSON. `app` is the application's key.
+        case webhook(event: String, app: String)
+        /// One attempt to deliver a webhook; no status if there was no answer.
+        case webhookSent(body: String, app: String, status: Int?)
         case authRequest(AuthRequest)
         case httpRequest(method: String, path: String, status: Int)
     }

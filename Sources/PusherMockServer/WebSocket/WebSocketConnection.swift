@@ -77,7 +77,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         case .refuse(let code, let message): refuse(code: code, message: message)
         case .close(let code, let reason): close(code: code, reason: reason)
         case .errorFirst(let code, let message):
-            write(EncodedFrame(ServerFrame.error(code: code, message: message)))
+            write(EncodedFrame(core.frames.error(code: code, message: message)))
             open()
         case .text(let text):
             write(EncodedFrame(text))
@@ -104,7 +104,7 @@ final class WebSocketConnection: ChannelInboundHandler {
 
     private func refuse(code: Int, message: String) {
         core.log(.connectionRefused(code: code))
-        write(EncodedFrame(ServerFrame.error(code: code, message: message)))
+        write(EncodedFrame(core.frames.error(code: code, message: message)))
         close(code: code, reason: message)
     }
 
@@ -121,7 +121,12 @@ final class WebSocketConnection: ChannelInboundHandler {
         case .ping(let delay):
             sendPing()
             schedule(after: delay) { $0.keepAliveTimerFired() }
-        case .giveUp: close(code: 4201, reason: "Pong reply not received in time")
+        case .giveUp:
+            let reason = "Pong reply not received in time"
+            if core.configuration.profile.announcesMissingPong {
+                send(EncodedFrame(core.frames.error(code: 4201, message: reason)))
+            }
+            close(code: 4201, reason: reason)
         }
     }
 
@@ -130,7 +135,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         if case .success(let request) = request, request.protocolVersion < 5 {
             writeControl(.ping, ByteBuffer())
         } else {
-            send(EncodedFrame(ServerFrame.ping))
+            send(EncodedFrame(FrameWriter.ping))
         }
         flush()
     }
