@@ -19,8 +19,10 @@ extension PusherMockServer {
         public var requiresProtocolVersion: Bool
         /// Bytes of one incoming message or HTTP body. More closes with 1009, or answers 413.
         public var maximumMessageSize: Int
-        /// Header fields that `/pusher/auth` insists on; it answers 403 when one is absent or different.
+        /// Header fields that `/pusher/auth` and `/pusher/user-auth` insist on; they answer 403 when one is absent or different.
         public var requiredAuthHeaders: [String: String]
+        /// Serves `/pusher/auth` and `/pusher/user-auth`, and nothing else: no WebSockets, no HTTP API.
+        public var servesAuthOnly: Bool
         /// Log entries kept for ``PusherMockServer/State/history``; the oldest are forgotten.
         public var historyLimit: Int
 
@@ -28,7 +30,9 @@ extension PusherMockServer {
         public init(
             apps: [App] = [App()], host: String = "127.0.0.1", port: Int = 0, tls: TLS? = nil,
             pathPrefix: String = "", profile: Profile = .vendor, requiresProtocolVersion: Bool = false,
-            maximumMessageSize: Int = 1 << 20, requiredAuthHeaders: [String: String] = [:], historyLimit: Int = 4096
+            maximumMessageSize: Int = 1 << 20, requiredAuthHeaders: [String: String] = [:],
+            servesAuthOnly: Bool = false,
+            historyLimit: Int = 4096
         ) {
             self.apps = apps
             self.host = host
@@ -39,6 +43,7 @@ extension PusherMockServer {
             self.requiresProtocolVersion = requiresProtocolVersion
             self.maximumMessageSize = maximumMessageSize
             self.requiredAuthHeaders = requiredAuthHeaders
+            self.servesAuthOnly = servesAuthOnly
             self.historyLimit = historyLimit
         }
     }
@@ -140,6 +145,11 @@ extension PusherMockServer.Configuration {
             throw PusherMockServerError(.invalidConfiguration, "two applications have the same \(name)")
         }
         for app in apps {
+            if let url = app.webhooks?.url, WebhookTarget(url) == nil {
+                throw PusherMockServerError(
+                    .invalidConfiguration,
+                    "the webhook URL of application \(app.id) is not an absolute URL of http or https")
+            }
             guard let masterKey = app.encryptionMasterKey else { continue }
             guard EncryptionMasterKey(base64: masterKey) != nil else {
                 throw PusherMockServerError(

@@ -14,6 +14,8 @@ final class ServerCore {
     private var socketCount: UInt64 = 0
     private(set) var tcpConnections: [ObjectIdentifier: any Channel] = [:]
     private(set) var isStopped = false
+    private var webhookSenders: [Int: WebhookSender] = [:]
+    private var heldAnswers: HeldAnswers?
     /// When each application is asked next without anything happening to it.
     private var deadlines: [Int: MonotonicInstant] = [:]
 
@@ -30,6 +32,9 @@ final class ServerCore {
         self.eventLoop = eventLoop
         applications = configuration.apps.map { ApplicationState(app: $0, profile: configuration.profile) }
         eventLog = EventLog(limit: configuration.historyLimit)
+        for (index, app) in configuration.apps.enumerated() {
+            webhookSenders[index] = WebhookSender(app: app, eventLoop: eventLoop) { [unowned self] in log($0) }
+        }
     }
 
     /// For what no application has a part in.
@@ -73,6 +78,8 @@ final class ServerCore {
         isStopped = true
         let channels = Array(tcpConnections.values)
         for channel in channels { channel.close(promise: nil) }
+        for sender in webhookSenders.values { sender.stop() }
+        releaseAnswers()
         return channels.map(\.closeFuture)
     }
 
@@ -142,14 +149,15 @@ final class ServerCore {
     @discardableResult
     func change<Result>(_ index: Int, _ body: (inout ApplicationState) -> Result) -> Result {
         let result = body(&applications[index])
-        carryOut(applications[index].takeActions(), of: applications[index].app)
+        carryOut(applications[index].takeActions(), of: index)
         scheduleDeadline(of: index)
         return result
     }
 
     /// Each recipient of frames is flushed once.
-    private func carryOut(_ actions: [ServerAction], of app: PusherMockServer.App) {
+    private func carryOut(_ actions: [ServerAction], of index: Int) {
         var recipients: Set<SocketID> = []
+        var told: [WebhookEvent] = []
         for action in actions {
             switch action {
             case .send(let text, let to):
@@ -158,11 +166,14 @@ final class ServerCore {
                 recipients.formUnion(to)
             case .close(let socketID, let code, let reason):
                 sockets[socketID]?.connection.close(code: code, reason: reason)
-            case .tell(let event): log(.webhook(event: event.json, app: app.key))
+            case .tell(let event):
+                log(.webhook(event: event.json, app: applications[index].app.key))
+                told.append(event)
             case .log(let entry): log(entry)
             }
         }
         for recipient in recipients { sockets[recipient]?.connection.flush() }
+        if !told.isEmpty { webhookSenders[index]?.tell(told) }
     }
 
     private func scheduleDeadline(of index: Int) {
@@ -187,7 +198,7 @@ final class ServerCore {
         let prefix = configuration.pathPrefix
         let path = request.target.path
         let ownPath = !prefix.isEmpty && path.hasPrefix(prefix + "/") ? String(path.dropFirst(prefix.count)) : path
-        if ownPath == AuthEndpoint.path { return authReply(to: request) }
+        if let endpoint = AuthEndpoint(rawValue: ownPath) { return authReply(to: request, endpoint) }
         let answer = httpAnswer(to: request, path: ownPath)
         if let index = answer.appKey.flatMap(index(ofApp:)) {
             for command in answer.commands { change(index) { command.apply(to: &$0, now: .now) } }
@@ -197,6 +208,9 @@ final class ServerCore {
     }
 
     private func httpAnswer(to request: APIRequest, path: String) -> HTTPAPI.Answer {
+        guard !configuration.servesAuthOnly else {
+            return HTTPAPI.Answer(response: APIFailure(404, "Not found").response)
+        }
         guard !path.hasPrefix("/app/") else {
             let response = APIResponse(
                 status: 426, body: "This is a WebSocket endpoint\n", headers: ["Upgrade": "websocket"])
@@ -207,13 +221,15 @@ final class ServerCore {
             clock: HTTPAPI.Clock(instant: .now, unixTime: Int(Date().timeIntervalSince1970)))
     }
 
-    private func authReply(to request: APIRequest) -> HTTPHandler.Reply {
+    private func authReply(to request: APIRequest, _ endpoint: AuthEndpoint) -> HTTPHandler.Reply {
         authRequestCount += 1
         log(
             .authRequest(
-                PusherMockServer.AuthRequest(parameters: request.formParameters, headers: request.headers)))
-        let response = AuthEndpoint.respond(
+                PusherMockServer.AuthRequest(
+                    path: endpoint.rawValue, parameters: request.formParameters, headers: request.headers)))
+        let response = endpoint.respond(
             to: request, applications: applications, requiredHeaders: configuration.requiredAuthHeaders)
+        guard heldAnswers == nil else { return hold(response) }
         let key = request.target.parameter("key") ?? applications.first?.app.key
         switch authFaults.take(app: key) {
         case nil: return .now(response)
@@ -221,7 +237,23 @@ final class ServerCore {
         case .delay(let delay): return .later(response, delay)
         case .redirect(let location):
             return .now(APIResponse(status: 302, body: "", headers: ["Location": location]))
+        case .reverseOrder(let count):
+            heldAnswers = HeldAnswers(count: count)
+            return hold(response)
         case .never: return .never
         }
+    }
+
+    private func hold(_ response: APIResponse) -> HTTPHandler.Reply {
+        let promise = eventLoop.makePromise(of: APIResponse.self)
+        heldAnswers?.hold(response, promise: promise)
+        if heldAnswers?.isComplete == true { releaseAnswers() }
+        return .whenReleased(promise.futureResult)
+    }
+
+    /// Gives the answers that are held, if any.
+    func releaseAnswers() {
+        heldAnswers?.giveAll()
+        heldAnswers = nil
     }
 }

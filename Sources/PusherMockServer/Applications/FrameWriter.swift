@@ -7,6 +7,14 @@ struct FrameWriter {
 
     let profile: PusherMockServer.Profile
 
+    /// The same frame without its member `data`.
+    static func withoutData(_ frame: String) -> String {
+        guard let object = JSONObject(frame) else { return frame }
+        return JSONText.object([
+            "event": object.text("event"), "channel": object.text("channel"), "user_id": object.text("user_id"),
+        ])
+    }
+
     /// An event whose `data` is JSON text, written as it is.
     func event(_ name: String, channel: String? = nil, data: String?, userID: String? = nil) -> String {
         let text = JSONText.object([

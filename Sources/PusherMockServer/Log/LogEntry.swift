@@ -24,16 +24,18 @@ extension PusherMockServer {
         case httpRequest(method: String, path: String, status: Int)
     }
 
-    /// What the auth endpoint was asked.
+    /// What an auth endpoint was asked.
     public struct AuthRequest: Hashable, Sendable {
-        /// Form parameters of the body, `socket_id` and `channel_name` among them.
+        /// `/pusher/auth` or `/pusher/user-auth`.
+        public let path: String
+        /// Form parameters of the body, `socket_id` among them.
         public let parameters: [String: String]
         /// Names in lower case.
         public let headers: [String: String]
 
         /// The parameter `socket_id`.
         public var socketID: String? { parameters["socket_id"] }
-        /// The parameter `channel_name`.
+        /// The parameter `channel_name`; nil if a user is authenticated.
         public var channelName: String? { parameters["channel_name"] }
     }
 }
