@@ -13,29 +13,37 @@ extension PusherMockServer {
         public var tls: TLS?
         /// Stands before `/app/{key}`, as behind a reverse proxy: `/ws` serves `/ws/app/{key}`. HTTP paths may have it.
         public var pathPrefix: String
+        /// Whose frames and answers are imitated.
+        public var profile: Profile
         /// Refuses a connection that names no protocol version (4008). Otherwise it is served as version 7.
         public var requiresProtocolVersion: Bool
         /// Bytes of one incoming message or HTTP body. More closes with 1009, or answers 413.
         public var maximumMessageSize: Int
-        /// Header fields that `/pusher/auth` insists on; it answers 403 when one is absent or different.
+        /// Header fields that `/pusher/auth` and `/pusher/user-auth` insist on; they answer 403 when one is absent or different.
         public var requiredAuthHeaders: [String: String]
+        /// Serves `/pusher/auth` and `/pusher/user-auth`, and nothing else: no WebSockets, no HTTP API.
+        public var servesAuthOnly: Bool
         /// Log entries kept for ``PusherMockServer/State/history``; the oldest are forgotten.
         public var historyLimit: Int
 
         /// Unless told otherwise: one application with default credentials, plain, on a free port of the loopback interface.
         public init(
             apps: [App] = [App()], host: String = "127.0.0.1", port: Int = 0, tls: TLS? = nil,
-            pathPrefix: String = "", requiresProtocolVersion: Bool = false, maximumMessageSize: Int = 1 << 20,
-            requiredAuthHeaders: [String: String] = [:], historyLimit: Int = 4096
+            pathPrefix: String = "", profile: Profile = .vendor, requiresProtocolVersion: Bool = false,
+            maximumMessageSize: Int = 1 << 20, requiredAuthHeaders: [String: String] = [:],
+            servesAuthOnly: Bool = false,
+            historyLimit: Int = 4096
         ) {
             self.apps = apps
             self.host = host
             self.port = port
             self.tls = tls
             self.pathPrefix = pathPrefix
+            self.profile = profile
             self.requiresProtocolVersion = requiresProtocolVersion
             self.maximumMessageSize = maximumMessageSize
             self.requiredAuthHeaders = requiredAuthHeaders
+            self.servesAuthOnly = servesAuthOnly
             self.historyLimit = historyLimit
         }
     }
@@ -81,19 +89,30 @@ extension PusherMockServer {
         public var allowsClientEvents: Bool
         /// Client events that a connection may send in any second; one more is rejected with 4301.
         public var clientEventRateLimit: Int
-        /// Told to clients as `activity_timeout`, in seconds.
-        public var activityTimeout: Duration
-        /// How long a client may be silent before the server pings it. Nil: ``activityTimeout``.
+        /// Tells subscribers of all but presence channels how many they are: `pusher_internal:subscription_count`.
+        public var sendsSubscriptionCounts: Bool
+        /// How long a cache channel keeps its last event.
+        public var cacheLifetime: Duration
+        /// How long a connection has to sign in or to subscribe to a private or presence channel, before it is closed
+        /// with 4009 (“authorized connections”). Nil: it need not.
+        public var authorizationTimeout: Duration?
+        /// Nil: nothing is told to anybody.
+        public var webhooks: Webhooks?
+        /// Told to clients as `activity_timeout`, in seconds. Nil: as the profile does, 120 s or 30 s.
+        public var activityTimeout: Duration?
+        /// How long a client may be silent before the server pings it. Nil: ``activityTimeout``, if that is given,
+        /// else as the profile does.
         public var pingAfter: Duration?
         /// How long a pinged client may stay silent before it is closed with 4201.
         public var pongTimeout: Duration
 
-        /// An enabled application with client events, 120 s of activity timeout and 30 s to answer a ping.
+        /// An enabled application with client events, the profile's activity timeout and 30 s to answer a ping.
         public init(
             id: String = Self.defaultID, key: String = Self.defaultKey, secret: String = Self.defaultSecret,
             encryptionMasterKey: String? = nil, isEnabled: Bool = true, requiresTLS: Bool = false,
-            allowsClientEvents: Bool = true,
-            clientEventRateLimit: Int = 10, activityTimeout: Duration = .seconds(120), pingAfter: Duration? = nil,
+            allowsClientEvents: Bool = true, clientEventRateLimit: Int = 10, sendsSubscriptionCounts: Bool = false,
+            cacheLifetime: Duration = .seconds(30 * 60), authorizationTimeout: Duration? = nil,
+            webhooks: Webhooks? = nil, activityTimeout: Duration? = nil, pingAfter: Duration? = nil,
             pongTimeout: Duration = .seconds(30)
         ) {
             self.id = id
@@ -104,6 +123,10 @@ extension PusherMockServer {
             self.requiresTLS = requiresTLS
             self.allowsClientEvents = allowsClientEvents
             self.clientEventRateLimit = clientEventRateLimit
+            self.sendsSubscriptionCounts = sendsSubscriptionCounts
+            self.cacheLifetime = cacheLifetime
+            self.authorizationTimeout = authorizationTimeout
+            self.webhooks = webhooks
             self.activityTimeout = activityTimeout
             self.pingAfter = pingAfter
             self.pongTimeout = pongTimeout
@@ -122,6 +145,11 @@ extension PusherMockServer.Configuration {
             throw PusherMockServerError(.invalidConfiguration, "two applications have the same \(name)")
         }
         for app in apps {
+            if let url = app.webhooks?.url, WebhookTarget(url) == nil {
+                throw PusherMockServerError(
+                    .invalidConfiguration,
+                    "the webhook URL of application \(app.id) is not an absolute URL of http or https")
+            }
             guard let masterKey = app.encryptionMasterKey else { continue }
             guard EncryptionMasterKey(base64: masterKey) != nil else {
                 throw PusherMockServerError(

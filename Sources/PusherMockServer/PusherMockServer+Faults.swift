@@ -1,3 +1,5 @@
+import PusherProtocol
+
 extension PusherMockServer {
     /// Makes new connections fail. Faults armed by several calls strike one after the other.
     ///
@@ -38,7 +40,7 @@ extension PusherMockServer {
         await onEventLoop { $0.connectionFaults.arm((fault, frameCount), next: count, app: app) }
     }
 
-    /// Makes `/pusher/auth` answer wrongly. Faults armed by several calls strike one after the other.
+    /// Makes `/pusher/auth` and `/pusher/user-auth` answer wrongly. Faults armed by several calls strike one after the other.
     ///
     /// - Parameters:
     ///   - count: how many requests the fault strikes; nil is all from now on.
@@ -47,12 +49,36 @@ extension PusherMockServer {
         await onEventLoop { $0.authFaults.arm(fault, next: count, app: app) }
     }
 
-    /// Disarms what waits for new connections and requests. Connections already struck stay so.
+    /// Changes what the keys of an application's encrypted channels are made from, for later events and auth requests.
+    /// A client that has the key of before asks for the new one.
+    ///
+    /// - Parameters:
+    ///   - base64: of 32 bytes; nil leaves the application without encrypted channels of its own.
+    ///   - app: key of the application; nil is the first one.
+    /// - Throws: ``PusherMockServerError/Code/invalidConfiguration`` or ``PusherMockServerError/Code/unknownApp``.
+    public func setEncryptionMasterKey(_ base64: String?, app: String? = nil) async throws(PusherMockServerError) {
+        if let base64, EncryptionMasterKey(base64: base64) == nil {
+            throw PusherMockServerError(
+                .invalidConfiguration, "the new encryption master key is not base64 of 32 bytes")
+        }
+        let isKnown = await onEventLoop { core in
+            guard let index = core.index(ofApp: app) else { return false }
+            core.change(index) { $0.app.encryptionMasterKey = base64 }
+            return true
+        }
+        guard isKnown else {
+            throw PusherMockServerError(.unknownApp, "no application has the key \(app ?? "")")
+        }
+    }
+
+    /// Disarms what waits for new connections and requests, and gives auth answers that are held. Connections already
+    /// struck stay so.
     public func clearFaults() async {
         await onEventLoop { core in
             core.handshakeFaults.clear()
             core.connectionFaults.clear()
             core.authFaults.clear()
+            core.releaseAnswers()
         }
     }
 }

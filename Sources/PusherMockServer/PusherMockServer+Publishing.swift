@@ -13,16 +13,13 @@ extension PusherMockServer {
         event: String, channel: String, data: String, except socketID: String? = nil, app: String? = nil
     ) async -> Int {
         await onEventLoop { core in
-            guard let application = core.applications.first(where: { app == nil || $0.app.key == app }) else {
-                return 0
-            }
+            guard let index = core.index(ofApp: app) else { return 0 }
             var random = SystemRandomNumberGenerator()
-            let key = (try? ChannelName(channel)).flatMap { application.encryptionKey(of: $0) }
-            let data = key?.encrypt(data, using: &random) ?? data
-            let delivery = application.publication(
-                event: event, channel: channel, data: data, except: socketID.flatMap(SocketID.init))
-            core.deliver([delivery])
-            return delivery.recipients.count
+            let key = (try? ChannelName(channel)).flatMap { core.applications[index].encryptionKey(of: $0) }
+            let publication = Publication(
+                event: event, channel: channel, data: key?.encrypt(data, using: &random) ?? data,
+                excluded: socketID.flatMap(SocketID.init))
+            return core.change(index) { $0.publish(publication, now: .now) }
         }
     }
 

@@ -12,8 +12,9 @@ import NIOWebSocket
 ///     #expect(await server.waitFor { $0.connectionCount == 0 })
 ///     await server.stop()
 ///
-/// One port serves WebSockets (`/app/{key}`), the HTTP API (`/apps/{id}/…`) and an auth endpoint (`/pusher/auth`) that
-/// signs whatever it is asked: not for production. A server runs until ``stop()``, also if nothing refers to it.
+/// One port serves WebSockets (`/app/{key}`), the HTTP API (`/apps/{id}/…`) and auth endpoints (`/pusher/auth` and
+/// `/pusher/user-auth`) that sign whatever they are asked: not for production. A server runs until ``stop()``, also if
+/// nothing refers to it.
 public final class PusherMockServer: Sendable {
     /// As given, with the port that was really bound: starting with it again after ``stop()`` takes the same port.
     public let configuration: Configuration

@@ -14,6 +14,10 @@ final class ServerCore {
     private var socketCount: UInt64 = 0
     private(set) var tcpConnections: [ObjectIdentifier: any Channel] = [:]
     private(set) var isStopped = false
+    private var webhookSenders: [Int: WebhookSender] = [:]
+    private var heldAnswers: HeldAnswers?
+    /// When each application is asked next without anything happening to it.
+    private var deadlines: [Int: MonotonicInstant] = [:]
 
     var eventLog: EventLog
     var authRequestCount = 0
@@ -26,9 +30,15 @@ final class ServerCore {
     init(configuration: PusherMockServer.Configuration, eventLoop: any EventLoop) {
         self.configuration = configuration
         self.eventLoop = eventLoop
-        applications = configuration.apps.map(ApplicationState.init)
+        applications = configuration.apps.map { ApplicationState(app: $0, profile: configuration.profile) }
         eventLog = EventLog(limit: configuration.historyLimit)
+        for (index, app) in configuration.apps.enumerated() {
+            webhookSenders[index] = WebhookSender(app: app, eventLoop: eventLoop) { [unowned self] in log($0) }
+        }
     }
+
+    /// For what no application has a part in.
+    var frames: FrameWriter { FrameWriter(profile: configuration.profile) }
 
     var state: PusherMockServer.State {
         PusherMockServer.State(
@@ -69,6 +79,8 @@ final class ServerCore {
         isStopped = true
         let channels = Array(tcpConnections.values)
         for channel in channels { channel.close(promise: nil) }
+        for sender in webhookSenders.values { sender.stop() }
+        releaseAnswers()
         return channels.map(\.closeFuture)
     }
 
@@ -104,20 +116,22 @@ final class ServerCore {
         sockets[socketID] = (connection, index)
         log(.connectionOpened(socketID: socketID.string, app: appKey))
         for (fault, count) in connectionFaults.takeAll(app: appKey) { connection.inject(fault, afterFrames: count) }
-        deliver([applications[index].connectionOpened(socketID)])
+        change(index) { $0.connectionOpened(socketID, now: .now) }
+        let pingAfter = app.pingAfter ?? app.activityTimeout ?? configuration.profile.pingAfter
         connection.startKeepAlive(
-            KeepAlive(pingAfter: app.pingAfter ?? app.activityTimeout, pongTimeout: app.pongTimeout, now: .now))
+            KeepAlive(
+                pingAfter: pingAfter ?? configuration.profile.activityTimeout, pongTimeout: app.pongTimeout, now: .now))
     }
 
     func received(_ text: String, from socketID: SocketID) {
         guard let index = sockets[socketID]?.application else { return }
-        deliver(applications[index].received(text, from: socketID, now: .now))
+        change(index) { $0.received(text, from: socketID, now: .now) }
         stateChanged()
     }
 
     func connectionClosed(_ socketID: SocketID, code: Int?) {
         guard let socket = sockets.removeValue(forKey: socketID) else { return }
-        deliver(applications[socket.application].connectionClosed(socketID))
+        change(socket.application) { $0.connectionClosed(socketID, now: .now) }
         log(.connectionClosed(socketID: socketID.string, code: code))
     }
 
@@ -125,16 +139,53 @@ final class ServerCore {
         SocketID(socketID).flatMap { sockets[$0]?.connection }
     }
 
-    /// Writes each frame to its recipients, in order; each recipient is flushed once.
-    func deliver(_ deliveries: [Delivery]) {
-        for delivery in deliveries where !delivery.recipients.isEmpty {
-            let frame = WebSocketConnection.EncodedFrame(delivery.frame)
-            for recipient in delivery.recipients { sockets[recipient]?.connection.send(frame) }
+    // MARK: Applications
+
+    /// The application with this key; nil is the first.
+    func index(ofApp key: String?) -> Int? {
+        key == nil ? applications.indices.first : applications.firstIndex { $0.app.key == key }
+    }
+
+    /// Lets something happen to an application and carries out what follows from it.
+    @discardableResult
+    func change<Result>(_ index: Int, _ body: (inout ApplicationState) -> Result) -> Result {
+        let result = body(&applications[index])
+        carryOut(applications[index].takeActions(), of: index)
+        scheduleDeadline(of: index)
+        return result
+    }
+
+    /// Each recipient of frames is flushed once.
+    private func carryOut(_ actions: [ServerAction], of index: Int) {
+        var recipients: Set<SocketID> = []
+        var told: [WebhookEvent] = []
+        for action in actions {
+            switch action {
+            case .send(let text, let to):
+                let frame = WebSocketConnection.EncodedFrame(text)
+                for recipient in to { sockets[recipient]?.connection.send(frame) }
+                recipients.formUnion(to)
+            case .close(let socketID, let code, let reason):
+                sockets[socketID]?.connection.close(code: code, reason: reason)
+            case .tell(let event):
+                log(.webhook(event: event.json, app: applications[index].app.key))
+                told.append(event)
+            case .log(let entry): log(entry)
+            }
         }
-        if let only = deliveries.first, deliveries.count == 1 {
-            for recipient in only.recipients { sockets[recipient]?.connection.flush() }
-        } else {
-            for recipient in Set(deliveries.flatMap(\.recipients)) { sockets[recipient]?.connection.flush() }
+        for recipient in recipients { sockets[recipient]?.connection.flush() }
+        if !told.isEmpty { webhookSenders[index]?.tell(told) }
+    }
+
+    private func scheduleDeadline(of index: Int) {
+        guard !isStopped, let deadline = applications[index].nextDeadline,
+            deadlines[index].map({ deadline < $0 }) ?? true
+        else { return }
+        deadlines[index] = deadline
+        eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: deadline - .now)) {
+            guard self.deadlines[index] == deadline else { return }  // an earlier one took its place
+            self.deadlines[index] = nil
+            self.change(index) { $0.deadlinePassed(now: .now) }
         }
     }
 
@@ -148,30 +199,38 @@ final class ServerCore {
         let prefix = configuration.pathPrefix
         let path = request.target.path
         let ownPath = !prefix.isEmpty && path.hasPrefix(prefix + "/") ? String(path.dropFirst(prefix.count)) : path
-        if ownPath == AuthEndpoint.path { return authReply(to: request) }
+        if let endpoint = AuthEndpoint(rawValue: ownPath) { return authReply(to: request, endpoint) }
         let answer = httpAnswer(to: request, path: ownPath)
-        deliver(answer.deliveries)
+        if let index = answer.appKey.flatMap(index(ofApp:)) {
+            for command in answer.commands { change(index) { command.apply(to: &$0, now: .now) } }
+        }
         log(.httpRequest(method: request.method, path: path, status: answer.response.status))
         return .now(answer.response)
     }
 
     private func httpAnswer(to request: APIRequest, path: String) -> HTTPAPI.Answer {
+        guard !configuration.servesAuthOnly else {
+            return HTTPAPI.Answer(response: APIFailure(404, "Not found").response)
+        }
         guard !path.hasPrefix("/app/") else {
             let response = APIResponse(
                 status: 426, body: "This is a WebSocket endpoint\n", headers: ["Upgrade": "websocket"])
             return HTTPAPI.Answer(response: response)
         }
         return HTTPAPI.respond(
-            to: request, path: path, applications: applications, now: Int(Date().timeIntervalSince1970))
+            to: request, path: path, applications: applications,
+            clock: HTTPAPI.Clock(instant: .now, unixTime: Int(Date().timeIntervalSince1970)))
     }
 
-    private func authReply(to request: APIRequest) -> HTTPHandler.Reply {
+    private func authReply(to request: APIRequest, _ endpoint: AuthEndpoint) -> HTTPHandler.Reply {
         authRequestCount += 1
         log(
             .authRequest(
-                PusherMockServer.AuthRequest(parameters: request.formParameters, headers: request.headers)))
-        let response = AuthEndpoint.respond(
+                PusherMockServer.AuthRequest(
+                    path: endpoint.rawValue, parameters: request.formParameters, headers: request.headers)))
+        let response = endpoint.respond(
             to: request, applications: applications, requiredHeaders: configuration.requiredAuthHeaders)
+        guard heldAnswers == nil else { return hold(response) }
         let key = request.target.parameter("key") ?? applications.first?.app.key
         switch authFaults.take(app: key) {
         case nil: return .now(response)
@@ -179,7 +238,23 @@ final class ServerCore {
         case .delay(let delay): return .later(response, delay)
         case .redirect(let location):
             return .now(APIResponse(status: 302, body: "", headers: ["Location": location]))
+        case .reverseOrder(let count):
+            heldAnswers = HeldAnswers(count: count)
+            return hold(response)
         case .never: return .never
         }
+    }
+
+    private func hold(_ response: APIResponse) -> HTTPHandler.Reply {
+        let promise = eventLoop.makePromise(of: APIResponse.self)
+        heldAnswers?.hold(response, promise: promise)
+        if heldAnswers?.isComplete == true { releaseAnswers() }
+        return .whenReleased(promise.futureResult)
+    }
+
+    /// Gives the answers that are held, if any.
+    func releaseAnswers() {
+        heldAnswers?.giveAll()
+        heldAnswers = nil
     }
 }

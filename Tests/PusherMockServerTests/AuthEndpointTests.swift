@@ -1,7 +1,11 @@
-import PusherMockServer
+import NIOCore
+import NIOPosix
 import PusherProtocol
 import TestSupport
 import Testing
+import Transport
+
+@testable import PusherMockServer
 
 @Suite(.overSockets)
 struct AuthEndpointTests {
@@ -106,5 +110,100 @@ struct AuthEndpointTests {
         #expect(ContinuousClock.now - start >= .milliseconds(50))
         #expect(try await auth(server, form).status == 200)
         await server.stop()
+    }
+
+    @Test(
+        arguments: [
+            ("", #"{"id":"1.2"}"#),
+            (
+                "&user_id=a+b&user_info=%7B%22n%22%3A1.0%7D&watchlist=%5B%22x%22%5D",
+                #"{"id":"a b","user_info":{"n":1.0},"watchlist":["x"]}"#
+            ),
+        ])
+    func userIsSigned(parameters: String, userData: String) async throws {
+        let server = try await PusherMockServer.start()
+        let answer = try await auth(server, "socket_id=1.2\(parameters)", target: "/pusher/user-auth")
+        let socketID = try #require(SocketID("1.2"))
+        let signature = TestClient.credentials.userAuth(socketID: socketID, userData: userData)
+        let quoted = userData.replacing("\"", with: "\\\"")
+        #expect(answer.body == #"{"auth":"\#(signature)","user_data":"\#(quoted)"}"#)
+        await server.stop()
+    }
+
+    @Test(arguments: [
+        "socket_id=1", "socket_id=1.2&user_id=", "socket_id=1.2&user_info=%7B", "socket_id=1.2&watchlist=%5B1%5D",
+        "socket_id=1.2&user_info=1%2C%22id%22%3A2",
+    ])
+    func wrongUserIsRefused(form: String) async throws {
+        let server = try await PusherMockServer.start()
+        #expect(try await auth(server, form, target: "/pusher/user-auth").status == 400)
+        await server.failAuth(.respond(status: 503), next: 1)
+        #expect(try await auth(server, "socket_id=1.2", target: "/pusher/user-auth").status == 503)
+        await server.stop()
+    }
+
+    @Test func answersComeInReverseOrder() async throws {
+        let server = try await PusherMockServer.start()
+        await server.failAuth(.reverseOrder(of: 2), next: 1)
+        let order = Lock<[String]>([])
+        try await withThrowingTaskGroup { group in
+            for (number, channel) in ["private-a", "private-b"].enumerated() {
+                group.addTask {
+                    let answer = try await auth(server, "socket_id=1.2&channel_name=\(channel)")
+                    order.withLock { $0.append(channel) }
+                    #expect(answer.status == 200)
+                }
+                #expect(await server.waitFor { $0.authRequestCount == number + 1 })
+            }
+            try await group.waitForAll()
+        }
+        // Answers that leave in one turn of the server's loop may still be read by two connections in any order.
+        #expect(order.withLock { Set($0) } == ["private-a", "private-b"])
+        #expect(try await auth(server, "socket_id=1.2&channel_name=private-c").status == 200)
+        await server.stop()
+    }
+
+    @Test func masterKeyChangesWhileRunning() async throws {
+        let server = try await PusherMockServer.start()
+        let form = "socket_id=1234.1234&channel_name=private-encrypted-room"
+        #expect(try await !auth(server, form).body.contains("shared_secret"))
+        try await server.setEncryptionMasterKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+        #expect(
+            try await auth(server, form).body.contains("jLl7T7Vic8zzeBQOhI8a5zJ4iMwqc2omg0xT37NC5hs="))
+        var error = await #expect(throws: PusherMockServerError.self) {
+            try await server.setEncryptionMasterKey("AAAA")
+        }
+        #expect(error?.code == .invalidConfiguration)
+        error = await #expect(throws: PusherMockServerError.self) {
+            try await server.setEncryptionMasterKey(nil, app: "none")
+        }
+        #expect(error?.code == .unknownApp)
+        await server.stop()
+    }
+
+    @Test func nothingElseIsServedWhereOnlyAuthIs() async throws {
+        let server = try await PusherMockServer.start(.init(servesAuthOnly: true))
+        #expect(try await auth(server, "socket_id=1.2&channel_name=private-x").status == 200)
+        #expect(try await auth(server, "socket_id=1.2", target: "/pusher/user-auth").status == 200)
+        #expect(try await SignedAPI(server: server).get("channels").status == 404)
+        await #expect(throws: (any Error).self) { try await TestClient.connect(to: server) }
+        await server.stop()
+    }
+}
+
+struct HeldAnswersTests {
+    @Test func lastOneIsGivenFirst() async {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        var held = HeldAnswers(count: 3)
+        let order = Lock<[Int]>([])
+        for status in 1...3 {
+            #expect(!held.isComplete)
+            let promise = loop.makePromise(of: APIResponse.self)
+            promise.futureResult.whenSuccess { answer in order.withLock { $0.append(answer.status) } }
+            held.hold(APIResponse(status: status, body: ""), promise: promise)
+        }
+        #expect(held.isComplete)
+        held.giveAll()
+        #expect(await eventually { order.withLock { $0 } == [3, 2, 1] })
     }
 }

@@ -157,6 +157,62 @@ struct FaultTests {
         await server.stop()
     }
 
+    private func publishThree(to channel: String, on server: PusherMockServer) async {
+        for number in 1...3 { await server.publish(event: "e\(number)", channel: channel, data: "x") }
+    }
+
+    @Test func framesComeInReverseOrder() async throws {
+        let server = try await PusherMockServer.start()
+        let (client, socketID) = try await TestClient.subscribed(to: "c", on: server)
+        try await server.inject(.reverseFrames(count: 3), into: socketID)
+        await publishThree(to: "c", on: server)
+        for number in [3, 2, 1] {
+            #expect(await client.text() == #"{"event":"e\#(number)","channel":"c","data":"x"}"#)
+        }
+        await server.stop()
+    }
+
+    @Test func framesComeLateAndInOrder() async throws {
+        let server = try await PusherMockServer.start()
+        let (client, socketID) = try await TestClient.subscribed(to: "c", on: server)
+        try await server.inject(.delayFrames(.milliseconds(60)), into: socketID)
+        let start = ContinuousClock.now
+        await publishThree(to: "c", on: server)
+        for number in 1...3 { #expect(await client.text()?.contains("e\(number)") == true) }
+        #expect(ContinuousClock.now - start >= .milliseconds(60))
+        await server.stop()
+    }
+
+    @Test func framesShareASegmentOrAreSpreadOverMany() async throws {
+        let server = try await PusherMockServer.start()
+        let (client, socketID) = try await TestClient.subscribed(to: "c", on: server)
+        try await server.inject(.mergeFrames(count: 3), into: socketID)
+        let reads = client.readCount()
+        await publishThree(to: "c", on: server)
+        for number in 1...3 { #expect(await client.text()?.contains("e\(number)") == true) }
+        #expect(client.readCount() == reads + 1)
+
+        let (other, otherID) = try await TestClient.subscribed(to: "d", on: server)
+        try await server.inject(.splitWrites(byteCount: 20), into: otherID)
+        let before = other.readCount()
+        await publishThree(to: "d", on: server)
+        for number in 1...3 {
+            #expect(await other.text() == #"{"event":"e\#(number)","channel":"d","data":"x"}"#)
+        }
+        #expect(other.readCount() - before > 3)
+        await server.stop()
+    }
+
+    @Test func dataIsLeftOut() async throws {
+        let server = try await PusherMockServer.start()
+        let (client, socketID) = try await TestClient.established(to: server)
+        try await server.inject(.omitData, into: socketID)
+        #expect(
+            try await client.subscribe("c", socketID: socketID)
+                == #"{"event":"pusher_internal:subscription_succeeded","channel":"c"}"#)
+        await server.stop()
+    }
+
     @Test func unknownConnectionIsAnError() async throws {
         let server = try await PusherMockServer.start()
         let error = await #expect(throws: PusherMockServerError.self) {

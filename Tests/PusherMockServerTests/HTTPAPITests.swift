@@ -90,8 +90,9 @@ struct HTTPAPITests {
                 "An event goes to at most 100 channels, this one to 101"
             ),
             (
-                ##"{"name":"e","channel":"#server-to-user-1","data":""}"##, 400,
-                "Invalid channel name: “#server-to-user-1” is for internal use"
+                ##"{"name":"e","channel":"#other","data":""}"##, 400,
+                "Invalid channel name: “#other” cannot be a channel name: "
+                    + "only letters, digits and _ - = @ , . ; are allowed"
             ),
             (#"{"name":"e","channel":"c","data":"","socket_id":"x"}"#, 400, "Invalid socket_id"),
             (#"{"name":"e","channel":"c","data":"","info":"colour"}"#, 400, "Unknown info attribute: colour"),

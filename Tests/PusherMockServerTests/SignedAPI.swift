@@ -29,7 +29,15 @@ struct SignedAPI {
         _ method: String, _ path: String, _ query: [(String, String)] = [], body: String?, digest: String? = nil,
         change: (inout [(name: String, value: String)]) -> Void = { _ in }
     ) async throws -> Answer {
-        let path = "/apps/\(PusherMockServer.App.defaultID)/\(path)"
+        try await call(
+            method, absolutePath: "/apps/\(PusherMockServer.App.defaultID)/\(path)", query, body: body, digest: digest,
+            change: change)
+    }
+
+    func call(
+        _ method: String, absolutePath path: String, _ query: [(String, String)] = [], body: String?,
+        digest: String? = nil, change: (inout [(name: String, value: String)]) -> Void = { _ in }
+    ) async throws -> Answer {
         var parameters: [(name: String, value: String)] =
             query + [
                 ("auth_key", credentials.key), ("auth_timestamp", "\(timestamp)"), ("auth_version", "1.0"),

@@ -4,6 +4,7 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 import PusherMockServer
+import Transport
 
 /// What a client saw.
 enum Received: Equatable, Sendable {
@@ -28,8 +29,11 @@ final class TestClient: Sendable {
     private let channel: any Channel
     private let received: AsyncStream<Received>
 
-    private init(channel: any Channel, received: AsyncStream<Received>) {
+    private let reads: Lock<Int>
+
+    private init(channel: any Channel, received: AsyncStream<Received>, reads: Lock<Int>) {
         self.channel = channel
+        self.reads = reads
         self.received = received
     }
 
@@ -38,9 +42,11 @@ final class TestClient: Sendable {
         fields: [(String, String)] = [], tls: NIOSSLContext? = nil
     ) async throws -> TestClient {
         let (stream, continuation) = AsyncStream.makeStream(of: Received.self)
+        let reads = Lock(0)
         let upgrade = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: server.host, port: server.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(ReadCounter(reads))
                     if let tls {
                         try channel.pipeline.syncOperations.addHandler(
                             NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
@@ -49,7 +55,7 @@ final class TestClient: Sendable {
                 }
             }
         let channel = try await upgrade.get()
-        return TestClient(channel: channel, received: stream)
+        return TestClient(channel: channel, received: stream, reads: reads)
     }
 
     private static func configure(
@@ -97,6 +103,9 @@ final class TestClient: Sendable {
         }
     }
 
+    /// How often something arrived, whatever it was.
+    func readCount() -> Int { reads.withLock { $0 } }
+
     func send(_ text: String) async throws {
         try await send(.text, Array(text.utf8))
     }
@@ -123,6 +132,21 @@ final class TestClient: Sendable {
     ) async throws -> (client: TestClient, socketID: String) {
         let client = try await connect(to: server, path: "/app/\(key)?protocol=7")
         return (client, await client.socketID())
+    }
+}
+
+private final class ReadCounter: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let count: Lock<Int>
+
+    init(_ count: Lock<Int>) {
+        self.count = count
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        count.withLock { $0 += 1 }
+        context.fireChannelRead(data)
     }
 }
 

@@ -63,6 +63,8 @@ struct SignatureVectorTests {
             let socketID = try #require(SocketID(vector.socket_id))
             let credentials = AppCredentials(key: vector.key, secret: vector.secret)
             #expect(credentials.userAuth(socketID: socketID, userData: vector.user_data) == vector.auth)
+            #expect(credentials.accepts(userAuth: vector.auth, socketID: socketID, userData: vector.user_data))
+            #expect(!credentials.accepts(userAuth: vector.auth, socketID: socketID, userData: vector.user_data + " "))
         }
     }
 

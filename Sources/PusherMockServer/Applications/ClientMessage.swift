@@ -2,18 +2,27 @@
 enum ClientMessage: Hashable {
     case ping
     case pong
-    case subscribe(channel: String, auth: String?, channelData: String?)
+    case subscribe(Subscription)
     case unsubscribe(channel: String)
+    case signIn(auth: String?, userData: String?)
     case clientEvent(ClientEvent)
     case unsupported(event: String)
+
+    struct Subscription: Hashable {
+        var channel: String
+        var auth: String?
+        var channelData: String?
+    }
 
     struct ClientEvent: Hashable {
         let name: String
         let channel: String
         /// JSON text as it was sent; nil if absent.
         let data: String?
-        /// Bytes of the text if `data` is a string, else of its JSON.
-        let dataSize: Int
+        /// The text if `data` is a string, else its JSON.
+        let dataText: String?
+        /// Whether `data` is an object, an array, null, absent, or a string that holds JSON.
+        let isStructured: Bool
     }
 
     /// A frame that is not a message of the protocol.
@@ -34,16 +43,22 @@ enum ClientMessage: Hashable {
         case "pusher:subscribe":
             let data = try Self.data(of: frame, event: event)
             self = .subscribe(
-                channel: try Self.channel(in: data, event: event), auth: data.string("auth"),
-                channelData: data.string("channel_data"))
+                Subscription(
+                    channel: try Self.channel(in: data, event: event), auth: data.string("auth"),
+                    channelData: data.string("channel_data")))
         case "pusher:unsubscribe":
             self = .unsubscribe(channel: try Self.channel(in: Self.data(of: frame, event: event), event: event))
+        case "pusher:signin":
+            let data = try Self.data(of: frame, event: event)
+            self = .signIn(auth: data.string("auth"), userData: data.string("user_data"))
         case _ where event.hasPrefix("client-"):
             let data = frame.text("data")
+            let text = frame.string("data")
             self = .clientEvent(
                 ClientEvent(
                     name: event, channel: try Self.channel(in: frame, event: event), data: data,
-                    dataSize: (frame.string("data") ?? data ?? "").utf8.count))
+                    dataText: text ?? data,
+                    isStructured: text.map(JSONText.isJSON) ?? (data.map { "{[n".contains($0.prefix(1)) } ?? true)))
         default: self = .unsupported(event: event)
         }
     }

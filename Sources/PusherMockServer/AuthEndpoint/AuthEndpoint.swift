@@ -1,16 +1,20 @@
 import Foundation
 import PusherProtocol
 
-/// `POST /pusher/auth`: signs whatever is asked for, in place of an application's own server.
+/// Signs whatever is asked for, in place of an application's own server.
 ///
-/// For development and tests only, since it authorizes everybody. Form parameters: `socket_id` and `channel_name`; for
-/// a presence channel also, if given, `user_id` (default: the socket id) and `user_info` (JSON). The answer for an
-/// encrypted channel has a `shared_secret` if the application has a master key. The query parameter `key` chooses an
-/// application other than the first.
-enum AuthEndpoint {
-    static let path = "/pusher/auth"
+/// For development and tests only, since it authorizes everybody. The query parameter `key` chooses an application other
+/// than the first.
+enum AuthEndpoint: String {
+    /// Form parameters: `socket_id` and `channel_name`; for a presence channel also, if given, `user_id` (default: the
+    /// socket id) and `user_info` (JSON). The answer for an encrypted channel has a `shared_secret` if the application
+    /// has a master key.
+    case channels = "/pusher/auth"
+    /// Form parameters: `socket_id`; if given, `user_id` (default: the socket id), `user_info` (JSON) and `watchlist`
+    /// (JSON array of user ids).
+    case users = "/pusher/user-auth"
 
-    static func respond(
+    func respond(
         to request: APIRequest, applications: [ApplicationState], requiredHeaders: [String: String]
     ) -> APIResponse {
         do throws(APIFailure) {
@@ -22,35 +26,60 @@ enum AuthEndpoint {
             guard let application = applications.first(where: { key == nil || $0.app.key == key }) else {
                 throw APIFailure(404, "Unknown application key")
             }
-            return .json(try answer(to: request.formParameters, application: application))
+            let parameters = request.formParameters
+            guard let socketID = parameters["socket_id"].flatMap(SocketID.init) else {
+                throw APIFailure(400, "Invalid socket_id")
+            }
+            switch self {
+            case .channels: return .json(try Self.channelAuth(parameters, socketID, application))
+            case .users: return .json(try Self.userAuth(parameters, socketID, application))
+            }
         } catch {
             return error.response
         }
     }
 
-    private static func answer(
-        to parameters: [String: String], application: ApplicationState
+    private static func channelAuth(
+        _ parameters: [String: String], _ socketID: SocketID, _ application: ApplicationState
     ) throws(APIFailure) -> String {
         let credentials = application.credentials
-        guard let socketID = parameters["socket_id"].flatMap(SocketID.init) else {
-            throw APIFailure(400, "Invalid socket_id")
-        }
-        let channel = try HTTPAPI.channelName(parameters["channel_name"] ?? "")
+        let channel = try HTTPAPI.channelName(parameters["channel_name"] ?? "", as: application.profile)
         guard channel.kind == .presence else {
             let auth = credentials.channelAuth(socketID: socketID, channel: channel)
             let sharedSecret = application.encryptionKey(of: channel)?.base64
             return JSONText.object(["auth": JSONText.quoted(auth), "shared_secret": sharedSecret.map(JSONText.quoted)])
         }
-        // Not more than one value: text that goes on with a comma would add members of its own.
-        let userInfo = parameters["user_info"]?.trimmingCharacters(in: .whitespacesAndNewlines)
-        if let userInfo, JSONObject(#"{"user_info":\#(userInfo)}"#)?.text("user_info") != userInfo {
-            throw APIFailure(400, "user_info is not JSON")
-        }
         let channelData = JSONText.object([
-            "user_id": JSONText.quoted(parameters["user_id"] ?? socketID.string), "user_info": userInfo,
+            "user_id": JSONText.quoted(parameters["user_id"] ?? socketID.string),
+            "user_info": try json("user_info", in: parameters),
         ])
         let auth = credentials.channelAuth(socketID: socketID, channel: channel, channelData: channelData)
         return JSONText.object(["auth": JSONText.quoted(auth), "channel_data": JSONText.quoted(channelData)])
+    }
+
+    private static func userAuth(
+        _ parameters: [String: String], _ socketID: SocketID, _ application: ApplicationState
+    ) throws(APIFailure) -> String {
+        let userData = JSONText.object([
+            "id": JSONText.quoted(parameters["user_id"] ?? socketID.string),
+            "user_info": try json("user_info", in: parameters), "watchlist": try json("watchlist", in: parameters),
+        ])
+        do {
+            _ = try UserData(userData)
+        } catch {
+            throw APIFailure(400, error.message)
+        }
+        let auth = application.credentials.userAuth(socketID: socketID, userData: userData)
+        return JSONText.object(["auth": JSONText.quoted(auth), "user_data": JSONText.quoted(userData)])
+    }
+
+    private static func json(_ name: String, in parameters: [String: String]) throws(APIFailure) -> String? {
+        let text = parameters[name]?.trimmingCharacters(in: .whitespacesAndNewlines)
+        // Not more than one value: text that goes on with a comma would add members of its own.
+        if let text, JSONObject(#"{"value":\#(text)}"#)?.text("value") != text {
+            throw APIFailure(400, "\(name) is not JSON")
+        }
+        return text
     }
 }
 

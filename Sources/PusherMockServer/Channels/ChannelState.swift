@@ -5,17 +5,17 @@ struct ChannelState {
     static let maximumMemberCount = 100
 
     /// One user, who may be here over several connections.
-    private struct Member {
+    struct Member: Hashable {
         let userID: String
         let userInfo: String?
-        var connectionCount: Int
+        fileprivate(set) var connectionCount: Int
     }
 
     let name: ChannelName
     /// Each subscriber with its user id, nil unless this is a presence channel.
     private(set) var subscribers: [SocketID: String?] = [:]
     /// In order of joining.
-    private var members: [Member] = []
+    private(set) var members: [Member] = []
 
     init(name: ChannelName) {
         self.name = name
@@ -51,16 +51,5 @@ struct ChannelState {
         guard members[index].connectionCount == 0 else { return nil }
         members.remove(at: index)
         return userID
-    }
-
-    /// The inner JSON text of `pusher_internal:subscription_succeeded`.
-    var succeededData: String {
-        guard name.kind == .presence else { return "{}" }
-        let presence = JSONText.object([
-            "ids": JSONText.array(members.map { JSONText.quoted($0.userID) }),
-            "hash": JSONText.object(members.map { ($0.userID, $0.userInfo ?? "null") }),
-            "count": "\(members.count)",
-        ])
-        return JSONText.object(["presence": presence])
     }
 }

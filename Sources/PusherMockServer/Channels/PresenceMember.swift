@@ -13,16 +13,17 @@ struct PresenceMember: Hashable {
 
     init(channelData: String?, channel: String) throws(SubscriptionRefusal) {
         guard let channelData else {
-            throw SubscriptionRefusal("Channel data is required to subscribe to \(channel)")
+            throw SubscriptionRefusal(.malformed, "Channel data is required to subscribe to \(channel)")
         }
         guard let object = JSONObject(channelData), let userID = Self.userID(in: object) else {
-            throw SubscriptionRefusal("Channel data of \(channel) must be a JSON object with a user_id")
+            throw SubscriptionRefusal(.malformed, "Channel data of \(channel) must be a JSON object with a user_id")
         }
         guard userID.utf8.count <= Self.maximumIDLength else {
-            throw SubscriptionRefusal("The user_id is longer than \(Self.maximumIDLength) characters")
+            throw SubscriptionRefusal(.limit(4301), "The user_id is longer than \(Self.maximumIDLength) characters")
         }
         guard channelData.utf8.count <= Self.maximumSize else {
-            throw SubscriptionRefusal("The channel data exceeds the allowed maximum (\(Self.maximumSize) bytes)")
+            throw SubscriptionRefusal(
+                .limit(4301), "The channel data exceeds the allowed maximum (\(Self.maximumSize) bytes)")
         }
         self.userID = userID
         userInfo = object.text("user_info")
@@ -32,14 +33,5 @@ struct PresenceMember: Hashable {
     private static func userID(in object: JSONObject) -> String? {
         if let string = object.string("user_id") { return string.isEmpty ? nil : string }
         return object.text("user_id").flatMap { Int64($0) == nil ? nil : $0 }
-    }
-}
-
-/// Why a subscription is not granted. The connection stays open.
-struct SubscriptionRefusal: Error, Hashable {
-    let message: String
-
-    init(_ message: String) {
-        self.message = message
     }
 }

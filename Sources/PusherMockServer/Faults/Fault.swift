@@ -47,15 +47,28 @@ extension PusherMockServer {
         case duplicateFrames
         /// Every later text frame is cut into fragments of this many bytes.
         case fragmentFrames(byteCount: Int)
+        /// Every later frame is sent this much later; their order stays.
+        case delayFrames(Duration)
+        /// Of later frames, always this many are sent together, the last one first.
+        case reverseFrames(count: Int)
+        /// Later frames wait until there are this many, which then leave in one write: one TCP segment, if they fit.
+        case mergeFrames(count: Int)
+        /// All later bytes leave in pieces of this many, each in a TCP segment of its own.
+        case splitWrites(byteCount: Int)
+        /// Every later frame lacks its `data`.
+        case omitData
     }
 
-    /// How the auth endpoint goes wrong.
+    /// How an auth endpoint goes wrong.
     public enum AuthFault: Hashable, Sendable {
         /// This answer, whatever was asked.
         case respond(status: Int, body: String = "")
         /// The right answer, late.
         case delay(Duration)
         case redirect(to: String)
+        /// This answer waits until this many requests, whatever other faults are armed for them, have come; then all are
+        /// answered rightly, the last one first.
+        case reverseOrder(of: Int)
         case never
     }
 }

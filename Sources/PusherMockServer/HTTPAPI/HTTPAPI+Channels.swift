@@ -1,6 +1,6 @@
 import PusherProtocol
 
-/// `GET channels`, `GET channels/{name}` and `GET channels/{name}/users`.
+/// `GET channels`, `GET channels/{name}`, and its `users` and `stats`.
 extension HTTPAPI {
     func getChannels(_ target: RequestTarget) throws(APIFailure) -> APIResponse {
         let prefix = target.parameter("filter_by_prefix") ?? ""
@@ -8,30 +8,42 @@ extension HTTPAPI {
         if attributes.contains(.userCount), !prefix.hasPrefix("presence-") {
             throw APIFailure(400, "user_count needs a filter_by_prefix that starts with presence-")
         }
-        let channels = application.channels.values.filter { $0.name.string.hasPrefix(prefix) }
-            .sorted { $0.name.string < $1.name.string }
-            .map { ($0.name.string, attributes.info(of: $0.name, in: application)) }
+        let channels = application.listedChannels.filter { $0.name.string.hasPrefix(prefix) }
+            .map { ($0.name.string, JSONText.object(info(attributes, of: $0.name))) }
         return .json(JSONText.object([("channels", JSONText.object(channels))]))
     }
 
     func getChannel(_ text: String, _ target: RequestTarget) throws(APIFailure) -> APIResponse {
-        let name = try Self.channelName(text)
+        let name = try Self.channelName(text, as: application.profile)
         let attributes = try ChannelAttribute.list(target.parameter("info"))
         if let misplaced = attributes.first(where: { !$0.applies(to: name) }) {
             throw APIFailure(400, "\(misplaced.rawValue) does not exist on channel \(name)")
         }
-        guard let channel = application.channels[name.string] else { return .json(#"{"occupied":false}"#) }
-        let counts = attributes.map { ($0.rawValue, "\($0.value(of: channel))") }
-        return .json(JSONText.object([("occupied", "true")] + counts))
+        let isOccupied = application.channels[name.string] != nil
+        // Nothing is counted where nobody is; an event is kept there too.
+        let told = isOccupied ? attributes : attributes.filter { $0 == .cache }
+        return .json(JSONText.object([("occupied", "\(isOccupied)")] + info(told, of: name)))
     }
 
     func getUsers(of text: String) throws(APIFailure) -> APIResponse {
-        let name = try Self.channelName(text)
+        let name = try Self.channelName(text, as: application.profile)
         guard name.kind == .presence else {
             throw APIFailure(400, "Users can only be retrieved for presence channels")
         }
         let users = (application.channels[name.string]?.userIDs ?? [])
             .map { JSONText.object([("id", JSONText.quoted($0))]) }
         return .json(JSONText.object([("users", JSONText.array(users))]))
+    }
+
+    /// Deprecated.
+    func getStatistics(of text: String) throws(APIFailure) -> APIResponse {
+        let name = try Self.channelName(text, as: application.profile)
+        let channel = application.channels[name.string]
+        return .json(
+            JSONText.object([
+                "occupied": "\(channel != nil)",
+                "user_count": name.kind == .presence ? "\(channel?.userIDs.count ?? 0)" : nil,
+                "connection_count": "\(channel?.subscribers.count ?? 0)",
+            ]))
     }
 }

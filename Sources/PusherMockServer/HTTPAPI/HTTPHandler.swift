@@ -10,6 +10,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     enum Reply {
         case now(APIResponse)
         case later(APIResponse, Duration)
+        case whenReleased(EventLoopFuture<APIResponse>)
         case never
     }
 
@@ -51,6 +52,8 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
             context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: delay)) {
                 self.write(response, to: head, context: context)
             }
+        case .whenReleased(let response):
+            response.assumeIsolated().whenSuccess { self.write($0, to: head, context: context) }
         case .never: break
         }
     }

@@ -17,6 +17,9 @@ struct JSONObject {
         self.texts = texts
     }
 
+    var isEmpty: Bool { texts.isEmpty }
+    var names: [String] { texts.keys.sorted() }
+
     func string(_ name: String) -> String? { values[name] as? String }
     func array(_ name: String) -> [Any]? { values[name] as? [Any] }
     func has(_ name: String) -> Bool { texts[name] != nil }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Writes JSON text piece by piece, so that a member taken over from elsewhere keeps every byte it had.
 enum JSONText {
     /// `string` as a JSON string with its quotes. Inside another JSON text this is the protocol's double encoding.
@@ -22,6 +24,37 @@ enum JSONText {
     /// An array of elements that already are JSON text.
     static func array(_ elements: [String]) -> String {
         "[" + elements.joined(separator: ",") + "]"
+    }
+
+    /// As PHP writes an array: one whose keys are 0, 1, 2… is a list, and so is an empty one.
+    static func objectLikePHP(_ members: [(name: String, value: String)]) -> String {
+        let isList = members.enumerated().allSatisfy { "\($0.offset)" == $0.element.name }
+        return isList ? array(members.map(\.value)) : object(members)
+    }
+
+    /// The same JSON with slashes and everything that is not ASCII escaped, as PHP does.
+    static func escapedLikePHP(_ json: String) -> String {
+        var result = ""
+        var isEscaped = false
+        for scalar in json.unicodeScalars {
+            if scalar == "/", !isEscaped {
+                result += #"\/"#
+            } else if scalar.isASCII {
+                result.unicodeScalars.append(scalar)
+            } else {
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    result += #"\u"# + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            }
+            isEscaped = scalar == "\\" && !isEscaped
+        }
+        return result
+    }
+
+    /// Whether `text` is one JSON value of any type.
+    static func isJSON(_ text: String) -> Bool {
+        (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
     }
 
     private static func append(_ byte: UInt8, to bytes: inout [UInt8]) {

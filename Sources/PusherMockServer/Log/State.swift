@@ -7,7 +7,7 @@ extension PusherMockServer {
         let log: ArraySlice<LogEntry>
         /// TCP connections of any kind, HTTP included.
         public let tcpConnectionCount: Int
-        /// Requests to the auth endpoint, whatever they were answered.
+        /// Requests to the auth endpoints, whatever they were answered.
         public let authRequestCount: Int
 
         /// Connections that got their socket id, over all applications.
@@ -17,7 +17,9 @@ extension PusherMockServer {
         public var connections: [Connection] {
             applications.flatMap { application in
                 application.connections.map { socketID, connection in
-                    Connection(socketID: socketID.string, app: application.app.key, channels: connection.channels)
+                    Connection(
+                        socketID: socketID.string, app: application.app.key, channels: connection.channels,
+                        user: connection.user?.id)
                 }
             }
         }
@@ -55,5 +57,7 @@ extension PusherMockServer {
         public let app: String
         /// Names of the channels that it is subscribed to.
         public let channels: Set<String>
+        /// Id of the user that it is signed in as; nil if it is not.
+        public let user: String?
     }
 }

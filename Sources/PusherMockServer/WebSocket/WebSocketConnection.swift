@@ -36,6 +36,10 @@ final class WebSocketConnection: ChannelInboundHandler {
         var ignoresPings = false
         var duplicatesFrames = false
         var fragmentSize: Int?
+        var omitsData = false
+        var delay: Duration?
+        var reversedCount: Int?
+        var mergedCount: Int?
     }
 
     /// How long the peer may take to answer our close frame before TCP is closed.
@@ -47,6 +51,9 @@ final class WebSocketConnection: ChannelInboundHandler {
     private var state: State = .opening
     private var behaviour = Behaviour()
     private var faults = PendingFaults()
+    /// Frames that wait to be sent in the reverse order.
+    private var heldFrames: [EncodedFrame] = []
+    private var unflushedFrameCount = 0
     private var keepAlive: KeepAlive?
     private var context: ChannelHandlerContext?
     private var closeCode: Int?
@@ -77,7 +84,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         case .refuse(let code, let message): refuse(code: code, message: message)
         case .close(let code, let reason): close(code: code, reason: reason)
         case .errorFirst(let code, let message):
-            write(EncodedFrame(ServerFrame.error(code: code, message: message)))
+            write(EncodedFrame(core.frames.error(code: code, message: message)))
             open()
         case .text(let text):
             write(EncodedFrame(text))
@@ -104,7 +111,7 @@ final class WebSocketConnection: ChannelInboundHandler {
 
     private func refuse(code: Int, message: String) {
         core.log(.connectionRefused(code: code))
-        write(EncodedFrame(ServerFrame.error(code: code, message: message)))
+        write(EncodedFrame(core.frames.error(code: code, message: message)))
         close(code: code, reason: message)
     }
 
@@ -121,7 +128,12 @@ final class WebSocketConnection: ChannelInboundHandler {
         case .ping(let delay):
             sendPing()
             schedule(after: delay) { $0.keepAliveTimerFired() }
-        case .giveUp: close(code: 4201, reason: "Pong reply not received in time")
+        case .giveUp:
+            let reason = "Pong reply not received in time"
+            if core.configuration.profile.announcesMissingPong {
+                send(EncodedFrame(core.frames.error(code: 4201, message: reason)))
+            }
+            close(code: 4201, reason: reason)
         }
     }
 
@@ -130,7 +142,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         if case .success(let request) = request, request.protocolVersion < 5 {
             writeControl(.ping, ByteBuffer())
         } else {
-            send(EncodedFrame(ServerFrame.ping))
+            send(EncodedFrame(FrameWriter.ping))
         }
         flush()
     }
@@ -166,7 +178,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         if case .closing = state { return }
         guard !behaviour.ignoresPings else { return }
         writeControl(.pong, payload)
-        flush()
+        flushAll()
     }
 
     private func closeReceived(_ payload: ByteBuffer) {
@@ -209,15 +221,44 @@ final class WebSocketConnection: ChannelInboundHandler {
     /// Queues `frame` until ``flush()``. Nothing is sent once the connection is closing.
     func send(_ frame: EncodedFrame) {
         guard case .established(let socketID) = state, !behaviour.isSilent else { return }
+        let frame = behaviour.omitsData ? EncodedFrame(FrameWriter.withoutData(frame.text)) : frame
         core.log(.frameSent(frame.text, socketID: socketID.string))
-        write(frame)
-        if behaviour.duplicatesFrames { write(frame) }
+        if let delay = behaviour.delay {
+            schedule(after: delay) { connection in
+                guard case .established = connection.state else { return }
+                connection.writeInOrder(frame)
+                connection.flush()
+            }
+        } else {
+            writeInOrder(frame)
+        }
         faults.frameSent()
         strikeDueFaults()
     }
 
+    /// Frames that are to be merged wait for each other.
     func flush() {
+        if let count = behaviour.mergedCount, unflushedFrameCount < count { return }
+        flushAll()
+    }
+
+    private func flushAll() {
+        unflushedFrameCount = 0
         context?.flush()
+    }
+
+    private func writeInOrder(_ frame: EncodedFrame) {
+        guard let count = behaviour.reversedCount else { return writeOnceOrTwice(frame) }
+        heldFrames.append(frame)
+        guard heldFrames.count >= count else { return }
+        for frame in heldFrames.reversed() { writeOnceOrTwice(frame) }
+        heldFrames.removeAll()
+    }
+
+    private func writeOnceOrTwice(_ frame: EncodedFrame) {
+        write(frame)
+        if behaviour.duplicatesFrames { write(frame) }
+        unflushedFrameCount += 1
     }
 
     private func write(_ frame: EncodedFrame) {
@@ -249,7 +290,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         state = .closing(socketID)
         closeCode = closeCode ?? code ?? 1005
         write(Self.closeFrame(code: code.flatMap { UInt16(exactly: $0) }, reason: reason))
-        flush()
+        flushAll()
         context?.eventLoop.assumeIsolated().scheduleTask(in: Self.closeTimeout) { [weak self] in
             self?.context?.close(promise: nil)
         }
@@ -274,9 +315,9 @@ final class WebSocketConnection: ChannelInboundHandler {
     private func strikeDueFaults() {
         let due = faults.takeDue()
         guard !due.isEmpty else { return }
-        flush()
+        flushAll()
         for fault in due { strike(fault) }
-        flush()
+        flushAll()
     }
 
     private func strike(_ fault: PusherMockServer.ConnectionFault) {
@@ -293,6 +334,11 @@ final class WebSocketConnection: ChannelInboundHandler {
         case .hugeText(let count): write(EncodedFrame(String(repeating: "x", count: max(0, count))))
         case .duplicateFrames: behaviour.duplicatesFrames = true
         case .fragmentFrames(let count): behaviour.fragmentSize = count
+        case .delayFrames(let delay): behaviour.delay = delay
+        case .reverseFrames(let count): behaviour.reversedCount = count
+        case .mergeFrames(let count): behaviour.mergedCount = count
+        case .splitWrites(let count): splitWrites(byteCount: count)
+        case .omitData: behaviour.omitsData = true
         }
     }
 
@@ -309,6 +355,13 @@ final class WebSocketConnection: ChannelInboundHandler {
         socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).assumeIsolated().whenComplete { _ in
             context.close(promise: nil)
         }
+    }
+
+    private func splitWrites(byteCount: Int) {
+        guard let pipeline = context?.pipeline.syncOperations,
+            let encoder = try? pipeline.handler(type: WebSocketFrameEncoder.self)
+        else { return }
+        try? pipeline.addHandler(SegmentSplitter(byteCount: byteCount), position: .before(encoder))
     }
 
     private func writeBelowFraming(_ bytes: ByteBuffer) {

@@ -34,6 +34,11 @@ package struct AppCredentials: Hashable, Sendable, CustomStringConvertible {
             Array(channelAuth(socketID: socketID, channel: channel, channelData: channelData).utf8))
     }
 
+    /// Whether `auth` is what ``userAuth(socketID:userData:)`` gives.
+    package func accepts(userAuth auth: String, socketID: SocketID, userData: String) -> Bool {
+        Digest.areEqual(Array(auth.utf8), Array(userAuth(socketID: socketID, userData: userData).utf8))
+    }
+
     /// The signature of an HTTP API request over method, path and query.
     ///
     /// - Parameter query: every parameter but `auth_signature`, not URL-escaped. Keys are lower-cased, then sorted.

@@ -16,9 +16,9 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
     package static let serverToUserPrefix = "#server-to-user-"
 
     package let string: String
-    package let kind: Kind
+    package var kind: Kind
     /// The server keeps the last event for new subscribers.
-    package let isCached: Bool
+    package var isCached: Bool
 
     package init(_ string: String) throws(InvalidChannelName) {
         let body: Substring

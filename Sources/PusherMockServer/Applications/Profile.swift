@@ -1,0 +1,97 @@
+extension PusherMockServer {
+    /// Whose frames and answers the server imitates: compatible servers differ from the vendor's and from each other.
+    public enum Profile: String, CaseIterable, Sendable {
+        case vendor
+        case soketi
+        case reverb
+    }
+}
+
+/// The differences, one a line; the columns are vendor, soketi, reverb.
+extension PusherMockServer.Profile {
+    // Connection
+    var activityTimeout: Duration { column(.seconds(120), .seconds(30), .seconds(30)) }
+    /// Silence before the server pings; nil is the activity timeout.
+    var pingAfter: Duration? { column(nil, .seconds(120), .seconds(60)) }
+    /// Whether `pusher:error` goes before the close of a connection that did not answer a ping.
+    var announcesMissingPong: Bool { column(false, false, true) }
+
+    // Encoding
+    var errorData: ErrorData { column(.object, .object, .text) }
+    var namesChannelInErrors: Bool { column(false, true, false) }
+    /// What `subscription_succeeded` holds on a channel without members.
+    var succeededData: String? { column("{}", nil, "{}") }
+    var signInSuccessData: ErrorData { column(.text, .object, .text) }
+    /// PHP writes `[]` for an object that has no members or is numbered like a list, and escapes more than it must.
+    var encodesLikePHP: Bool { column(false, false, true) }
+
+    // Answers
+    var malformedMessage: MalformedMessageAnswer { column(.error, .silence, .invalidFormat) }
+    var subscriptionRefusal: SubscriptionRefusalAnswer { column(.error, .subscriptionError, .unauthorized) }
+    var refusesSecondSubscription: Bool { column(true, false, false) }
+    /// Whether the key before the colon of `auth` must be the application's.
+    var checksKeyOfAuth: Bool { column(true, true, false) }
+    var signInFailure: SignInFailureAnswer { column(.error, .close, .unauthorized) }
+    var clientEventRejectionCode: Int? { column(nil, 4301, 4009) }
+    var clientEventData: ClientEventData { column(.anything, .anything, .structured) }
+    /// HTTP status of an event that breaks a rule.
+    var invalidEventStatus: Int { column(400, 400, 422) }
+
+    // Names
+    var nameMatching: NameMatching { column(.prefix, .anywhere, .withoutDash) }
+
+    private func column<Value>(_ vendor: Value, _ soketi: Value, _ reverb: Value) -> Value {
+        switch self {
+        case .vendor: vendor
+        case .soketi: soketi
+        case .reverb: reverb
+        }
+    }
+
+    /// In which form JSON stands in `data`.
+    enum ErrorData {
+        case object
+        /// As a string, which holds the JSON.
+        case text
+    }
+
+    enum MalformedMessageAnswer {
+        /// `pusher:error` without code that says what is wrong.
+        case error
+        case silence
+        /// `pusher:error` 4200.
+        case invalidFormat
+    }
+
+    enum SubscriptionRefusalAnswer {
+        /// `pusher:error` without code.
+        case error
+        /// `pusher:subscription_error` on the channel.
+        case subscriptionError
+        /// `pusher:error` 4009, or 4200 if it is not about authorization.
+        case unauthorized
+    }
+
+    enum SignInFailureAnswer {
+        /// `pusher:error` without code.
+        case error
+        /// `pusher:error` 4009, then the end.
+        case close
+        /// `pusher:error` 4009.
+        case unauthorized
+    }
+
+    enum ClientEventData {
+        case anything
+        /// An object, array, null or a string that holds JSON.
+        case structured
+    }
+
+    enum NameMatching {
+        case prefix
+        /// What makes a channel private or cached may stand anywhere in its name.
+        case anywhere
+        /// `privateer` is private.
+        case withoutDash
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import PusherProtocol
+import Transport
+
+/// Posts the webhooks of one application. Confined to the server's event loop.
+final class WebhookSender {
+    private static let timeout = TimeAmount.seconds(10)
+
+    private let target: WebhookTarget
+    private let credentials: AppCredentials
+    private let eventLoop: any EventLoop
+    private let log: (PusherMockServer.LogEntry) -> Void
+    private var queue: WebhookQueue
+    private var channel: (any Channel)?
+    private var isStopped = false
+
+    /// Nil if there is nowhere to post to.
+    init?(
+        app: PusherMockServer.App, eventLoop: any EventLoop, log: @escaping (PusherMockServer.LogEntry) -> Void
+    ) {
+        guard let webhooks = app.webhooks, let target = webhooks.url.flatMap(WebhookTarget.init) else { return nil }
+        self.target = target
+        credentials = AppCredentials(key: app.key, secret: app.secret)
+        self.eventLoop = eventLoop
+        self.log = log
+        queue = WebhookQueue(configuration: webhooks)
+    }
+
+    func tell(_ events: [WebhookEvent]) {
+        carryOut(queue.add(events, now: .now, time: Self.time))
+    }
+
+    func stop() {
+        isStopped = true
+        channel?.close(promise: nil)
+    }
+
+    /// Milliseconds since 1970.
+    private static var time: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    private func carryOut(_ action: WebhookQueue.Action) {
+        guard !isStopped else { return }
+        switch action {
+        case .post(let body): post(body)
+        case .wait(let delay):
+            eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: delay)) {
+                self.carryOut(self.queue.waited())
+            }
+        case .none: break
+        }
+    }
+
+    private func post(_ body: String) {
+        let answer = eventLoop.makePromise(of: Int.self)
+        let timeout = eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
+            answer.fail(ChannelError.connectTimeout(Self.timeout))
+        }
+        answer.futureResult.assumeIsolated().whenComplete { result in
+            timeout.cancel()
+            self.channel?.close(promise: nil)
+            self.channel = nil
+            let status = try? result.get()
+            self.log(.webhookSent(body: body, app: self.credentials.key, status: status))
+            self.carryOut(self.queue.answered(status: status, now: .now, time: Self.time))
+        }
+        connect(request: head(of: body), body: body, answer: answer)
+    }
+
+    private func head(of body: String) -> HTTPRequestHead {
+        let port = target.port == (target.isSecure ? 443 : 80) ? "" : ":\(target.port)"
+        let host = target.host.contains(":") ? "[\(target.host)]" : target.host
+        return HTTPRequestHead(
+            version: .http1_1, method: .POST, uri: target.requestTarget,
+            headers: [
+                "Host": host + port, "Content-Type": "application/json", "Content-Length": "\(body.utf8.count)",
+                "X-Pusher-Key": credentials.key,
+                "X-Pusher-Signature": credentials.webhookSignature(body: Array(body.utf8)), "Connection": "close",
+            ])
+    }
+
+    private func connect(request head: HTTPRequestHead, body: String, answer: EventLoopPromise<Int>) {
+        let (target, timeout) = (target, Self.timeout)
+        ClientBootstrap(group: eventLoop)
+            .connectTimeout(timeout)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if target.isSecure { try pipeline.addHandler(Self.tlsHandler(host: target.host)) }
+                    try pipeline.addHTTPClientHandlers()
+                    try pipeline.addHandler(WebhookExchange(head: head, body: body, answer: answer))
+                }
+            }
+            .connect(host: target.host, port: target.port)
+            .assumeIsolated()
+            .whenComplete { result in
+                switch result {
+                case .success(let channel): self.opened(channel)
+                case .failure(let error): answer.fail(error)
+                }
+            }
+    }
+
+    private func opened(_ channel: any Channel) {
+        if isStopped {
+            channel.close(promise: nil)
+        } else {
+            self.channel = channel
+        }
+    }
+
+    private static func tlsHandler(host: String) throws -> NIOSSLClientHandler {
+        let context = try NIOSSLContext(configuration: .makeClientConfiguration())
+        do {
+            return try NIOSSLClientHandler(context: context, serverHostname: host)
+        } catch let error as NIOSSLExtraError where error == .cannotUseIPAddressInSNI {
+            return try NIOSSLClientHandler(context: context, serverHostname: nil)
+        }
+    }
+}
+
+/// Writes one request and waits for the status of its answer.
+private final class WebhookExchange: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let head: HTTPRequestHead
+    private let body: String
+    private let answer: EventLoopPromise<Int>
+    private var status: Int?
+
+    init(head: HTTPRequestHead, body: String, answer: EventLoopPromise<Int>) {
+        self.head = head
+        self.body = body
+        self.answer = answer
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+        context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: body)))), promise: nil)
+        context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head): status = Int(head.status.code)
+        case .body: break
+        case .end: if let status { answer.succeed(status) }
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        answer.fail(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        answer.fail(ChannelError.eof)
+        context.fireChannelInactive()
+    }
+}
