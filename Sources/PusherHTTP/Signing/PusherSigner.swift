@@ -50,9 +50,11 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible {
         let socketID = try Self.socketID(socketID)
         let channel = try PublishingRules.channelName(channel)
         guard channel.needsAuthorization else {
-            let reason =
-                channel.kind == .serverToUser ? "only its user gets it, by signing in" : "everybody may subscribe"
-            throw PusherHTTPError(.invalidArgument, "“\(channel)” is not authorized for anybody: \(reason)")
+            throw PusherHTTPError(
+                .invalidArgument,
+                channel.kind == .serverToUser
+                    ? "“\(channel)” cannot be authorized: only its user gets it, by signing in"
+                    : "“\(channel)” needs no authorization: everybody may subscribe")
         }
         switch (channel.kind, channelData) {
         case (.presence, nil):
