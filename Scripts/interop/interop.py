@@ -1,5 +1,6 @@
 """Checks our mock server and command against the official Python server library (pusher) and Pysher."""
 
+import base64
 import json
 import os
 import queue
@@ -8,12 +9,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
+import nacl.secret
 import pusher
+import pusher.crypto
 import pusher.errors
+import pusher.signature
 import pysher
 
 COMMAND = sys.argv[1]
@@ -192,6 +197,78 @@ def encrypted():
               and [json.loads(line)["data"] for line in out.splitlines()] == texts, out + err)
 
 
+class CompactEncoder(json.JSONEncoder):
+    """Writes JSON as our command does, so that signatures over it can be equal."""
+
+    def __init__(self, **options):
+        super().__init__(**{**options, "ensure_ascii": False, "separators": (",", ":")})
+
+
+def local_command(*arguments, text=""):
+    """A command that needs no server."""
+    return subprocess.run(
+        [COMMAND, *arguments], input=text, capture_output=True, text=True, timeout=WAIT,
+        env={"PUSHER_KEY": KEY, "PUSHER_SECRET": SECRET, "PUSHER_ENCRYPTION_MASTER_KEY": MASTER_KEY, "PATH": "/usr/bin:/bin"})
+
+
+def signing():
+    api = pusher.Pusher(
+        app_id=APP_ID, key=KEY, secret=SECRET, encryption_master_key_base64=MASTER_KEY, json_encoder=CompactEncoder)
+    info = {"name": "Ann ☃", "list": [1, {"b": None, "a": True}]}
+    member = {"user_id": "ann", "user_info": info}
+    user = {"id": "ann", "user_info": info, "watchlist": ["bob"]}
+    encrypted_answer = api.authenticate("private-encrypted-c", "1.2")
+    encrypted_answer["shared_secret"] = encrypted_answer["shared_secret"].decode()
+    for name, arguments, theirs in (
+            ("a private channel", ("private-x", "1.2"), api.authenticate("private-x", "1.2")),
+            ("a presence channel",
+             ("presence-x", "1.2", "--user-id", "ann", "--user-info", json.dumps(info, cls=CompactEncoder)),
+             api.authenticate("presence-x", "1.2", member)),
+            ("an encrypted channel", ("private-encrypted-c", "1.2"), encrypted_answer),
+            ("a sign-in", ("--user", json.dumps(user, cls=CompactEncoder), "1.2"), api.authenticate_user("1.2", user)),
+            ("a sign-in by id", ("--user", "ann", "1.2"), api.authenticate_user("1.2", {"id": "ann"}))):
+        done = local_command("auth", *arguments)
+        check(f"auth for {name} is what the official library gives",
+              done.returncode == 0 and json.loads(done.stdout) == theirs, done.stdout + done.stderr)
+
+
+def webhooks():
+    api = official(1)
+    vectors = json.loads((Path(__file__).parents[2] / "Fixtures" / "vectors.json").read_text())["webhook"]
+    check("the official library signs webhooks as our vectors do", all(
+        pusher.signature.sign(vector["secret"], vector["body"]) == vector["x_pusher_signature"] for vector in vectors))
+    now = int(time.time() * 1000)
+    events = [
+        {"name": "member_added", "channel": "presence-x", "user_id": "ann"},
+        {"name": "client_event", "channel": "private-x", "event": "client-e", "data": '{"snow":"☃"}', "socket_id": "1.2"}]
+    body = json.dumps({"time_ms": now, "events": events}, ensure_ascii=False)
+    old = json.dumps({"time_ms": now - 400_000, "events": events})
+    for name, text, secret, status in (
+            ("accepted", body, SECRET, 0), ("not accepted with another secret", body, "wrong", 77),
+            ("not accepted when old", old, SECRET, 65)):
+        signature = pusher.signature.sign(secret, text)
+        done = local_command("webhook", "verify", "--signature", signature, "--maximum-age", "300", "--json", text=text)
+        accepted = api.validate_webhook(KEY, signature, text) is not None
+        check(f"a webhook that the official library signs is {name} by both",
+              done.returncode == status and accepted == (status == 0), done.stdout + done.stderr)
+        records = [json.loads(line) for line in done.stdout.splitlines()]
+        check("its events are printed" if accepted else "nothing is printed",
+              [{key: record[key] for key in record if key not in ("type", "time")} for record in records]
+              == (events if accepted else []), done.stdout)
+
+
+def encryption():
+    channel, texts = "private-encrypted-c", ["hidden", "", json.dumps({"snow": "☃", "long": "x" * 5000})]
+    master_key = base64.b64decode(MASTER_KEY)
+    box = nacl.secret.SecretBox(pusher.crypto.generate_shared_secret(channel.encode(), master_key))
+    theirs = [json.dumps(pusher.crypto.encrypt(channel, text, master_key)) for text in texts]
+    check("decrypt reads what the official library encrypts", texts == [
+        local_command("decrypt", channel, "-", text=data).stdout.removesuffix("\n") for data in theirs])
+    ours = [json.loads(local_command("encrypt", channel, "-", text=text).stdout) for text in texts]
+    check("what encrypt prints is opened with the official library's key", texts == [
+        box.decrypt(base64.b64decode(data["ciphertext"]), base64.b64decode(data["nonce"])).decode() for data in ours])
+
+
 def tls():
     with tempfile.TemporaryDirectory() as folder:
         ca, key = Path(folder) / "ca.pem", Path(folder) / "key.pem"
@@ -243,6 +320,9 @@ def http2(port, ca, key):
 
 plain()
 encrypted()
+signing()
+webhooks()
+encryption()
 tls()
 print(f"{results['passed']} passed, {results['failed']} failed")
 sys.exit(1 if results["failed"] else 0)

@@ -1,9 +1,9 @@
-/// Why a call of the HTTP API failed. Holds neither the secret nor what was published.
+/// Why a call of the HTTP API failed, or something was not signed. Holds neither the secret nor what was published.
 public struct PusherHTTPError: Error, Hashable, Sendable {
     /// The kinds of failure.
     @nonexhaustive
     public enum Kind: String, Hashable, Sendable {
-        /// The call cannot be made like this; nothing was sent.
+        /// The call cannot be made like this; nothing was sent or signed.
         case invalidArgument
         /// The server could not be reached, or the connection broke.
         case unreachable

@@ -12,10 +12,13 @@ struct PusherCommand: AsyncParsableCommand {
             Exit status: 0 done; 64 wrong use; 65 bad data; 69 could not connect, or refused for good; \
             75 timed out before --count was reached; 77 authorization refused.
 
-            Environment: PUSHER_APP_ID PUSHER_KEY PUSHER_SECRET PUSHER_CLUSTER PUSHER_HOST PUSHER_PORT.
+            Environment: PUSHER_APP_ID PUSHER_KEY PUSHER_SECRET PUSHER_CLUSTER PUSHER_HOST PUSHER_PORT \
+            PUSHER_ENCRYPTION_MASTER_KEY.
             """,
         version: Pusher.version,
         subcommands: [
             DemoCommand.self, ServeCommand.self, SubscribeCommand.self, ListenCommand.self, TriggerCommand.self,
+            ChannelsCommand.self, ChannelCommand.self, UsersCommand.self, TerminateCommand.self, AuthCommand.self,
+            WebhookCommand.self, EncryptCommand.self, DecryptCommand.self,
         ])
 }

@@ -2,15 +2,16 @@ import PusherHTTP
 import PusherMockServer
 import TestSupport
 import Testing
+import Transport
 
 @Suite(.overSockets)
 struct PublishingTests {
-    private func client(_ server: PusherMockServer, secret: String = PusherMockServer.App.defaultSecret)
-        -> PusherHTTPClient
-    {
+    private func client(
+        _ server: PusherMockServer, secret: String = PusherMockServer.App.defaultSecret, maximumDataSize: Int = 10_240
+    ) -> PusherHTTPClient {
         PusherHTTPClient(
             appID: PusherMockServer.App.defaultID, key: PusherMockServer.App.defaultKey, secret: secret,
-            host: "127.0.0.1", port: server.port, useTLS: false, proxy: "")
+            host: "127.0.0.1", port: server.port, useTLS: false, proxy: "", maximumDataSize: maximumDataSize)
     }
 
     @Test func theServerAcceptsSignedCalls() async throws {
@@ -64,7 +65,7 @@ struct PublishingTests {
                 && "\(error.map { "\($0)" } ?? "")".contains("wrong") == false
         }
         await #expect {
-            try await client(server).trigger(
+            try await client(server, maximumDataSize: 20_000).trigger(
                 event: "e", channels: ["a"], data: String(repeating: "x", count: 10_241))
         } throws: { error in
             (error as? PusherHTTPError)?.kind == .rejected && (error as? PusherHTTPError)?.status == 413
@@ -75,6 +76,91 @@ struct PublishingTests {
         } throws: { error in
             (error as? PusherHTTPError)?.kind == .unreachable && (error as? PusherHTTPError)?.mayRetry == true
         }
+    }
+
+    @Test func infoIsToldOfEveryChannelOrEvent() async throws {
+        let server = SocketServer { peer in
+            let body = peer.readRequest().body
+            let answer =
+                body.contains("batch")
+                ? #"{"batch":[{"user_count":42},{},{"subscription_count":13}]}"#
+                : #"{"channels":{"presence-a":{"user_count":42},"b":{"subscription_count":13}}}"#
+            peer.answer(answer)
+        }
+        let api = PusherHTTPClient(server)
+        let channels = try await api.trigger(
+            event: "e", channels: ["presence-a", "b"], data: "x", info: [.userCount, .subscriptionCount])
+        #expect(channels.mapValues(\.userCount) == ["presence-a": 42, "b": nil])
+        #expect(channels.mapValues(\.subscriptionCount) == ["presence-a": nil, "b": 13])
+        let batch = try await api.triggerBatch([
+            .init(channel: "presence-a", event: "e", data: "x", info: [.userCount]),
+            .init(channel: "c", event: "e", data: "x"),
+            .init(channel: "b", event: "e", data: "x", info: [.subscriptionCount]),
+        ])
+        #expect(batch.map(\.userCount) == [42, nil, nil])
+        #expect(batch.map(\.subscriptionCount) == [nil, nil, 13])
+    }
+
+    @Test func whatIsSentIsWhatWasGiven() async throws {
+        let bodies = Lock<[String]>([])
+        let server = SocketServer { peer in
+            let body = peer.readRequest().body
+            bodies.withLock { $0.append(body) }
+            peer.answer("{}")
+        }
+        struct Price: Encodable {
+            let unit = "€/kg"
+            let value = 1.5
+        }
+        let api = PusherHTTPClient(server)
+        try await api.trigger(event: "e", channels: ["a", "b"], json: Price(), socketID: "1.2")
+        try await api.trigger(event: "e", toUser: "ann@x", data: "hi")
+        try await api.trigger(event: "e", toUser: "ann", json: ["n": 1])
+        try await api.triggerBatch([try .init(channel: "a", event: "e", json: [1, 2])])
+        #expect(
+            bodies.withLock { $0 } == [
+                #"{"channels":["a","b"],"data":"{\"unit\":\"€/kg\",\"value\":1.5}","name":"e","socket_id":"1.2"}"#,
+                ##"{"channels":["#server-to-user-ann@x"],"data":"hi","name":"e"}"##,
+                ##"{"channels":["#server-to-user-ann"],"data":"{\"n\":1}","name":"e"}"##,
+                #"{"batch":[{"channel":"a","data":"[1,2]","name":"e"}]}"#,
+            ])
+    }
+
+    @Test(arguments: [
+        ("", "x", "the event has no name"),
+        (String(repeating: "é", count: 101), "x", "the event name has 202 bytes, at most 200 are allowed"),
+        ("pusher:e", "x", "start with pusher:"), ("pusher_internal:e", "x", "start with pusher:"),
+        ("e", String(repeating: "é", count: 5121), "the event's data has 10242 bytes, at most 10240 are allowed"),
+    ])
+    func aBadEventIsExplainedAndNotSent(event: String, data: String, reason: String) async throws {
+        let api = PusherHTTPClient(
+            appID: "1", key: "k", secret: "s", host: "127.0.0.1", port: 1, useTLS: false, proxy: "")
+        let errors = [
+            await #expect(throws: PusherHTTPError.self) {
+                try await api.trigger(event: event, channels: ["a"], data: data)
+            },
+            await #expect(throws: PusherHTTPError.self) {
+                try await api.trigger(event: event, toUser: "ann", data: data)
+            },
+            await #expect(throws: PusherHTTPError.self) {
+                try await api.triggerBatch([.init(channel: "a", event: event, data: data)])
+            },
+        ]
+        for error in errors {
+            #expect(error?.kind == .invalidArgument)
+            #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
+        }
+    }
+
+    @Test func theSizeOfEncryptedDataIsWhatCounts() async throws {
+        let api = PusherHTTPClient(
+            appID: "1", key: "k", secret: "s", host: "127.0.0.1", port: 1, useTLS: false, proxy: "",
+            encryptionMasterKey: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+        let error = await #expect(throws: PusherHTTPError.self) {
+            try await api.trigger(
+                event: "e", channels: ["private-encrypted-x"], data: String(repeating: "x", count: 8000))
+        }
+        #expect(error?.message.contains("the event's data has 10748 bytes") == true, "\(error?.message ?? "")")
     }
 
     @Test func whatCannotBeRightIsNotSent() async throws {

@@ -32,9 +32,9 @@ struct SignedRequestTests {
         }
     }
 
-    @Test func pathAndQueryAreEscaped() {
-        let request = SignedRequest(method: "GET", path: "/apps/3/channels/a=b", query: [("info", "x,y z")])
+    @Test func pathAndQueryAreEscapedWhereTheyMustBe() {
+        let request = SignedRequest(method: "GET", path: "/apps/3 ?/channels/a=b@c,d.e;f", query: [("info", "x,y z")])
         let target = request.target(credentials: AppCredentials(key: "k", secret: "s"), timestamp: 1)
-        #expect(target.hasPrefix("/apps/3/channels/a%3Db?info=x%2Cy%20z&"))
+        #expect(target.hasPrefix("/apps/3%20%3F/channels/a=b@c,d.e;f?info=x%2Cy%20z&"))
     }
 }

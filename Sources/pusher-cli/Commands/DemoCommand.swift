@@ -8,7 +8,12 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "See it work: a server, a client and events of every kind of channel, all in this process.",
-        discussion: "Needs no network and no account, and ends by itself.")
+        discussion: """
+            Needs no network and no account, and ends by itself.
+
+            Example:
+              pusher-cli demo --json
+            """)
 
     private static let channels = ["prices", "private-orders", "presence-room"]
 

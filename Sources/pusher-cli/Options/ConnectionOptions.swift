@@ -4,8 +4,7 @@ import PusherSwift
 
 /// Where the server is and how to be let in: the same for every command that connects.
 struct ConnectionOptions: ParsableArguments {
-    @Option(help: "The application's key. Default: $PUSHER_KEY.")
-    var key: String?
+    @OptionGroup var credentials: CredentialOptions
 
     @Option(help: "A cluster of Pusher Channels, such as eu. Default: $PUSHER_CLUSTER.")
     var cluster: String?
@@ -28,17 +27,6 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
     var proxy: String?
 
-    @Option(
-        help: "The application's secret, to sign locally. Better $PUSHER_SECRET: arguments show in the process list.")
-    var secret: String?
-
-    @Option(
-        help: """
-            Base64 of 32 bytes, for encrypted channels when signing with the secret, and for publishing on them. Better \
-            $PUSHER_ENCRYPTION_MASTER_KEY.
-            """)
-    var encryptionMasterKey: String?
-
     @Option(help: "URL that signs for private and presence channels.")
     var authEndpoint: String?
 
@@ -56,35 +44,14 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// The key, or wrong use.
-    func requireKey() throws -> String {
-        guard let key = key ?? Environment["PUSHER_KEY"], !key.isEmpty else {
-            throw ValidationError("Give the application's key with --key or PUSHER_KEY.")
-        }
-        return key
-    }
-
-    /// The secret from the argument, with a warning, or from the environment.
-    var secretGiven: String? {
-        guard let secret else { return Environment["PUSHER_SECRET"] }
-        StandardError.write("warning: the process list shows --secret to everyone; use PUSHER_SECRET instead")
-        return secret
-    }
-
-    /// The master key from the argument, with a warning, or from the environment.
-    var encryptionMasterKeyGiven: String? {
-        guard let encryptionMasterKey else { return Environment["PUSHER_ENCRYPTION_MASTER_KEY"] }
-        StandardError.write(
-            "warning: the process list shows --encryption-master-key to everyone; "
-                + "use PUSHER_ENCRYPTION_MASTER_KEY instead")
-        return encryptionMasterKey
-    }
+    func requireKey() throws -> String { try credentials.requireKey() }
 
     /// What the client is made with.
     func clientOptions() throws -> PusherClientOptions {
         var options = PusherClientOptions(
             authMethod: try authMethod(), host: pusherHost, port: try port ?? Environment.port(), path: path,
             useTLS: tls)
-        options.encryptionMasterKey = encryptionMasterKeyGiven
+        options.encryptionMasterKey = credentials.encryptionMasterKeyGiven
         options.caFile = caFile
         options.proxy = proxy
         if verbose { options.logger = StandardError.logger }
@@ -104,7 +71,7 @@ struct ConnectionOptions: ParsableArguments {
             }
             return .authRequestBuilder(authRequestBuilder: HeaderRequestBuilder(url: url, headers: authHeader))
         }
-        return secretGiven.map { .inline(secret: $0) } ?? .noMethod
+        return credentials.secretGiven.map { .inline(secret: $0) } ?? .noMethod
     }
 }
 

@@ -13,10 +13,7 @@ struct HTTPOptions: ParsableArguments {
         guard let appID = appId ?? Environment["PUSHER_APP_ID"], !appID.isEmpty else {
             throw ValidationError("Give the application's id with --app-id or PUSHER_APP_ID.")
         }
-        let key = try connection.requireKey()
-        guard let secret = connection.secretGiven, !secret.isEmpty else {
-            throw ValidationError("Give the application's secret with PUSHER_SECRET (or --secret).")
-        }
+        let (key, secret) = (try connection.requireKey(), try connection.credentials.requireSecret())
         var cluster: String?
         var host: String?
         switch connection.pusherHost {
@@ -28,17 +25,6 @@ struct HTTPOptions: ParsableArguments {
             appID: appID, key: key, secret: secret, cluster: cluster, host: host,
             port: try connection.port ?? Environment.port(), path: connection.path ?? "", useTLS: connection.tls,
             caFile: connection.caFile, proxy: connection.proxy,
-            encryptionMasterKey: connection.encryptionMasterKeyGiven)
-    }
-}
-
-extension PusherHTTPError {
-    var exitStatus: ExitStatus {
-        switch kind {
-        case .invalidArgument, .rejected: .badData
-        case .refused: .refused
-        case .unreachable, .serverFailure, .unexpectedAnswer: .unavailable
-        @unknown default: .unavailable
-        }
+            encryptionMasterKey: connection.credentials.encryptionMasterKeyGiven)
     }
 }

@@ -77,7 +77,7 @@ enum Record: Sendable {
         }
     }
 
-    private static func clock(_ time: Date) -> String {
+    static func clock(_ time: Date) -> String {
         let parts = Calendar.current.dateComponents([.hour, .minute, .second, .nanosecond], from: time)
         func digits(_ number: Int?, _ count: Int) -> String {
             let text = String(number ?? 0)

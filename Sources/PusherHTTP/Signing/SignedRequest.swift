@@ -1,3 +1,4 @@
+import Foundation
 import PusherProtocol
 
 /// Builds the requests of the HTTP API (Pusher HTTP API, “Authentication”).
@@ -21,7 +22,14 @@ struct SignedRequest {
         let signature = credentials.httpSignature(method: method, path: path, query: parameters)
         parameters.append(("auth_signature", signature))
         let query = parameters.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
-        let path = path.split(separator: "/").map { "/" + String($0).percentEncoded }.joined()
-        return "\(path)?\(query)"
+        return "\(escapedPath)?\(query)"
     }
+
+    /// What RFC 3986 allows in a path stays as it is: some servers verify the path as it comes, others unescaped.
+    private var escapedPath: String {
+        path.addingPercentEncoding(withAllowedCharacters: Self.pathCharacters) ?? path.percentEncoded
+    }
+
+    private static let pathCharacters = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~=@,;/")
 }

@@ -1,0 +1,44 @@
+import PusherProtocol
+
+/// What can be known to be refused before it is sent.
+enum PublishingRules {
+    static let maximumEventNameLength = 200
+
+    static func eventName(_ name: String) throws(PusherHTTPError) -> String {
+        guard !name.isEmpty else { throw PusherHTTPError(.invalidArgument, "the event has no name") }
+        guard name.utf8.count <= maximumEventNameLength else {
+            throw PusherHTTPError(
+                .invalidArgument,
+                "the event name has \(name.utf8.count) bytes, at most \(maximumEventNameLength) are allowed")
+        }
+        guard !name.hasPrefix("pusher:"), !name.hasPrefix("pusher_internal:") else {
+            throw PusherHTTPError(
+                .invalidArgument, "event names that start with pusher: or pusher_internal: are the server's own")
+        }
+        return name
+    }
+
+    static func data(_ data: String, atMost maximum: Int) throws(PusherHTTPError) -> String {
+        guard data.utf8.count <= maximum else {
+            throw PusherHTTPError(
+                .invalidArgument,
+                "the event's data has \(data.utf8.count) bytes, at most \(maximum) are allowed (maximumDataSize)")
+        }
+        return data
+    }
+
+    static func channelName(_ channel: String) throws(PusherHTTPError) -> ChannelName {
+        do throws(InvalidChannelName) {
+            return try ChannelName(channel)
+        } catch {
+            throw PusherHTTPError(.invalidArgument, error.description)
+        }
+    }
+
+    static func socketID(_ socketID: String?) throws(PusherHTTPError) -> String? {
+        guard socketID.map({ SocketID($0) != nil }) ?? true else { throw badSocketID }
+        return socketID
+    }
+
+    static let badSocketID = PusherHTTPError(.invalidArgument, "a socket id is two numbers joined by a dot")
+}

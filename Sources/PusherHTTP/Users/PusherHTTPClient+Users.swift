@@ -1,0 +1,35 @@
+import PusherProtocol
+
+extension PusherHTTPClient {
+    /// The ids of the users on a presence channel; empty if nobody is there.
+    public func users(of channel: String) async throws(PusherHTTPError) -> [String] {
+        struct Answer: Decodable {
+            struct User: Decodable {
+                let id: Identifier
+            }
+
+            let users: [User]
+        }
+        let name = try PublishingRules.channelName(channel)
+        guard name.kind == .presence else {
+            throw PusherHTTPError(.invalidArgument, "“\(name)” has no users: it is not a presence channel")
+        }
+        return try await get("channels/\(name)/users", as: Answer.self).users.map(\.id.string)
+    }
+
+    /// Closes every connection that is signed in as a user. The user may come back: stop signing for them first.
+    public func terminateConnections(ofUser user: String) async throws(PusherHTTPError) {
+        let user = try UserID(user).string
+        _ = try await post("users/\(user)/terminate_connections", [String: String]())
+    }
+}
+
+/// An identifier that should be a string, but that some servers send as a number.
+private struct Identifier: Decodable {
+    let string: String
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        string = try (try? container.decode(Int.self)).map(String.init) ?? container.decode(String.self)
+    }
+}

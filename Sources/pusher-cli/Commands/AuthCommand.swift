@@ -1,0 +1,65 @@
+import ArgumentParser
+import PusherHTTP
+import PusherProtocol
+
+struct AuthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "auth", abstract: "Print what an auth endpoint would answer: for a channel, or for a sign-in.",
+        usage: """
+            pusher-cli auth CHANNEL SOCKET_ID [--user-id ID [--user-info JSON]] [options]
+            pusher-cli auth --user USER SOCKET_ID [options]
+            """,
+        discussion: """
+            Signs with the secret, without a network. USER is the id of the user who signs in, or a JSON object with \
+            an "id", which is signed as it is. Presence channels need --user-id.
+
+            Examples:
+              pusher-cli auth private-orders 12.34
+              pusher-cli auth presence-x 12.34 --user-id ann --user-info '{"age":7}'
+              pusher-cli auth --user '{"id":"ann","watchlist":["bob"]}' 12.34
+            """)
+
+    @Argument(help: ArgumentHelp("CHANNEL and SOCKET_ID; SOCKET_ID alone with --user.", valueName: "argument"))
+    var arguments: [String] = []
+
+    @Option(help: "Sign in this user instead of authorizing a channel.")
+    var user: String?
+
+    @Option(help: "The user's id on the channel.")
+    var userId: String?
+
+    @Option(help: "JSON that the channel's other members get.")
+    var userInfo: String?
+
+    @OptionGroup var credentials: CredentialOptions
+
+    func validate() throws {
+        guard arguments.count == (user == nil ? 2 : 1) else {
+            throw ValidationError(user == nil ? "Give CHANNEL SOCKET_ID." : "--user takes SOCKET_ID alone.")
+        }
+        guard user == nil || (userId == nil && userInfo == nil) else {
+            throw ValidationError("--user-id and --user-info are for channels; give --user a JSON object.")
+        }
+        guard userInfo == nil || userId != nil else { throw ValidationError("--user-info needs --user-id.") }
+        guard userInfo.map({ JSON.value($0) != nil }) ?? true else { throw ValidationError("--user-info is not JSON.") }
+    }
+
+    func run() async throws {
+        let signer = try credentials.signer()
+        try await ExitStatus.reporting {
+            _ = StandardOutput.write(try answer(signer))
+        }
+    }
+
+    private func answer(_ signer: PusherSigner) throws(PusherHTTPError) -> String {
+        if let user {
+            // No user id starts with a brace.
+            return user.contains("{")
+                ? try signer.authenticateUser(socketID: arguments[0], userData: user)
+                : try signer.authenticateUser(socketID: arguments[0], userID: user)
+        }
+        let channelData = userId.map { PusherSigner.channelData(userID: $0, userInfo: userInfo) }
+        return try signer.authorizeChannel(
+            socketID: arguments[1], channel: arguments[0], channelData: channelData)
+    }
+}

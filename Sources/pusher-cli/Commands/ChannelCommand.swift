@@ -1,0 +1,31 @@
+import ArgumentParser
+import PusherHTTP
+
+struct ChannelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "channel", abstract: "Tell about one channel, occupied or not.",
+        discussion: """
+            user_count is for presence channels, subscription_count for the others, cache for cache channels.
+
+            Example:
+              pusher-cli channel cache-prices --info subscription_count,cache --json
+            """)
+
+    @Argument(help: "The channel.")
+    var channel: String
+
+    @OptionGroup var info: InfoOptions
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    @OptionGroup var server: HTTPOptions
+
+    func run() async throws {
+        let client = try server.client()
+        try await ExitStatus.reporting {
+            let info = try await client.channel(channel, info: try info.attributes())
+            ChannelRecord(name: channel, info: info).write(asJSON: json)
+        }
+    }
+}

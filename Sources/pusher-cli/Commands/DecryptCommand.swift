@@ -1,0 +1,34 @@
+import ArgumentParser
+import PusherProtocol
+
+struct DecryptCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "decrypt", abstract: "Decrypt the data of an event on an encrypted channel.",
+        discussion: """
+            Prints the text that was published. Exit status 65 if the key does not open it.
+
+            Example:
+              pusher-cli decrypt private-encrypted-orders '{"nonce":"…","ciphertext":"…"}'
+            """)
+
+    @OptionGroup var key: ChannelKeyOptions
+
+    @Argument(help: "JSON with nonce and ciphertext; - reads standard input.")
+    var data: String
+
+    func run() async throws {
+        try await ExitStatus.reporting {
+            let key = try key.key()
+            let data = try Input.text(given: data)
+            do throws(ChannelKey.Failure) {
+                _ = StandardOutput.write(try key.decrypt(data))
+            } catch {
+                switch error {
+                case .malformed:
+                    throw CommandFailure(.badData, "the data is not JSON with nonce and ciphertext, or holds no text")
+                case .wrongKey: throw CommandFailure(.badData, "the data was made with another key, or was changed")
+                }
+            }
+        }
+    }
+}

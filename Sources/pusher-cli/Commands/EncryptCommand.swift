@@ -1,0 +1,25 @@
+import ArgumentParser
+import PusherProtocol
+
+struct EncryptCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "encrypt", abstract: "Encrypt the data of an event on an encrypted channel.",
+        discussion: """
+            Prints the data to publish: JSON with nonce and ciphertext, different each time. trigger encrypts by itself.
+
+            Example:
+              pusher-cli encrypt private-encrypted-orders '{"total":7}'
+            """)
+
+    @OptionGroup var key: ChannelKeyOptions
+
+    @Argument(help: "The text; - reads standard input.")
+    var data: String
+
+    func run() async throws {
+        try await ExitStatus.reporting {
+            var random = SystemRandomNumberGenerator()
+            _ = StandardOutput.write(try key.key().encrypt(try Input.text(given: data), using: &random))
+        }
+    }
+}

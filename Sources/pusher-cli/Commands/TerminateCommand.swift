@@ -1,0 +1,23 @@
+import ArgumentParser
+import PusherHTTP
+
+struct TerminateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "terminate", abstract: "Close every connection that is signed in as a user.",
+        discussion: """
+            The user may come back, unless the application's server no longer signs for them.
+
+            Example:
+              pusher-cli terminate ann
+            """)
+
+    @Argument(help: "The user's id.")
+    var user: String
+
+    @OptionGroup var server: HTTPOptions
+
+    func run() async throws {
+        let client = try server.client()
+        try await ExitStatus.reporting { try await client.terminateConnections(ofUser: user) }
+    }
+}

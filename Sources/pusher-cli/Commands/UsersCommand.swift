@@ -1,0 +1,36 @@
+import ArgumentParser
+import PusherHTTP
+
+struct UsersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users", abstract: "List the ids of the users on a presence channel.",
+        discussion: """
+            Example:
+              pusher-cli users presence-room
+            """)
+
+    @Argument(help: "The presence channel.")
+    var channel: String
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    @OptionGroup var server: HTTPOptions
+
+    func run() async throws {
+        let client = try server.client()
+        let style = TextStyle.standardOutput
+        try await ExitStatus.reporting {
+            for user in try await client.users(of: channel) {
+                _ = StandardOutput.write(json ? line(user) : style.printable(user))
+            }
+        }
+    }
+
+    private func line(_ user: String) -> String {
+        var line = JSONLine(type: "user")
+        line.add("channel", channel)
+        line.add("user_id", user)
+        return line.text
+    }
+}

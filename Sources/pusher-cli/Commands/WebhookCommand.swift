@@ -1,0 +1,11 @@
+import ArgumentParser
+
+struct WebhookCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webhook", abstract: "Check requests that the server made to the application.",
+        discussion: """
+            Example:
+              pusher-cli webhook verify body.json --signature c19001ae…
+            """,
+        subcommands: [WebhookVerifyCommand.self])
+}

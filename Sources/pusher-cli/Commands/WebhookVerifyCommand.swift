@@ -1,0 +1,53 @@
+import ArgumentParser
+import PusherHTTP
+
+struct WebhookVerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Check a webhook's signature, and print its events.",
+        discussion: """
+            Reads the body as it was received, byte for byte. Exit status: 0 if the webhook is the server's; 77 if key \
+            or signature are wrong; 65 if it is signed, but no webhook or too old. Client events of encrypted channels \
+            are decrypted with the encryption master key.
+
+            Example:
+              pusher-cli webhook verify body.json --signature c19001ae… --json
+            """)
+
+    @Argument(help: "The file with the body; - reads standard input.", completion: .file())
+    var file = "-"
+
+    @Option(help: "The header X-Pusher-Signature.")
+    var signature: String
+
+    @Option(help: "The header X-Pusher-Key. Default: the application's key.")
+    var headerKey: String?
+
+    @Option(help: ArgumentHelp("Refuse what was made more than this many seconds ago.", valueName: "seconds"))
+    var maximumAge: Double?
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    @OptionGroup var credentials: CredentialOptions
+
+    func validate() throws {
+        guard maximumAge.map({ $0 > 0 && $0 < 1e9 }) ?? true else {
+            throw ValidationError("--maximum-age is above 0.")
+        }
+    }
+
+    func run() async throws {
+        let (key, secret) = (try credentials.requireKey(), try credentials.requireSecret())
+        let style = TextStyle.standardOutput
+        try await ExitStatus.reporting {
+            let webhook = try PusherWebhook(
+                body: try Input.bytes(of: file), key: headerKey ?? key, signature: signature, secrets: [key: secret],
+                encryptionMasterKey: credentials.encryptionMasterKeyGiven,
+                maximumAge: maximumAge.map { .seconds($0) })
+            for event in webhook.events {
+                let record = WebhookRecord(event, at: webhook.time)
+                _ = StandardOutput.write(json ? record.json : record.text(style: style))
+            }
+        }
+    }
+}

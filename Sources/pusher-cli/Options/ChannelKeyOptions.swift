@@ -1,0 +1,50 @@
+import ArgumentParser
+import PusherProtocol
+
+/// An encrypted channel and its key.
+struct ChannelKeyOptions: ParsableArguments {
+    @Argument(help: "The channel; its name starts with private-encrypted-.")
+    var channel: String
+
+    @Option(
+        help: "The channel's own key, base64 of 32 bytes, instead of the master key. Better $PUSHER_SHARED_SECRET.")
+    var sharedSecret: String?
+
+    @Option(help: "Base64 of 32 bytes, of which the channel's key is made. Better $PUSHER_ENCRYPTION_MASTER_KEY.")
+    var encryptionMasterKey: String?
+
+    func validate() throws {
+        guard sharedSecret == nil || encryptionMasterKey == nil else {
+            throw ValidationError("--shared-secret and --encryption-master-key exclude each other.")
+        }
+    }
+
+    /// The key, or wrong use; a value that is no key is bad data.
+    func key() throws -> ChannelKey {
+        let name: ChannelName
+        do {
+            name = try ChannelName(channel)
+        } catch {
+            throw CommandFailure(.badData, error.description)
+        }
+        guard name.kind == .encrypted else {
+            throw CommandFailure(.badData, "“\(channel)” is not an encrypted channel: private-encrypted- is the prefix")
+        }
+        let masterKey = SecretOption(name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY")
+        let secret = SecretOption(name: "--shared-secret", variable: "PUSHER_SHARED_SECRET")
+        // What is given as an argument wins over the environment.
+        if let text = encryptionMasterKey == nil ? secret.given(sharedSecret) : nil {
+            guard let key = ChannelKey(base64: text) else {
+                throw CommandFailure(.badData, "the shared secret is not base64 of 32 bytes")
+            }
+            return key
+        }
+        guard let text = masterKey.given(encryptionMasterKey) else {
+            throw ValidationError("Give a key with PUSHER_ENCRYPTION_MASTER_KEY or PUSHER_SHARED_SECRET.")
+        }
+        guard let key = EncryptionMasterKey(base64: text) else {
+            throw CommandFailure(.badData, "the encryption master key is not base64 of 32 bytes")
+        }
+        return key.key(of: name)
+    }
+}

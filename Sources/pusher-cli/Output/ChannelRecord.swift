@@ -1,0 +1,38 @@
+import PusherHTTP
+import PusherProtocol
+
+/// What the HTTP API tells of a channel, as a line.
+struct ChannelRecord {
+    let name: String
+    let info: PusherHTTPClient.ChannelInfo
+
+    var json: String {
+        var line = JSONLine(type: "channel")
+        line.add("channel", name)
+        line.add("occupied", json: info.isOccupied.map { "\($0)" })
+        line.add("user_count", info.userCount)
+        line.add("subscription_count", info.subscriptionCount)
+        line.add("cache", json: info.cache.map(Self.json))
+        return line.text
+    }
+
+    private static func json(_ cache: PusherHTTPClient.CachedEvent) -> String {
+        #"{"data":\#(JSON.quoted(cache.data))"# + (cache.ttl.map { #","ttl":\#($0)"# } ?? "") + "}"
+    }
+
+    /// `channel  occupied  2 users  3 subscriptions  cached for 60 s: data`
+    func text(style: TextStyle) -> String {
+        let parts = [
+            style.channel(name), info.isOccupied.map { $0 ? "occupied" : "empty" },
+            info.userCount.map { "\($0) users" }, info.subscriptionCount.map { "\($0) subscriptions" },
+            info.cache.map { cache in
+                "cached\(cache.ttl.map { " for \($0) s" } ?? ""): \(style.printable(cache.data))"
+            },
+        ]
+        return parts.compactMap { $0 }.joined(separator: "  ")
+    }
+
+    func write(asJSON: Bool) {
+        _ = StandardOutput.write(asJSON ? json : text(style: .standardOutput))
+    }
+}
