@@ -11,13 +11,10 @@ struct EncryptedChannelTests {
     private let recorder = Recorder()
     private let name = "private-encrypted-x"
 
-    private var configuration: PusherMockServer.Configuration {
-        .init(apps: [.init(encryptionMasterKey: Self.masterKey)])
-    }
-
-    @Test(arguments: [false, true])
-    func eventsArriveDecrypted(overEndpoint: Bool) async throws {
-        try await withServer(configuration) { server in
+    @Test(arguments: Profile.allCases, [false, true])
+    func eventsArriveDecrypted(profile: Profile, overEndpoint: Bool) async throws {
+        let app = PusherMockServer.App(encryptionMasterKey: Self.masterKey)
+        try await withServer(.init(apps: [app], profile: profile)) { server in
             let pusher = Pusher.make(server, recorder) {
                 if overEndpoint {
                     $0.authMethod = .endpoint(authEndpoint: "http://127.0.0.1:\(server.port)/pusher/auth")
@@ -53,12 +50,14 @@ struct EncryptedChannelTests {
         }
     }
 
-    @Test func aKeyThatChangesIsFetchedAnewAndWhatCannotBeReadIsTold() async throws {
+    @Test(arguments: Profile.allCases) func aKeyThatChangesIsFetchedAnewAndWhatCannotBeReadIsTold(profile: Profile)
+        async throws
+    {
         let authorizer = Authorizer()
         let (first, second) = (
             ChannelKey([UInt8](repeating: 1, count: 32)), ChannelKey([UInt8](repeating: 2, count: 32))
         )
-        try await withServer { server in
+        try await withServer(profile) { server in
             let pusher = Pusher.make(server, recorder) { $0.authMethod = .authorizer(authorizer: authorizer) }
             pusher.subscribe(name).bind(eventName: "e") { [recorder] event in recorder.add("event \(event.data ?? "")")
             }
@@ -85,8 +84,8 @@ struct EncryptedChannelTests {
         }
     }
 
-    @Test func withoutAMasterKeyTheInlineMethodSaysSo() async throws {
-        try await withServer { server in
+    @Test(arguments: Profile.allCases) func withoutAMasterKeyTheInlineMethodSaysSo(profile: Profile) async throws {
+        try await withServer(profile) { server in
             let pusher = Pusher.make(server, recorder)
             pusher.subscribe(name)
             pusher.connect()

@@ -65,6 +65,13 @@ func withServer(
     }
 }
 
+typealias Profile = PusherMockServer.Profile
+
+/// A mock server that imitates another one, for the length of `body`.
+func withServer(_ profile: Profile, _ body: (PusherMockServer) async throws -> Void) async throws {
+    try await withServer(.init(profile: profile), body)
+}
+
 extension Pusher {
     /// A client of `server` that tells `recorder`.
     static func make(
