@@ -1,4 +1,5 @@
 import PusherHTTP
+import PusherSwift
 
 /// An error that a command reports in one line and ends with a status of its own.
 protocol ReportableError: Error, CustomStringConvertible {
@@ -13,6 +14,18 @@ struct CommandFailure: ReportableError {
     init(_ exitStatus: ExitStatus, _ description: String) {
         self.exitStatus = exitStatus
         self.description = description
+    }
+}
+
+extension PusherError: ReportableError {
+    var exitStatus: ExitStatus {
+        switch kind {
+        case .couldNotConnect, .connectionLost, .closedByServer, .bufferOverflow: .unavailable
+        case .authorizationFailed, .subscriptionFailed: .refused
+        case .serverError, .malformedMessage, .unknownChannel, .decryptionFailed, .clientEventRejected,
+            .invalidArgument, .undecodableData:
+            .badData
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import PusherProtocol
 import PusherSwift
 import Transport
 
@@ -39,18 +38,28 @@ final class EventStream: PusherDelegate {
         self.options = options
         state = Lock(State(remaining: options.count, hopes: Set(channels)))
         pusher.delegate = self
-        if let userId = options.userId {
-            let member = PusherPresenceChannelMember(
-                userId: userId, userInfo: options.userInfo.flatMap(JSON.value))
-            pusher.connection.userDataFetcher = { member }
-        }
+        if let member = options.user.member { pusher.connection.userDataFetcher = { member } }
+        if options.user.signIn { bindUser() }
         pusher.bind { [weak self] event in self?.received(event) }
         for channel in channels {
             pusher.subscribe(
                 channel,
-                onMemberAdded: { [weak self] in self?.member(.memberAdded(channel: channel, $0)) },
-                onMemberRemoved: { [weak self] in self?.member(.memberRemoved(channel: channel, $0)) })
+                onMemberAdded: { [weak self] member in self?.tell { _ in .memberAdded(channel: channel, member) } },
+                onMemberRemoved: { [weak self] member in self?.tell { _ in .memberRemoved(channel: channel, member) } }
+            ).onGap = { [weak self] gap in self?.tell { _ in .gap(gap) } }
         }
+    }
+
+    private func bindUser() {
+        pusher.user.bind(eventName: "pusher:signin_success") { [weak self] _ in
+            self?.tell { .signedIn(userID: $0.user.userId ?? "") }
+        }
+        pusher.user.watchlist.bind { [weak self] event in self?.tell { _ in .watchlist(event) } }
+        pusher.user.bind(eventName: "pusher:signin_error") { [weak self] _ in
+            guard let self, state.withLock({ $0.hopes.isEmpty }) else { return }
+            leave(.refused)  // there is nothing else to wait for
+        }
+        pusher.user.signIn()
     }
 
     /// Connects, prints, and returns when it is time to leave; the connection is closed then.
@@ -127,8 +136,9 @@ final class EventStream: PusherDelegate {
         if isLast { leave(.done) }
     }
 
-    private func member(_ record: Record) {
-        if case .everything = mode { print(record) }
+    /// Prints what only those see who want to see everything.
+    private func tell(_ record: (Pusher) -> Record) {
+        if case .everything = mode { print(record(pusher)) }
     }
 
     func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {

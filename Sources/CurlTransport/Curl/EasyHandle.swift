@@ -128,6 +128,21 @@ final class EasyHandle {
         return curl_easy_getinfo_long(raw, info, &value) == CURLE_OK ? value : 0
     }
 
+    /// What opening the connection took.
+    var times: ConnectionTimes {
+        var address: UnsafePointer<CChar>?
+        _ = curl_easy_getinfo_text(raw, CURLINFO_PRIMARY_IP, &address)
+        let tls = time(CURLINFO_APPCONNECT_TIME_T)
+        return ConnectionTimes(
+            address: address.map { String(cString: $0) } ?? "", nameLookup: time(CURLINFO_NAMELOOKUP_TIME_T),
+            connect: time(CURLINFO_CONNECT_TIME_T), tls: tls == .zero ? nil : tls)
+    }
+
+    private func time(_ info: CURLINFO) -> Duration {
+        var microseconds: curl_off_t = 0
+        return curl_easy_getinfo_off_t(raw, info, &microseconds) == CURLE_OK ? .microseconds(microseconds) : .zero
+    }
+
     var activeSocket: Int32? {
         var descriptor = curl_socket_t(-1)
         guard curl_easy_getinfo_socket(raw, CURLINFO_ACTIVESOCKET, &descriptor) == CURLE_OK, descriptor >= 0 else {

@@ -8,7 +8,7 @@ package import Transport
 package final class WebSocketConnection {
     package enum Event {
         /// The handshake succeeded.
-        case opened
+        case opened(ConnectionTimes)
         /// What one read brought, in order. Empty if it was control frames or a part of a message: the peer lives.
         case received([WebSocketMessage], bytes: Int)
         /// The last event, once.
@@ -18,7 +18,7 @@ package final class WebSocketConnection {
     private enum State {
         case idle
         case connecting(EasyHandle)
-        case connected(ByteStream, DescriptorWatch)
+        case connected(ByteStream, DescriptorWatch, ConnectionTimes)
         /// Closed or dropped: nothing is reported any more.
         case closed
     }
@@ -89,9 +89,10 @@ package final class WebSocketConnection {
         guard case .connecting(let handle) = state else { return }
         do throws(TransportError) {
             guard result == CURLE_OK else { throw handle.error(for: result) }
+            let times = handle.times
             let stream = try ByteStream(takingOver: handle, isPlain: isPlain)
             let watch = DescriptorWatch(stream.descriptor, events: EPOLLIN.rawValue) { [weak self] in self?.ready($0) }
-            state = .connected(stream, watch)
+            state = .connected(stream, watch, times)
         } catch {
             return finish(WebSocketClosure(code: 1006, error: error))
         }
@@ -119,7 +120,7 @@ package final class WebSocketConnection {
 
     private func read() {
         for _ in 0..<Self.readsInARow {
-            guard case .connected(let stream, _) = state, isReading else { return }
+            guard case .connected(let stream, _, _) = state, isReading else { return }
             let (outcome, chunk) = readChunk(from: stream)
             switch outcome {
             case .bytes(let count):
@@ -170,7 +171,7 @@ package final class WebSocketConnection {
     private func receive(_ chunk: [UInt8]) {
         guard let received = machine?.receive(chunk, using: &random) else { return }
         flush()
-        if received.isOpened { handler(.opened) }
+        if received.isOpened, case .connected(_, _, let times) = state { handler(.opened(times)) }
         if case .closed = state { return }
         handler(.received(received.messages, bytes: chunk.count))
         if case .closed = state { return }
@@ -234,7 +235,7 @@ package final class WebSocketConnection {
     }
 
     private func flush() {
-        guard case .connected(let stream, _) = state else { return }
+        guard case .connected(let stream, _, _) = state else { return }
         if writeFailure != nil {
             if let ending { finish(ending) }
             return
@@ -261,7 +262,7 @@ package final class WebSocketConnection {
     }
 
     private func watchForWhatIsNeeded() {
-        guard case .connected(_, let watch) = state else { return }
+        guard case .connected(_, let watch, _) = state else { return }
         watch.events = (isReading ? EPOLLIN.rawValue : 0) | (unsent.isEmpty ? 0 : EPOLLOUT.rawValue)
     }
 
@@ -289,7 +290,7 @@ package final class WebSocketConnection {
         switch state {
         case .idle, .closed: break
         case .connecting(let handle): CurlMulti.shared.remove(handle)
-        case .connected(let stream, let watch):
+        case .connected(let stream, let watch, _):
             watch.cancel()
             stream.close()
         }

@@ -50,6 +50,7 @@ extension ClientMachine {
         switch event {
         case .connectionEstablished(let newSocketID, let activityTimeout):
             socketID = newSocketID
+            steps.established(now: now)
             apply(connection.established(id, activityTimeout: activityTimeout, now: now), now: now)
             if isReadingPaused { applyReadingPause(now: now) }
             startSignIn(now: now)

@@ -109,6 +109,8 @@ package struct ClientMachine: Sendable {
     var clientEvents = ClientEventThrottle()
     /// When the connection brought something last.
     var lastHeard: MonotonicInstant?
+    /// How the present connection came about, as far as it has.
+    package internal(set) var steps = ConnectionSteps()
     /// When the last ping left, until it is answered.
     var pingSentAt: MonotonicInstant?
 
@@ -168,6 +170,14 @@ package struct ClientMachine: Sendable {
     }
 
     // MARK: What the transport reports
+
+    /// The WebSocket is there; the protocol's handshake is next.
+    package mutating func transportOpened(
+        _ id: ConnectionMachine.TransportID, _ times: ConnectionTimes, now: MonotonicInstant
+    ) {
+        guard connection.isReceiving(from: id) else { return }
+        steps.opened(times, now: now)
+    }
 
     package mutating func transportClosed(
         _ id: ConnectionMachine.TransportID, _ closure: WebSocketClosure, now: MonotonicInstant
@@ -253,7 +263,9 @@ package struct ClientMachine: Sendable {
     ) {
         for action in connectionActions {
             switch action {
-            case .open(let id): actions.append(.open(id, url: endpoint.url))
+            case .open(let id):
+                steps = ConnectionSteps(startedAt: now)
+                actions.append(.open(id, url: endpoint.url))
             case .close(let id): actions.append(.close(id))
             case .drop(let id): actions.append(.drop(id))
             case .ping(let id):

@@ -16,6 +16,10 @@ package enum JSON {
         return String(decoding: data, as: UTF8.self)
     }
 
+    package static func isValid(_ text: String) -> Bool {
+        (try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)) != nil
+    }
+
     /// The JSON value in a text, containers or not; nil for `null` and for what is not JSON.
     package static func value(_ text: String) -> Any? {
         let value = try? JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)

@@ -77,6 +77,22 @@ public class PusherChannel: PusherEventSource, @unchecked Sendable {
         }
     }
 
+    /// Sends an event to the other subscribers: at once, or when the subscription has succeeded.
+    ///
+    /// - Parameter json: JSON text, sent as it is.
+    /// - Throws: ``PusherError`` if `json` is not JSON, or the name, the channel, the size or the number of waiting
+    ///   events forbids it. Nothing is sent then.
+    public func trigger(_ eventName: String, json: String) throws(PusherError) {
+        guard JSON.isValid(json) else {
+            throw PusherError(
+                .clientEventRejected, "“\(eventName.prefix(200))” was not sent: its data is not JSON", channelName: name
+            )
+        }
+        try core.perform { machine, now throws(PusherError) in
+            try machine.trigger(eventName, data: json, on: id, now: now)
+        }
+    }
+
     /// Client events that wait for the subscription, oldest first.
     public var unsentEvents: [PusherEvent] {
         core.read { $0.unsentEvents(of: id) }.map { PusherEvent(name: $0.event, channel: name, data: $0.data) }

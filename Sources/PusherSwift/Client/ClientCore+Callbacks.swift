@@ -35,6 +35,8 @@ extension ClientCore {
         case .signedIn(let user):
             options.logger?.debug("signed in", metadata: ["pusher.user": "\(user.id)"])
             bindings.withLock { $0.delegate }?.debugLog(message: "signed in as \(user.id)")
+            deliver(
+                RealtimeEvent(name: "pusher:signin_success", channel: nil, data: user.data), toBindingsOf: .user)
         case .signInFailed(let error, let event):
             log(error)
             bindings.withLock { $0.delegate }?.receivedError(error: error)

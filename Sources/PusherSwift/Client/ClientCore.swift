@@ -119,7 +119,8 @@ final class ClientCore: Sendable {
     @NetworkActor
     private func received(_ event: WebSocketConnection.Event, from id: ConnectionMachine.TransportID) {
         switch event {
-        case .opened: break  // the protocol's own handshake is what counts
+        case .opened(let times):
+            machine.withLock { $0.transportOpened(id, times, now: .now) }
         case .received(let messages, let byteCount):
             options.metrics?.received(messages: messages.count, bytes: byteCount)
             machine.withLock { $0.received(messages, from: id, now: .now) }

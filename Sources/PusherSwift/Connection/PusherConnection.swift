@@ -28,6 +28,9 @@ public final class PusherConnection: Sendable {
     /// The server's name for this connection; nil unless connected. New with each connection.
     public var socketId: String? { core.read { $0.socketID?.string } }
 
+    /// What the steps of the present connection, or of the last attempt, took.
+    public var steps: PusherConnectionSteps { core.read { PusherConnectionSteps($0.steps) } }
+
     /// The subscribed channels.
     public var channels: PusherChannels { PusherChannels(core) }
 

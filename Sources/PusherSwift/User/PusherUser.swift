@@ -2,7 +2,8 @@ import PusherProtocol
 import Realtime
 
 /// The user that a client is signed in as. Bindings here get the events that are sent to the user, on whatever
-/// connection; they outlive connections and sign-ins. A failed sign-in is the event `pusher:signin_error`.
+/// connection; they outlive connections and sign-ins. Each sign-in, also after a reconnect, is the event
+/// `pusher:signin_success` with the user's data, a failed one `pusher:signin_error`.
 ///
 ///     pusher.user.bind(eventName: "notice") { event in … }
 ///     pusher.user.signIn()

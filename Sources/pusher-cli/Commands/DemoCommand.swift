@@ -30,20 +30,19 @@ struct DemoCommand: AsyncParsableCommand {
         }
         StandardError.write(
             "A server on 127.0.0.1:\(server.port), a client on \(Self.channels.joined(separator: ", ")).")
-        let status = await play(on: server)
+        let status = try await play(on: server)
         await server.stop()
         try status.exit()
     }
 
-    private func play(on server: PusherMockServer) async -> ExitStatus {
+    private func play(on server: PusherMockServer) async throws -> ExitStatus {
         var options = PusherClientOptions(
             authMethod: .endpoint(authEndpoint: "http://127.0.0.1:\(server.port)/pusher/auth"),
             host: .host("127.0.0.1"), port: server.port, useTLS: false)
         options.proxy = ""  // straight to this process, whatever the environment says
         let pusher = Pusher(key: PusherMockServer.App.defaultKey, options: options)
-        var stream = StreamOptions()
-        (stream.count, stream.timeout, stream.json) = (Self.channels.count, 20, json)
-        (stream.connectTimeout, stream.userId, stream.userInfo) = (10, nil, nil)
+        let stream = try StreamOptions.parse(
+            ["--count", "\(Self.channels.count)", "--timeout", "20"] + (json ? ["--json"] : []))
         let events = EventStream(pusher: pusher, channels: Self.channels, mode: .everything, options: stream)
         async let status = events.run()
         await publish(to: server, when: pusher)

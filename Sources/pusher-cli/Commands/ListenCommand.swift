@@ -4,7 +4,12 @@ import PusherSwift
 struct ListenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print everything that happens: events, members, states, errors.",
-        discussion: "Runs until Ctrl-C, --count or --timeout. The connection comes back by itself.")
+        discussion: """
+            Runs until Ctrl-C, --count or --timeout. The connection comes back by itself.
+
+            Example:
+              pusher-cli listen presence-room --sign-in --user-id ann --watch bob --json
+            """)
 
     @Argument(help: ArgumentHelp("Channels to subscribe to.", valueName: "channel"))
     var channels: [String] = []
@@ -13,7 +18,7 @@ struct ListenCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let pusher = Pusher(key: try connection.requireKey(), options: try connection.clientOptions())
+        let pusher = try connection.client(as: stream.user)
         try await EventStream(pusher: pusher, channels: channels, mode: .everything, options: stream).run().exit()
     }
 }

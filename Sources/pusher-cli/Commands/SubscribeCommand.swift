@@ -7,6 +7,9 @@ struct SubscribeCommand: AsyncParsableCommand {
         discussion: """
             Events alone go to standard output; connection trouble and refused channels go to standard error. \
             The connection comes back by itself.
+
+            Example:
+              pusher-cli subscribe prices private-orders --event price --json
             """)
 
     @Argument(help: ArgumentHelp("The channels, private- and presence- ones included.", valueName: "channel"))
@@ -19,7 +22,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let pusher = Pusher(key: try connection.requireKey(), options: try connection.clientOptions())
+        let pusher = try connection.client(as: stream.user)
         try await EventStream(pusher: pusher, channels: channels, mode: .events(named: Set(events)), options: stream)
             .run().exit()
     }

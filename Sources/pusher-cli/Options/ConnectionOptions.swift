@@ -30,7 +30,10 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: "URL that signs for private and presence channels.")
     var authEndpoint: String?
 
-    @Option(help: "A header for the auth endpoint, as 'Name: value'. May be repeated.")
+    @Option(help: "URL that signs for the user who signs in.")
+    var userAuthEndpoint: String?
+
+    @Option(help: "A header for the auth endpoints, as 'Name: value'. May be repeated.")
     var authHeader: [String] = []
 
     @Flag(help: "Log what happens to standard error.")
@@ -40,6 +43,10 @@ struct ConnectionOptions: ParsableArguments {
         guard port.map({ (1...65535).contains($0) }) ?? true else { throw ValidationError("--port is 1 to 65535.") }
         for header in authHeader where !header.contains(":") {
             throw ValidationError("--auth-header takes 'Name: value'.")
+        }
+        for (name, url) in [("--auth-endpoint", authEndpoint), ("--user-auth-endpoint", userAuthEndpoint)] {
+            guard let url else { continue }
+            guard URL(string: url)?.host != nil else { throw ValidationError("\(name) is not a URL.") }
         }
     }
 
@@ -51,11 +58,20 @@ struct ConnectionOptions: ParsableArguments {
         var options = PusherClientOptions(
             authMethod: try authMethod(), host: pusherHost, port: try port ?? Environment.port(), path: path,
             useTLS: tls)
+        if let userAuthEndpoint { options.userAuthMethod = .endpoint(userAuthEndpoint) }
+        let headers = authHeaders
+        options.authHeaders = { headers }
         options.encryptionMasterKey = credentials.encryptionMasterKeyGiven
         options.caFile = caFile
         options.proxy = proxy
         if verbose { options.logger = StandardError.logger }
         return options
+    }
+
+    func client(as user: UserOptions) throws -> Pusher {
+        var options = try clientOptions()
+        try user.apply(to: &options)
+        return Pusher(key: try requireKey(), options: options)
     }
 
     var pusherHost: PusherHost {
@@ -65,35 +81,16 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     private func authMethod() throws -> AuthMethod {
-        if let authEndpoint {
-            guard let url = URL(string: authEndpoint), url.host != nil else {
-                throw ValidationError("--auth-endpoint is not a URL.")
-            }
-            return .authRequestBuilder(authRequestBuilder: HeaderRequestBuilder(url: url, headers: authHeader))
-        }
+        if let authEndpoint { return .endpoint(authEndpoint: authEndpoint) }
         return credentials.secretGiven.map { .inline(secret: $0) } ?? .noMethod
     }
-}
 
-/// Asks the auth endpoint with the headers given on the command line.
-private struct HeaderRequestBuilder: AuthRequestBuilderProtocol {
-    let url: URL
-    let headers: [String]
-
-    func requestFor(socketID: String, channelName: String) -> URLRequest? {
-        var request = URLRequest(url: url)
-        request.httpMethod = "POST"
-        request.setValue("application/x-www-form-urlencoded", forHTTPHeaderField: "Content-Type")
-        for header in headers {
-            let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            request.setValue(parts[1].trimmingCharacters(in: .whitespaces), forHTTPHeaderField: String(parts[0]))
-        }
-        var form = URLComponents()
-        form.queryItems = [
-            URLQueryItem(name: "socket_id", value: socketID), URLQueryItem(name: "channel_name", value: channelName),
-        ]
-        request.httpBody = form.percentEncodedQuery.map { Data($0.utf8) }
-        return request
+    private var authHeaders: [String: String] {
+        Dictionary(
+            authHeader.map { header in
+                let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+                return (String(parts[0]), parts[1].trimmingCharacters(in: .whitespaces))
+            }, uniquingKeysWith: { $1 })
     }
 }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import PusherProtocol
 
 /// How long to stay and how to print: the same for `subscribe` and `listen`.
 struct StreamOptions: ParsableArguments {
@@ -15,11 +14,7 @@ struct StreamOptions: ParsableArguments {
     @Flag(help: "Print one JSON object a line.")
     var json = false
 
-    @Option(help: "The user id on presence channels, when signing with the secret.")
-    var userId: String?
-
-    @Option(help: "JSON about the user on presence channels, when signing with the secret.")
-    var userInfo: String?
+    @OptionGroup var user: UserOptions
 
     func validate() throws {
         guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count is 1 or more.") }
@@ -27,7 +22,5 @@ struct StreamOptions: ParsableArguments {
         guard connectTimeout >= 0, connectTimeout < 1e9 else {
             throw ValidationError("--connect-timeout is 0 or more.")
         }
-        guard userInfo == nil || userId != nil else { throw ValidationError("--user-info needs --user-id.") }
-        guard userInfo.map({ JSON.value($0) != nil }) ?? true else { throw ValidationError("--user-info is not JSON.") }
     }
 }

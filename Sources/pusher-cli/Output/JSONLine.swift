@@ -6,8 +6,12 @@ struct JSONLine {
     private var members: [(name: String, json: String)]
 
     init(type: String, time: Date = Date()) {
-        let time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        members = [("type", JSON.quoted(type)), ("time", JSON.quoted(time))]
+        members = [("type", JSON.quoted(type)), ("time", JSON.quoted(Self.text(of: time)))]
+    }
+
+    /// RFC 3339 with milliseconds.
+    static func text(of time: Date) -> String {
+        time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
     /// Adds JSON text; nothing for nil.

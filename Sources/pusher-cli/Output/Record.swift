@@ -6,50 +6,72 @@ import PusherSwift
 enum Record: Sendable {
     case state(from: ConnectionState, to: ConnectionState, socketID: String?)
     case subscribed(channel: String, members: Int?)
+    /// Events may have been missed.
+    case gap(PusherGap)
+    case signedIn(userID: String)
     case event(PusherEvent)
+    case watchlist(PusherEvent)
     case memberAdded(channel: String, PusherPresenceChannelMember)
     case memberRemoved(channel: String, PusherPresenceChannelMember)
     case error(PusherError)
 
     /// One JSON object, always with `type` and `time`.
     func json(at time: Date) -> String {
-        "{" + members(at: time).map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}"
-    }
-
-    private func members(at time: Date) -> [(String, String)] {
-        let time = ("time", JSON.quoted(time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))))
+        var line = JSONLine(type: type, time: time)
         switch self {
         case .state(let from, let to, let socketID):
-            return [
-                ("type", "\"state\""), time, ("from", JSON.quoted(from.stringValue())),
-                ("to", JSON.quoted(to.stringValue())),
-            ] + optional("socket_id", socketID)
+            line.add("from", from.stringValue())
+            line.add("to", to.stringValue())
+            line.add("socket_id", socketID)
         case .subscribed(let channel, let members):
-            return [("type", "\"subscribed\""), time, ("channel", JSON.quoted(channel))]
-                + (members.map { [("members", String($0))] } ?? [])
+            line.add("channel", channel)
+            line.add("members", members)
+        case .gap(let gap):
+            line.add("channel", gap.channelName)
+            line.add("from", JSONLine.text(of: gap.start))
+            line.add("to", JSONLine.text(of: gap.end))
+        case .signedIn(let userID): line.add("user_id", userID)
         case .event(let event):
-            return [("type", "\"event\""), time] + optional("channel", event.channelName)
-                + [("event", JSON.quoted(event.eventName))] + optional("data", event.data)
-                + optional("user_id", event.userId)
+            line.add("channel", event.channelName)
+            line.add("event", event.eventName)
+            line.add("data", event.data)
+            line.add("user_id", event.userId)
+            if event.origin != .live { line.add("cached", json: "true") }
+        case .watchlist(let event):
+            line.add("event", event.eventName)
+            line.add("user_ids", json: Self.userIDs(event).flatMap(JSON.text))
         case .memberAdded(let channel, let member):
-            return [
-                ("type", "\"member_added\""), time, ("channel", JSON.quoted(channel)),
-                ("user_id", JSON.quoted(member.userId)), ("user_info", member.userInfoJSON ?? "{}"),
-            ]
+            line.add("channel", channel)
+            line.add("user_id", member.userId)
+            line.add("user_info", json: member.userInfoJSON ?? "{}")
         case .memberRemoved(let channel, let member):
-            return [
-                ("type", "\"member_removed\""), time, ("channel", JSON.quoted(channel)),
-                ("user_id", JSON.quoted(member.userId)),
-            ]
+            line.add("channel", channel)
+            line.add("user_id", member.userId)
         case .error(let error):
-            return [("type", "\"error\""), time] + optional("channel", error.channelName)
-                + (error.code.map { [("code", String($0))] } ?? [])
-                + [("message", JSON.quoted(error.message)), ("will_retry", String(error.willRetry))]
+            line.add("channel", error.channelName)
+            line.add("code", error.code)
+            line.add("message", error.message)
+            line.add("will_retry", json: String(error.willRetry))
+        }
+        return line.text
+    }
+
+    private var type: String {
+        switch self {
+        case .state: "state"
+        case .subscribed: "subscribed"
+        case .gap: "gap"
+        case .signedIn: "signed_in"
+        case .event: "event"
+        case .watchlist: "watchlist"
+        case .memberAdded: "member_added"
+        case .memberRemoved: "member_removed"
+        case .error: "error"
         }
     }
 
-    private func optional(_ name: String, _ text: String?) -> [(String, String)] {
-        text.map { [(name, JSON.quoted($0))] } ?? []
+    private static func userIDs(_ event: PusherEvent) -> [String]? {
+        event.data.flatMap(JSON.object)?["user_ids"] as? [String]
     }
 
     /// `HH:MM:SS.mmm  channel  event  data`
@@ -70,6 +92,13 @@ enum Record: Sendable {
                 event.channelName ?? "-", event.eventName,
                 (event.data ?? "") + (event.userId.map { "  (from \($0))" } ?? "")
             )
+        case .gap(let gap):
+            (
+                gap.channelName, "gap",
+                "events may be missing from \(Self.clock(gap.start)) to \(Self.clock(gap.end))"
+            )
+        case .signedIn(let userID): ("-", "signed_in", userID)
+        case .watchlist(let event): ("-", event.eventName, (Self.userIDs(event) ?? []).joined(separator: " "))
         case .memberAdded(let channel, let member):
             (channel, "member_added", [member.userId, member.userInfoJSON].compactMap { $0 }.joined(separator: " "))
         case .memberRemoved(let channel, let member): (channel, "member_removed", member.userId)

@@ -1,0 +1,16 @@
+/// What opening a connection took, each counted from its start.
+package struct ConnectionTimes: Hashable, Sendable {
+    /// The numeric address that answered: the server's, or the proxy's.
+    package var address: String
+    package var nameLookup: Duration
+    package var connect: Duration
+    /// Nil without TLS.
+    package var tls: Duration?
+
+    package init(address: String, nameLookup: Duration, connect: Duration, tls: Duration?) {
+        self.address = address
+        self.nameLookup = nameLookup
+        self.connect = connect
+        self.tls = tls
+    }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import PusherProtocol
+import PusherSwift
+
+struct ClientEventCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "client-event", abstract: "Send an event to the other subscribers of a channel, as a client.",
+        discussion: """
+            The channel is private or presence, and the name of the event starts with client-. DATA is sent as JSON if \
+            it is JSON, else as a string; - reads it from standard input. Waits until the server has had time to reject it.
+
+            Example:
+              pusher-cli client-event presence-room client-typing '{"on":true}' --user-id ann
+            """)
+
+    @Argument(help: "A private- or presence- channel.")
+    var channel: String
+
+    @Argument(help: "The event's name, client- included.")
+    var event: String
+
+    @Argument(help: "The event's data.")
+    var data: String
+
+    @OptionGroup var user: UserOptions
+    @Option(help: "Give up after this many seconds.")
+    var timeout = 30.0
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard timeout > 0, timeout < 1e9 else { throw ValidationError("--timeout is above 0.") }
+    }
+
+    func run() async throws {
+        let pusher = try connection.client(as: user)
+        if let member = user.member { pusher.connection.userDataFetcher = { member } }
+        let timeout = timeout
+        try await ExitStatus.reporting {
+            let text = try Input.text(given: data)
+            try await withDeadline(.seconds(timeout)) {
+                pusher.connection.connectionState == .connected
+                    ? CommandFailure(.timedOut, "the event was not on its way within \(timeout) s")
+                    : CommandFailure(.unavailable, "no connection within \(timeout) s")
+            } _: {
+                try await send(text, through: pusher)
+            }
+        }
+    }
+
+    private func send(_ text: String, through pusher: Pusher) async throws {
+        let trouble = FirstError()
+        pusher.delegate = trouble
+        if user.signIn { pusher.user.signIn() }
+        let subscription = pusher.subscribe(channel)
+        if let error = trouble.error { throw error }
+        try await pusher.connected()
+        try await subscription.subscribed()
+        if JSON.isValid(text) {
+            try subscription.trigger(event, json: text)
+        } else {
+            try subscription.trigger(event, text)
+        }
+        // Whatever the server has against it comes before its answer to a ping.
+        _ = try await pusher.connection.ping()
+        pusher.disconnect()
+        if let error = trouble.error { throw error }
+    }
+}

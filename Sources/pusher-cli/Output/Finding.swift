@@ -1,0 +1,27 @@
+/// What one step of an examination showed.
+struct Finding: Sendable {
+    let step: String
+    let isFine: Bool
+    let detail: String
+    var took: Duration?
+
+    var json: String {
+        var line = JSONLine(type: "check")
+        line.add("step", step)
+        line.add("ok", json: String(isFine))
+        line.add("ms", json: took.map { Self.milliseconds($0) })
+        line.add("detail", detail)
+        return line.text
+    }
+
+    func text(style: TextStyle) -> String {
+        let padded = step + String(repeating: " ", count: max(14 - step.count, 1))
+        let time = took.map { " (\(Self.milliseconds($0)) ms)" } ?? ""
+        return (isFine ? "ok    " : "FAIL  ") + style.event(padded) + style.printable(detail) + time
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
+        let tenths = Int((duration / .milliseconds(1) * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}
