@@ -17,5 +17,6 @@ struct PusherCommand: AsyncParsableCommand {
         version: Pusher.version,
         subcommands: [
             DemoCommand.self, ServeCommand.self, SubscribeCommand.self, ListenCommand.self, TriggerCommand.self,
+            AuthServerCommand.self,
         ])
 }

@@ -208,4 +208,12 @@ struct ProfileOverSocketsTests {
         #expect(await client.next() == .close(code: 4201, reason: "Pong reply not received in time"))
         await server.stop()
     }
+
+    @Test func soketiDropsSilentClients() async throws {
+        let server = try await PusherMockServer.start(
+            .init(apps: [.init(pingAfter: .milliseconds(20))], profile: .soketi))
+        let (client, _) = try await TestClient.established(to: server)
+        #expect(await client.next() == .end)
+        await server.stop()
+    }
 }

@@ -11,8 +11,10 @@ extension PusherMockServer {
 extension PusherMockServer.Profile {
     // Connection
     var activityTimeout: Duration { column(.seconds(120), .seconds(30), .seconds(30)) }
-    /// Silence before the server pings; nil is the activity timeout.
+    /// Silence before the server acts; nil is the activity timeout.
     var pingAfter: Duration? { column(nil, .seconds(120), .seconds(60)) }
+    /// Otherwise it is silence that ends the connection, without a close frame.
+    var pingsSilentClients: Bool { column(true, false, true) }
     /// Whether `pusher:error` goes before the close of a connection that did not answer a ping.
     var announcesMissingPong: Bool { column(false, false, true) }
 

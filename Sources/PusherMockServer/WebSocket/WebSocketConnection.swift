@@ -125,6 +125,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         switch keepAlive?.timerFired(now: .now) {
         case nil: break
         case .wait(let delay): schedule(after: delay) { $0.keepAliveTimerFired() }
+        case .ping where !core.configuration.profile.pingsSilentClients: context?.close(promise: nil)
         case .ping(let delay):
             sendPing()
             schedule(after: delay) { $0.keepAliveTimerFired() }
