@@ -182,7 +182,7 @@ final class ServerCore {
         for action in actions {
             switch action {
             case .send(let text, let to):
-                let frame = WebSocketConnection.EncodedFrame(text)
+                let frame = EncodedFrame(text)
                 for recipient in to { sockets[recipient]?.connection.send(frame) }
                 recipients.append(to)
             case .close(let socketID, let code, let reason):
