@@ -35,7 +35,7 @@ final class ServerCore {
         eventLog = EventLog(limit: configuration.historyLimit)
         script = ScriptPlayer(configuration.script)
         for (index, app) in configuration.apps.enumerated() {
-            webhookSenders[index] = WebhookSender(app: app, eventLoop: eventLoop) { [unowned self] in log($0) }
+            webhookSenders[index] = WebhookSender(app: app, eventLoop: eventLoop) { [weak self] in self?.log($0) }
         }
     }
 

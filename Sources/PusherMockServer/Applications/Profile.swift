@@ -19,6 +19,8 @@ extension PusherMockServer.Profile {
     var announcesMissingPong: Bool { column(false, false, true) }
 
     // Encoding
+    /// In `pusher:ping` and `pusher:pong`.
+    var pingData: String? { column("{}", nil, nil) }
     var errorData: ErrorData { column(.object, .object, .text) }
     var namesChannelInErrors: Bool { column(false, true, false) }
     /// What `subscription_succeeded` holds on a channel without members.
@@ -31,6 +33,8 @@ extension PusherMockServer.Profile {
     var malformedMessage: MalformedMessageAnswer { column(.error, .silence, .invalidFormat) }
     var subscriptionRefusal: SubscriptionRefusalAnswer { column(.error, .subscriptionError, .unauthorized) }
     var refusesSecondSubscription: Bool { column(true, false, false) }
+    /// Whether a presence channel can be subscribed without a user id: nobody is a member then.
+    var admitsWithoutUserID: Bool { column(false, false, true) }
     /// Whether the key before the colon of `auth` must be the application's.
     var checksKeyOfAuth: Bool { column(true, true, false) }
     var signInFailure: SignInFailureAnswer { column(.error, .close, .unauthorized) }

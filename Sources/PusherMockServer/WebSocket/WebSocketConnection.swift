@@ -129,7 +129,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         if case .success(let request) = request, request.protocolVersion < 5 {
             writeControl(.ping, ByteBuffer())
         } else {
-            send(EncodedFrame(FrameWriter.ping))
+            send(EncodedFrame(core.frames.ping))
         }
         flush()
     }
