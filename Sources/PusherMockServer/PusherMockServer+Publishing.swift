@@ -2,7 +2,7 @@ import PusherProtocol
 
 extension PusherMockServer {
     /// Publishes as the HTTP API would, without its limits. For an encrypted channel of an application with a master
-    /// key the data is encrypted.
+    /// key the data is encrypted. A cache channel keeps the event for those who subscribe later.
     ///
     /// - Parameters:
     ///   - socketID: this connection does not get the event.

@@ -1,8 +1,11 @@
 extension PusherMockServer {
     /// Whose frames and answers the server imitates: compatible servers differ from the vendor's and from each other.
     public enum Profile: String, CaseIterable, Sendable {
+        /// Pusher Channels.
         case vendor
+        /// soketi: errors name their channel, a success has no `data`, a refusal is `pusher:subscription_error`.
         case soketi
+        /// Laravel Reverb: errors hold JSON as a string, everything is escaped as PHP does, refusals have codes.
         case reverb
     }
 }
