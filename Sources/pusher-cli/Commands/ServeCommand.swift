@@ -36,7 +36,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Base64 of 32 bytes, for encrypted channels. Default: $PUSHER_ENCRYPTION_MASTER_KEY.")
     var encryptionMasterKey: String?
 
-    @Option(help: "Whose frames and answers to imitate: vendor, soketi or reverb.", transform: profile(named:))
+    @Option(
+        help: "Whose frames and answers to imitate: vendor, soketi or reverb. Default: vendor.",
+        transform: profile(named:))
     var profile = PusherMockServer.Profile.vendor
 
     @Option(help: "A URL to post webhooks to.")
@@ -101,7 +103,7 @@ extension PusherMockServer {
             server = try await PusherMockServer.start(configuration)
         } catch {
             StandardError.write("error: \(error)")
-            return .unavailable
+            return error.code == .invalidConfiguration ? .badData : .unavailable
         }
         await SignalWatch.wait {
             let host = server.host.contains(":") ? "[\(server.host)]" : server.host
