@@ -23,6 +23,8 @@ extension PusherMockServer {
         public var requiredAuthHeaders: [String: String]
         /// Serves `/pusher/auth` and `/pusher/user-auth`, and nothing else: no WebSockets, no HTTP API.
         public var servesAuthOnly: Bool
+        /// What the server does by itself.
+        public var script: Script?
         /// Log entries kept for ``PusherMockServer/State/history``; the oldest are forgotten.
         public var historyLimit: Int
 
@@ -32,7 +34,7 @@ extension PusherMockServer {
             pathPrefix: String = "", profile: Profile = .vendor, requiresProtocolVersion: Bool = false,
             maximumMessageSize: Int = 1 << 20, requiredAuthHeaders: [String: String] = [:],
             servesAuthOnly: Bool = false,
-            historyLimit: Int = 4096
+            script: Script? = nil, historyLimit: Int = 4096
         ) {
             self.apps = apps
             self.host = host
@@ -44,6 +46,7 @@ extension PusherMockServer {
             self.maximumMessageSize = maximumMessageSize
             self.requiredAuthHeaders = requiredAuthHeaders
             self.servesAuthOnly = servesAuthOnly
+            self.script = script
             self.historyLimit = historyLimit
         }
     }

@@ -74,11 +74,6 @@ extension PusherMockServer {
     /// Disarms what waits for new connections and requests, and gives auth answers that are held. Connections already
     /// struck stay so.
     public func clearFaults() async {
-        await onEventLoop { core in
-            core.handshakeFaults.clear()
-            core.connectionFaults.clear()
-            core.authFaults.clear()
-            core.releaseAnswers()
-        }
+        await onEventLoop { $0.clearFaults() }
     }
 }

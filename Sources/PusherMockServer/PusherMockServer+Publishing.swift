@@ -2,7 +2,7 @@ import PusherProtocol
 
 extension PusherMockServer {
     /// Publishes as the HTTP API would, without its limits. For an encrypted channel of an application with a master
-    /// key the data is encrypted.
+    /// key the data is encrypted. A cache channel keeps the event for those who subscribe later.
     ///
     /// - Parameters:
     ///   - socketID: this connection does not get the event.
@@ -14,12 +14,8 @@ extension PusherMockServer {
     ) async -> Int {
         await onEventLoop { core in
             guard let index = core.index(ofApp: app) else { return 0 }
-            var random = SystemRandomNumberGenerator()
-            let key = (try? ChannelName(channel)).flatMap { core.applications[index].encryptionKey(of: $0) }
-            let publication = Publication(
-                event: event, channel: channel, data: key?.encrypt(data, using: &random) ?? data,
-                excluded: socketID.flatMap(SocketID.init))
-            return core.change(index) { $0.publish(publication, now: .now) }
+            return core.publish(
+                event: event, channel: channel, data: data, except: socketID.flatMap(SocketID.init), on: index)
         }
     }
 

@@ -47,6 +47,7 @@ public final class PusherMockServer: Sendable {
             core = try await eventLoop.submit {
                 NIOLoopBound(ServerCore(configuration: configuration, eventLoop: eventLoop), eventLoop: eventLoop)
             }.get()
+            try await eventLoop.submit { core.value.startScript() }.get()
             listener = try await ServerBootstrap(group: eventLoop)
                 .serverChannelOption(.backlog, value: 4096)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

@@ -3,6 +3,8 @@ public struct PusherMockServerError: Error, Hashable, Sendable, CustomStringConv
     /// What kind of failure it is.
     public enum Code: Hashable, Sendable {
         case invalidConfiguration
+        /// A script is malformed; the message names the step.
+        case invalidScript
         /// The certificate or the private key cannot be read or used.
         case tls
         /// The address cannot be bound, usually because another process uses the port.

@@ -26,14 +26,16 @@ final class ServerCore {
     var handshakeFaults = FaultQueue<PusherMockServer.HandshakeFault>()
     var connectionFaults = FaultQueue<(fault: PusherMockServer.ConnectionFault, afterFrames: Int)>()
     var authFaults = FaultQueue<PusherMockServer.AuthFault>()
+    var script: ScriptPlayer
 
     init(configuration: PusherMockServer.Configuration, eventLoop: any EventLoop) {
         self.configuration = configuration
         self.eventLoop = eventLoop
         applications = configuration.apps.map { ApplicationState(app: $0, profile: configuration.profile) }
         eventLog = EventLog(limit: configuration.historyLimit)
+        script = ScriptPlayer(configuration.script)
         for (index, app) in configuration.apps.enumerated() {
-            webhookSenders[index] = WebhookSender(app: app, eventLoop: eventLoop) { [unowned self] in log($0) }
+            webhookSenders[index] = WebhookSender(app: app, eventLoop: eventLoop) { [weak self] in self?.log($0) }
         }
     }
 
@@ -48,6 +50,7 @@ final class ServerCore {
 
     func log(_ entry: PusherMockServer.LogEntry) {
         eventLog.append(entry)
+        for due in script.happened(entry) { schedule(due) }
         stateChanged()
     }
 
@@ -139,6 +142,14 @@ final class ServerCore {
         SocketID(socketID).flatMap { sockets[$0]?.connection }
     }
 
+    var openConnections: [WebSocketConnection] { sockets.values.map(\.connection) }
+
+    /// The application of a connection, if it is still open; nil stands for the first application.
+    func applicationIndex(of socketID: String?) -> Int? {
+        guard let socketID else { return applications.indices.first }
+        return SocketID(socketID).flatMap { sockets[$0]?.application }
+    }
+
     // MARK: Applications
 
     /// The application with this key; nil is the first.
@@ -155,16 +166,26 @@ final class ServerCore {
         return result
     }
 
+    /// Data for an encrypted channel is encrypted if the application has a master key.
+    @discardableResult
+    func publish(event: String, channel: String, data: String, except excluded: SocketID? = nil, on index: Int) -> Int {
+        var random = SystemRandomNumberGenerator()
+        let key = (try? ChannelName(channel)).flatMap { applications[index].encryptionKey(of: $0) }
+        let publication = Publication(
+            event: event, channel: channel, data: key?.encrypt(data, using: &random) ?? data, excluded: excluded)
+        return change(index) { $0.publish(publication, now: .now) }
+    }
+
     /// Each recipient of frames is flushed once.
     private func carryOut(_ actions: [ServerAction], of index: Int) {
-        var recipients: Set<SocketID> = []
+        var recipients: [[SocketID]] = []
         var told: [WebhookEvent] = []
         for action in actions {
             switch action {
             case .send(let text, let to):
-                let frame = WebSocketConnection.EncodedFrame(text)
+                let frame = EncodedFrame(text)
                 for recipient in to { sockets[recipient]?.connection.send(frame) }
-                recipients.formUnion(to)
+                recipients.append(to)
             case .close(let socketID, let code, let reason):
                 sockets[socketID]?.connection.close(code: code, reason: reason)
             case .tell(let event):
@@ -173,7 +194,11 @@ final class ServerCore {
             case .log(let entry): log(entry)
             }
         }
-        for recipient in recipients { sockets[recipient]?.connection.flush() }
+        if recipients.count == 1 {
+            for recipient in recipients[0] { sockets[recipient]?.connection.flush() }
+        } else {
+            for recipient in Set(recipients.joined()) { sockets[recipient]?.connection.flush() }
+        }
         if !told.isEmpty { webhookSenders[index]?.tell(told) }
     }
 
@@ -187,6 +212,13 @@ final class ServerCore {
             self.deadlines[index] = nil
             self.change(index) { $0.deadlinePassed(now: .now) }
         }
+    }
+
+    func clearFaults() {
+        handshakeFaults.clear()
+        connectionFaults.clear()
+        authFaults.clear()
+        releaseAnswers()
     }
 
     func takeHandshakeFault(app: String?) -> PusherMockServer.HandshakeFault? {

@@ -18,8 +18,8 @@ struct PusherCommand: AsyncParsableCommand {
         version: Pusher.version,
         subcommands: [
             DemoCommand.self, ServeCommand.self, SubscribeCommand.self, ListenCommand.self, TriggerCommand.self,
-            ClientEventCommand.self, DoctorCommand.self, ChannelsCommand.self, ChannelCommand.self, UsersCommand.self,
-            TerminateCommand.self, AuthCommand.self,
-            WebhookCommand.self, EncryptCommand.self, DecryptCommand.self,
+            ClientEventCommand.self, ChannelsCommand.self, ChannelCommand.self, UsersCommand.self,
+            TerminateCommand.self, AuthCommand.self, AuthServerCommand.self, WebhookCommand.self,
+            EncryptCommand.self, DecryptCommand.self, DoctorCommand.self,
         ])
 }

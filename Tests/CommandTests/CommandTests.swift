@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import PusherHTTP
 import PusherMockServer
 import TestSupport
@@ -239,6 +240,7 @@ struct CommandTests {
         ["subscribe"], ["subscribe", "a"], ["subscribe", "a", "--key", "k", "--port", "99999"], ["nonsense"],
         ["subscribe", "a", "--key", "k", "--count", "0"], ["trigger", "a", "--key", "k"],
         ["subscribe", "a", "--key", "k", "--auth-endpoint", "nonsense"], ["serve", "--certificate", "x"],
+        ["serve", "--profile", "x"], ["auth-server"], ["auth-server", "--key", "k", "--secret", "s", "--port", "x"],
         ["subscribe", "a", "--key", "k", "--user-id", "u", "--user-info", "{nonsense"],
     ])
     func wrongUseIsStatus64(arguments: [String]) async throws {
@@ -256,6 +258,76 @@ struct CommandTests {
         let api = PusherHTTPClient(
             appID: "1", key: "k", secret: "s", host: "127.0.0.1", port: port, useTLS: false, proxy: "")
         try await api.trigger(event: "e", channels: ["c"], data: "x")
+        command.interrupt()
+        #expect(await command.status() == 0)
+    }
+
+    /// Where a server that was just started listens.
+    private func port(of command: CommandRun) async throws -> Int {
+        #expect(await command.waitFor { !$0.isEmpty })
+        let address = try #require(command.output.first?.wholeMatch(of: #/listening on 127\.0\.0\.1:(\d+)/#))
+        return try #require(Int(address.output.1))
+    }
+
+    private func post(_ path: String, _ form: String, port: Int) async throws -> (status: Int, body: String) {
+        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
+        request.httpMethod = "POST"
+        request.httpBody = Data(form.utf8)
+        let (data, response) = try await URLSession.shared.data(for: request)
+        return ((response as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: data, as: UTF8.self))
+    }
+
+    @Test func serveImitatesAProfileAndPlaysAScript() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(#"[{"do":"fail-auth","status":418,"times":1}]"#.utf8).write(to: file)
+        let command = try CommandRun([
+            "serve", "--port", "0", "--key", "k", "--profile", "soketi", "--subscription-counts", "--script", file.path,
+        ])
+        let port = try await port(of: command)
+        #expect(try await post("/pusher/auth", "socket_id=1.2&channel_name=private-x", port: port).status == 418)
+        let client = try CommandRun([
+            "listen", "a", "--no-tls", "--host", "127.0.0.1", "--port", "\(port)", "--key", "k", "--json",
+        ])
+        #expect(await client.waitFor { $0.contains { $0.contains(#""type":"subscribed""#) } })
+        client.interrupt()
+        command.interrupt()
+        #expect(await command.status() == 0)
+    }
+
+    @Test func wrongScriptIsStatus65AndItsStepIsNamed() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(#"[{"do":"drop"},{"do":"dance"}]"#.utf8).write(to: file)
+        let command = try CommandRun(["serve", "--port", "0", "--script", file.path])
+        #expect(await command.status() == 65)
+        #expect(command.errors.contains { $0.contains("step 2: it cannot do “dance”") })
+        let missing = try CommandRun(["serve", "--port", "0", "--script", "/nowhere.json"])
+        #expect(await missing.status() == 65)
+    }
+
+    @Test(arguments: [["--webhook-url", "nowhere"], ["--encryption-master-key", "AAAA"]])
+    func wrongValueIsStatus65(arguments: [String]) async throws {
+        let command = try CommandRun(["serve", "--port", "0"] + arguments)
+        #expect(await command.status() == 65)
+        #expect(!command.errors.isEmpty)
+    }
+
+    @Test func authServerSignsAndServesNothingElse() async throws {
+        let command = try CommandRun(
+            ["auth-server", "--port", "0"],
+            environment: [
+                "PUSHER_KEY": "278d425bdf160c739803", "PUSHER_SECRET": "7ad3773142a6692b25b8",
+                "PUSHER_ENCRYPTION_MASTER_KEY": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+            ])
+        let port = try await port(of: command)
+        let channel = try await post(
+            "/pusher/auth", "socket_id=1234.1234&channel_name=private-encrypted-room", port: port)
+        #expect(channel.body.contains("98e84cf417fd22d611fa93b4ec322087ab4298977c873bc416735f8743194648"))
+        #expect(channel.body.contains("jLl7T7Vic8zzeBQOhI8a5zJ4iMwqc2omg0xT37NC5hs="))
+        let user = try await post("/pusher/user-auth", "socket_id=1234.1234&user_id=12345", port: port)
+        #expect(user.body.contains("4708d583dada6a56435fb8bc611c77c359a31eebde13337c16ab43aa6de336ba"))
+        #expect(try await post("/apps/app-id/events", "{}", port: port).status == 404)
         command.interrupt()
         #expect(await command.status() == 0)
     }

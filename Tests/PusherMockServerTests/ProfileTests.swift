@@ -114,6 +114,26 @@ struct ProfileTests {
         #expect(frames.first?.contains(#"\"presence\":{\"ids\":\#(ids),\"hash\":\#(hash),\"count\":2}"#) == true)
     }
 
+    @Test func presenceWithoutUserIDsIsEmptyInReverb() throws {
+        var stage = try stage(.reverb)
+        let empty = #"{\"presence\":{\"ids\":[],\"hash\":[],\"count\":0}}"#
+        for data in [nil, "{}"] {
+            let frames = try stage.subscribe("1.1", to: "presence-x", channelData: data)
+            #expect(frames.count == 1 && frames.first?.contains(empty) == true)
+        }
+        #expect(try stage.subscribe("1.2", to: "presence-x", channelData: "nonsense") == ["1.2 \(Self.invalidFormat)"])
+    }
+
+    @Test(
+        arguments: [
+            (.vendor, #"{"event":"pusher:pong","data":{}}"#), (.soketi, #"{"event":"pusher:pong"}"#),
+            (.reverb, #"{"event":"pusher:pong"}"#),
+        ] as [(PusherMockServer.Profile, String)])
+    func pongHasDataOrNot(profile: PusherMockServer.Profile, pong: String) throws {
+        var stage = try stage(profile)
+        #expect(try stage.receive(#"{"event":"pusher:ping"}"#, from: "1.1") == ["1.1 \(pong)"])
+    }
+
     @Test(
         arguments: [
             #"{"a":"é/😀"}"#: #"{"a":"\u00e9\/\ud83d\ude00"}"#, #"{"a":"\/ \\/ \""}"#: #"{"a":"\/ \\\/ \""}"#,
@@ -206,6 +226,14 @@ struct ProfileOverSocketsTests {
         #expect(await client.text()?.contains("pusher:ping") == true)
         #expect(await client.text()?.contains(#"\"code\":4201"#) == true)
         #expect(await client.next() == .close(code: 4201, reason: "Pong reply not received in time"))
+        await server.stop()
+    }
+
+    @Test func soketiDropsSilentClients() async throws {
+        let server = try await PusherMockServer.start(
+            .init(apps: [.init(pingAfter: .milliseconds(20))], profile: .soketi))
+        let (client, _) = try await TestClient.established(to: server)
+        #expect(await client.next() == .end)
         await server.stop()
     }
 }

@@ -103,6 +103,18 @@ struct WebhookQueueTests {
         #expect(queue.answered(status: 200, now: .at(1), time: 2) == body("c", "d", time: 2))
     }
 
+    @Test func oldestEventsAreGivenUpWhenTooManyWait() {
+        var queue = WebhookQueue(configuration: .init(isBatching: true))
+        _ = queue.add([.channelOccupied("first")], now: .at(0), time: 1)
+        let many = (0...WebhookQueue.maximumWaiting).map { WebhookEvent.channelOccupied("c\($0)") }
+        #expect(queue.add(many, now: .at(0), time: 1) == .none)
+        guard case .post(let body) = queue.answered(status: 200, now: .at(1), time: 2) else {
+            Issue.record("nothing is posted")
+            return
+        }
+        #expect(!body.contains(#""c0""#) && body.contains(#""c1""#) && body.contains(#""c10000""#))
+    }
+
     @Test func failureIsRepeatedWithGrowingPausesForFiveMinutes() {
         var queue = WebhookQueue(configuration: .init())
         let first = queue.add([.channelOccupied("a"), .channelOccupied("b")], now: .at(0), time: 1)

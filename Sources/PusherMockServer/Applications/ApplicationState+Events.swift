@@ -13,7 +13,8 @@ extension ApplicationState {
             toldMisses.remove(channel)
         }
         let subscribers = channels[channel].map { Array($0.subscribers.keys) } ?? []
-        let recipients = subscribers.filter { $0 != publication.excluded }
+        let excluded = publication.excluded
+        let recipients = excluded == nil ? subscribers : subscribers.filter { $0 != excluded }
         send(frames.event(publication.event, channel: channel, text: publication.data), to: recipients)
         return recipients.count
     }

@@ -79,6 +79,9 @@ extension ApplicationState {
 
     private func member(of name: ChannelName, channelData: String?) throws(SubscriptionRefusal) -> PresenceMember? {
         guard name.kind == .presence else { return nil }
+        if profile.admitsWithoutUserID, channelData.map({ JSONObject($0)?.has("user_id") == false }) ?? true {
+            return nil
+        }
         let member = try PresenceMember(channelData: channelData, channel: name.string)
         if let channel = channels[name.string], channel.isFull(for: member.userID) {
             throw SubscriptionRefusal(

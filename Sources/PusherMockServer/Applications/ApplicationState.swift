@@ -108,7 +108,7 @@ struct ApplicationState {
             return reject(error.message, from: socketID)
         }
         switch message {
-        case .ping: send(FrameWriter.pong, to: [socketID])
+        case .ping: send(frames.pong, to: [socketID])
         case .pong: break
         case .subscribe(let request): subscribe(socketID, request, now: now)
         case .unsubscribe(let channel): unsubscribe(socketID, from: channel, now: now)

@@ -2,9 +2,6 @@ import PusherProtocol
 
 /// Writes the frames of a server. Members that are not strings already are JSON text.
 struct FrameWriter {
-    static let pong = #"{"event":"pusher:pong","data":{}}"#
-    static let ping = #"{"event":"pusher:ping","data":{}}"#
-
     let profile: PusherMockServer.Profile
 
     /// The same frame without its member `data`.
@@ -32,6 +29,9 @@ struct FrameWriter {
     }
 
     // MARK: Connection
+
+    var ping: String { event("pusher:ping", data: profile.pingData) }
+    var pong: String { event("pusher:pong", data: profile.pingData) }
 
     func connectionEstablished(socketID: String, activityTimeout: Duration) -> String {
         let seconds = activityTimeout / .seconds(1)

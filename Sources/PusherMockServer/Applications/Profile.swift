@@ -1,8 +1,11 @@
 extension PusherMockServer {
     /// Whose frames and answers the server imitates: compatible servers differ from the vendor's and from each other.
     public enum Profile: String, CaseIterable, Sendable {
+        /// Pusher Channels.
         case vendor
+        /// soketi: errors name their channel, a success has no `data`, a refusal is `pusher:subscription_error`.
         case soketi
+        /// Laravel Reverb: errors hold JSON as a string, everything is escaped as PHP does, refusals have codes.
         case reverb
     }
 }
@@ -11,12 +14,16 @@ extension PusherMockServer {
 extension PusherMockServer.Profile {
     // Connection
     var activityTimeout: Duration { column(.seconds(120), .seconds(30), .seconds(30)) }
-    /// Silence before the server pings; nil is the activity timeout.
+    /// Silence before the server acts; nil is the activity timeout.
     var pingAfter: Duration? { column(nil, .seconds(120), .seconds(60)) }
+    /// Otherwise it is silence that ends the connection, without a close frame.
+    var pingsSilentClients: Bool { column(true, false, true) }
     /// Whether `pusher:error` goes before the close of a connection that did not answer a ping.
     var announcesMissingPong: Bool { column(false, false, true) }
 
     // Encoding
+    /// In `pusher:ping` and `pusher:pong`.
+    var pingData: String? { column("{}", nil, nil) }
     var errorData: ErrorData { column(.object, .object, .text) }
     var namesChannelInErrors: Bool { column(false, true, false) }
     /// What `subscription_succeeded` holds on a channel without members.
@@ -29,6 +36,8 @@ extension PusherMockServer.Profile {
     var malformedMessage: MalformedMessageAnswer { column(.error, .silence, .invalidFormat) }
     var subscriptionRefusal: SubscriptionRefusalAnswer { column(.error, .subscriptionError, .unauthorized) }
     var refusesSecondSubscription: Bool { column(true, false, false) }
+    /// Whether a presence channel can be subscribed without a user id: nobody is a member then.
+    var admitsWithoutUserID: Bool { column(false, false, true) }
     /// Whether the key before the colon of `auth` must be the application's.
     var checksKeyOfAuth: Bool { column(true, true, false) }
     var signInFailure: SignInFailureAnswer { column(.error, .close, .unauthorized) }

@@ -11,17 +11,6 @@ final class WebSocketConnection: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    /// A frame in the form in which it is written, shared by all its recipients.
-    struct EncodedFrame {
-        let text: String
-        let buffer: ByteBuffer
-
-        init(_ text: String) {
-            self.text = text
-            buffer = ByteBuffer(string: text)
-        }
-    }
-
     private enum State {
         /// Upgraded, no socket id yet.
         case opening
@@ -34,11 +23,9 @@ final class WebSocketConnection: ChannelInboundHandler {
     private struct Behaviour {
         var isSilent = false
         var ignoresPings = false
-        var duplicatesFrames = false
         var fragmentSize: Int?
-        var omitsData = false
         var delay: Duration?
-        var reversedCount: Int?
+        /// How many frames leave in one write.
         var mergedCount: Int?
     }
 
@@ -51,8 +38,7 @@ final class WebSocketConnection: ChannelInboundHandler {
     private var state: State = .opening
     private var behaviour = Behaviour()
     private var faults = PendingFaults()
-    /// Frames that wait to be sent in the reverse order.
-    private var heldFrames: [EncodedFrame] = []
+    private var shaper = FrameShaper()
     private var unflushedFrameCount = 0
     private var keepAlive: KeepAlive?
     private var context: ChannelHandlerContext?
@@ -125,6 +111,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         switch keepAlive?.timerFired(now: .now) {
         case nil: break
         case .wait(let delay): schedule(after: delay) { $0.keepAliveTimerFired() }
+        case .ping where !core.configuration.profile.pingsSilentClients: context?.close(promise: nil)
         case .ping(let delay):
             sendPing()
             schedule(after: delay) { $0.keepAliveTimerFired() }
@@ -142,7 +129,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         if case .success(let request) = request, request.protocolVersion < 5 {
             writeControl(.ping, ByteBuffer())
         } else {
-            send(EncodedFrame(FrameWriter.ping))
+            send(EncodedFrame(core.frames.ping))
         }
         flush()
     }
@@ -221,16 +208,16 @@ final class WebSocketConnection: ChannelInboundHandler {
     /// Queues `frame` until ``flush()``. Nothing is sent once the connection is closing.
     func send(_ frame: EncodedFrame) {
         guard case .established(let socketID) = state, !behaviour.isSilent else { return }
-        let frame = behaviour.omitsData ? EncodedFrame(FrameWriter.withoutData(frame.text)) : frame
+        let frame = shaper.shaped(frame)
         core.log(.frameSent(frame.text, socketID: socketID.string))
         if let delay = behaviour.delay {
             schedule(after: delay) { connection in
                 guard case .established = connection.state else { return }
-                connection.writeInOrder(frame)
+                connection.writeShaped(frame)
                 connection.flush()
             }
         } else {
-            writeInOrder(frame)
+            writeShaped(frame)
         }
         faults.frameSent()
         strikeDueFaults()
@@ -247,17 +234,8 @@ final class WebSocketConnection: ChannelInboundHandler {
         context?.flush()
     }
 
-    private func writeInOrder(_ frame: EncodedFrame) {
-        guard let count = behaviour.reversedCount else { return writeOnceOrTwice(frame) }
-        heldFrames.append(frame)
-        guard heldFrames.count >= count else { return }
-        for frame in heldFrames.reversed() { writeOnceOrTwice(frame) }
-        heldFrames.removeAll()
-    }
-
-    private func writeOnceOrTwice(_ frame: EncodedFrame) {
-        write(frame)
-        if behaviour.duplicatesFrames { write(frame) }
+    private func writeShaped(_ frame: EncodedFrame) {
+        for frame in shaper.turn(of: frame) { write(frame) }
         unflushedFrameCount += 1
     }
 
@@ -332,13 +310,13 @@ final class WebSocketConnection: ChannelInboundHandler {
         case .ping(let payload): writeControl(.ping, ByteBuffer(bytes: payload))
         case .bytes(let bytes): writeBelowFraming(ByteBuffer(bytes: bytes))
         case .hugeText(let count): write(EncodedFrame(String(repeating: "x", count: max(0, count))))
-        case .duplicateFrames: behaviour.duplicatesFrames = true
+        case .duplicateFrames: shaper.duplicates = true
         case .fragmentFrames(let count): behaviour.fragmentSize = count
         case .delayFrames(let delay): behaviour.delay = delay
-        case .reverseFrames(let count): behaviour.reversedCount = count
+        case .reverseFrames(let count): shaper.reversedCount = count
         case .mergeFrames(let count): behaviour.mergedCount = count
         case .splitWrites(let count): splitWrites(byteCount: count)
-        case .omitData: behaviour.omitsData = true
+        case .omitData: shaper.omitsData = true
         }
     }
 

@@ -5,6 +5,8 @@ import Transport
 struct WebhookQueue {
     /// How long a request is repeated.
     static let patience: Duration = .seconds(300)
+    /// Events that wait while a request is repeated. The oldest ones beyond that are given up.
+    static let maximumWaiting = 10_000
 
     enum Action: Hashable {
         case post(String)
@@ -36,7 +38,7 @@ struct WebhookQueue {
 
     /// - Parameter time: milliseconds since 1970.
     mutating func add(_ new: [WebhookEvent], now: MonotonicInstant, time: Int64) -> Action {
-        events += new
+        events = Array((events + new).suffix(Self.maximumWaiting))
         return next(now: now, time: time)
     }
 

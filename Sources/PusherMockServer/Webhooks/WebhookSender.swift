@@ -63,6 +63,7 @@ final class WebhookSender {
             timeout.cancel()
             self.channel?.close(promise: nil)
             self.channel = nil
+            guard !self.isStopped else { return }
             let status = try? result.get()
             self.log(.webhookSent(body: body, app: self.credentials.key, status: status))
             self.carryOut(self.queue.answered(status: status, now: .now, time: Self.time))
