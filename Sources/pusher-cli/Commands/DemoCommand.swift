@@ -45,9 +45,12 @@ struct DemoCommand: AsyncParsableCommand {
         (stream.count, stream.timeout, stream.json) = (Self.channels.count, 20, json)
         (stream.connectTimeout, stream.userId, stream.userInfo) = (10, nil, nil)
         let events = EventStream(pusher: pusher, channels: Self.channels, mode: .everything, options: stream)
-        async let status = events.run()
-        await publish(to: server, when: pusher)
-        return await status
+        return await withTaskGroup { group in
+            group.addTask { await publish(to: server, when: pusher) }
+            let status = await events.run()
+            group.cancelAll()  // whoever reads the output may have left before all was published
+            return status
+        }
     }
 
     /// Through the HTTP API, as an application's server would.
@@ -60,6 +63,7 @@ struct DemoCommand: AsyncParsableCommand {
                 try await pusher.connection.channels.find(name: name)?.subscribed()
                 try await api.trigger(event: "greeting", channels: [name], data: #"{"hello":"\#(name)"}"#)
             } catch {
+                if Task.isCancelled { return }
                 StandardError.write("error: \(error)")
             }
         }
