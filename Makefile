@@ -1,8 +1,12 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test build lint format examples interop bench tsan clean
+.PHONY: help setup demo test build lint format examples interop bench tsan release install uninstall check-install clean
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+export PREFIX DESTDIR
 
 help: ## Lists the targets.
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-15s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-19s %s\n", $$1, $$2 }'
 
 setup: ## Installs missing system packages (Debian, Ubuntu); checks Swift.
 	@Scripts/setup
@@ -35,6 +39,18 @@ bench: setup ## Events per CPU second beside a floor in C; memory per connection
 
 tsan: setup ## All tests under ThreadSanitizer, one after the other.
 	@swift test --no-parallel --sanitize=thread --scratch-path .build-tsan
+
+release: setup ## Builds pusher-cli for machines without Swift, with completions and man page; takes minutes.
+	@Scripts/release
+
+install: release ## Installs pusher-cli below PREFIX (/usr/local); DESTDIR is respected.
+	@Scripts/install
+
+uninstall: ## Removes what install has installed.
+	@Scripts/install --remove
+
+check-install: release ## Installs into a temporary folder, and checks what is there.
+	@Scripts/check-install
 
 clean: ## Removes what was built.
 	@rm -rf .build .build-* Examples/.build Benchmarks/.build

@@ -76,6 +76,22 @@ struct QueryTests {
         await server.stop()
     }
 
+    @Test func requestsSayWhatTheyHoldAndWhoSendsThem() async throws {
+        let heads = Lock<[String]>([])
+        let server = SocketServer { peer in
+            let head = peer.readRequest().head
+            heads.withLock { $0.append(head) }
+            peer.answer(#"{"channels":{}}"#)
+        }
+        _ = try await PusherHTTPClient(server).channels()
+        try await PusherHTTPClient(server).trigger(event: "e", channels: ["a"], data: "x")
+        let (get, post) = heads.withLock { ($0.first ?? "", $0.last ?? "") }
+        #expect(get.contains("\r\nX-Pusher-Library: pusher-http-swift\r\n"))
+        #expect(!get.contains("body_md5") && !get.contains("Content-Type"))
+        #expect(post.contains("\r\nContent-Type: application/json\r\n"))
+        #expect(post.contains("&body_md5="))
+    }
+
     @Test func answersOfSomethingElseAreTyped() async throws {
         let error = await #expect(throws: PusherHTTPError.self) {
             try await exchange("<html>welcome</html>") { try await $0.channels() }

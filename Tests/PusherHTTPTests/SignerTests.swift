@@ -132,7 +132,12 @@ struct SignerTests {
     }
 
     @Test func descriptionsHoldNoSecret() {
-        let text = "\(signer)"
-        #expect(text == "a signer with the credentials of key 278d425bdf160c739803")
+        #expect("\(signer)" == "a signer with the credentials of key 278d425bdf160c739803")
+        let client = PusherHTTPClient(
+            appID: "1", key: "k", secret: "s3cret", encryptionMasterKey: Self.masterKey)
+        for text in ["\(client)", String(reflecting: client)] {
+            #expect(!text.contains("s3cret"))
+            #expect(!text.contains(Self.masterKey))
+        }
     }
 }

@@ -23,7 +23,7 @@ extension PusherHTTPClient {
     public func channel(
         _ channel: String, info: Set<ChannelAttribute> = []
     ) async throws(PusherHTTPError) -> ChannelInfo {
-        let name = try PublishingRules.channelName(channel)
+        let name = try ArgumentRules.channelName(channel)
         return try await get(
             "channels/\(name)", query: info.parameter.map { [("info", $0)] } ?? [], as: ChannelInfo.self)
     }

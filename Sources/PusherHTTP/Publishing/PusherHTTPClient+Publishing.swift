@@ -23,14 +23,14 @@ extension PusherHTTPClient {
                 .invalidArgument, "an event goes to 1 to \(Self.maximumChannels) channels, not \(channels.count)")
         }
         var names: [ChannelName] = []
-        for channel in channels { names.append(try PublishingRules.channelName(channel)) }
+        for channel in channels { names.append(try ArgumentRules.channelName(channel)) }
         guard names.count == 1 || !names.contains(where: { $0.kind == .encrypted }) else {
             throw PusherHTTPError(.invalidArgument, "an event for an encrypted channel goes to that channel alone")
         }
         return try await publish(
             Publication(
-                name: try PublishingRules.eventName(event), channels: channels,
-                data: try payload(data, for: names[0]), socket_id: try PublishingRules.socketID(socketID),
+                name: try ArgumentRules.eventName(event), channels: channels,
+                data: try payload(data, for: names[0]), socket_id: try ArgumentRules.socketID(socketID),
                 info: info.parameter))
     }
 
@@ -51,8 +51,8 @@ extension PusherHTTPClient {
         let channel = ChannelName.serverToUserPrefix + (try UserID(user).string)
         _ = try await publish(
             Publication(
-                name: try PublishingRules.eventName(event), channels: [channel],
-                data: try PublishingRules.data(data, atMost: maximumDataSize), socket_id: nil, info: nil))
+                name: try ArgumentRules.eventName(event), channels: [channel],
+                data: try ArgumentRules.data(data, atMost: maximumDataSize), socket_id: nil, info: nil))
     }
 
     /// Publishes a value as JSON to every connection that is signed in as a user.
@@ -75,9 +75,9 @@ extension PusherHTTPClient {
         for event in events {
             batch.append(
                 Batch.Event(
-                    name: try PublishingRules.eventName(event.event), channel: event.channel,
-                    data: try payload(event.data, for: try PublishingRules.channelName(event.channel)),
-                    socket_id: try PublishingRules.socketID(event.socketID), info: event.info.parameter))
+                    name: try ArgumentRules.eventName(event.event), channel: event.channel,
+                    data: try payload(event.data, for: try ArgumentRules.channelName(event.channel)),
+                    socket_id: try ArgumentRules.socketID(event.socketID), info: event.info.parameter))
         }
         let answer = try await post("batch_events", Batch(batch: batch))
         guard events.contains(where: { !$0.info.isEmpty }) else { return [] }
@@ -117,9 +117,9 @@ extension PusherHTTPClient {
 
     /// What is sent for `data`: on an encrypted channel nobody but its members can read it.
     private func payload(_ data: String, for channel: ChannelName) throws(PusherHTTPError) -> String {
-        guard channel.kind == .encrypted else { return try PublishingRules.data(data, atMost: maximumDataSize) }
+        guard channel.kind == .encrypted else { return try ArgumentRules.data(data, atMost: maximumDataSize) }
         var random = SystemRandomNumberGenerator()
         let encrypted = try signer.key(of: channel).encrypt(data, using: &random)
-        return try PublishingRules.data(encrypted, atMost: maximumDataSize)
+        return try ArgumentRules.data(encrypted, atMost: maximumDataSize)
     }
 }

@@ -48,7 +48,7 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible {
         socketID: String, channel: String, channelData: String?
     ) throws(PusherHTTPError) -> String {
         let socketID = try Self.socketID(socketID)
-        let channel = try PublishingRules.channelName(channel)
+        let channel = try ArgumentRules.channelName(channel)
         guard channel.needsAuthorization else {
             throw PusherHTTPError(
                 .invalidArgument,
@@ -134,7 +134,7 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func socketID(_ text: String) throws(PusherHTTPError) -> SocketID {
-        guard let socketID = SocketID(text) else { throw PublishingRules.badSocketID }
+        guard let socketID = SocketID(text) else { throw ArgumentRules.badSocketID }
         return socketID
     }
 }

@@ -10,7 +10,7 @@ extension PusherHTTPClient {
 
             let users: [User]
         }
-        let name = try PublishingRules.channelName(channel)
+        let name = try ArgumentRules.channelName(channel)
         guard name.kind == .presence else {
             throw PusherHTTPError(.invalidArgument, "“\(name)” has no users: it is not a presence channel")
         }

@@ -44,9 +44,12 @@ struct DemoCommand: AsyncParsableCommand {
         let stream = try StreamOptions.parse(
             ["--count", "\(Self.channels.count)", "--timeout", "20"] + (json ? ["--json"] : []))
         let events = EventStream(pusher: pusher, channels: Self.channels, mode: .everything, options: stream)
-        async let status = events.run()
-        await publish(to: server, when: pusher)
-        return await status
+        return await withTaskGroup { group in
+            group.addTask { await publish(to: server, when: pusher) }
+            let status = await events.run()
+            group.cancelAll()  // whoever reads the output may have left before all was published
+            return status
+        }
     }
 
     /// Through the HTTP API, as an application's server would.
@@ -59,6 +62,7 @@ struct DemoCommand: AsyncParsableCommand {
                 try await pusher.connection.channels.find(name: name)?.subscribed()
                 try await api.trigger(event: "greeting", channels: [name], data: #"{"hello":"\#(name)"}"#)
             } catch {
+                if Task.isCancelled { return }
                 StandardError.write("error: \(error)")
             }
         }

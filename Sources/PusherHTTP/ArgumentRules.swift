@@ -1,7 +1,7 @@
 import PusherProtocol
 
 /// What can be known to be refused before it is sent.
-enum PublishingRules {
+enum ArgumentRules {
     static let maximumEventNameLength = 200
 
     static func eventName(_ name: String) throws(PusherHTTPError) -> String {
