@@ -50,6 +50,21 @@ public final class Pusher: Sendable {
     /// Disconnects, or stops trying to connect. Subscriptions are remembered for the next ``connect()``.
     public func disconnect() { connection.disconnect() }
 
+    /// Goes to another cluster, or another server of any kind, with all channels and bindings; over a new connection at
+    /// once unless disconnected.
+    ///
+    /// - Parameters:
+    ///   - key: The application's key there; nil keeps it.
+    ///   - host: Where it is; port, path and TLS stay as they are.
+    public func switchCluster(key: String? = nil, host: PusherHost) {
+        core.perform { machine, now in
+            var endpoint = machine.endpoint
+            endpoint.key = key ?? endpoint.key
+            endpoint.host = host.stringValue
+            machine.move(to: endpoint, now: now)
+        }
+    }
+
     // MARK: Channels
 
     /// Subscribes to a channel, now or when connected, and again after every reconnect.

@@ -21,6 +21,14 @@ public enum PusherHost: Sendable, Hashable {
     }
 }
 
+/// The two forms of a ping, which mean the same.
+public enum PusherPingForm: Sendable, Hashable {
+    /// The event `pusher:ping`, which passes every proxy and is known to every server.
+    case event
+    /// A WebSocket ping frame, which says less.
+    case controlFrame
+}
+
 /// Where the application's callbacks run. Always in order, one at a time.
 public enum PusherCallbackQueue: Sendable {
     /// On a serial queue of the client's own. The default.
@@ -50,6 +58,8 @@ public struct PusherClientOptions: Sendable {
     /// Seconds of silence after which the server is pinged; nil means 120. The server may ask for less.
     public var activityTimeout: Double?
 
+    /// How the server is pinged. Both forms of its own pings are answered. Default: with an event.
+    public var pingForm = PusherPingForm.event
     /// How long the server may take to answer a ping. Default: 30 s.
     public var pongTimeout = Duration.seconds(30)
     /// From name resolution to the end of the handshake. Default: 15 s.

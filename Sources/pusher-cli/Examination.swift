@@ -31,7 +31,7 @@ struct Examination: Sendable {
             let outcome = await check(channel) {
                 try await pusher.subscribe(channel).subscribed()
                 let members = pusher.connection.channels.findPresence(name: channel)?.members.count
-                return "subscribed" + (members.map { ", \($0) members" } ?? "")
+                return "subscribed" + (members.map { $0 == 1 ? ", 1 member" : ", \($0) members" } ?? "")
             }
             if outcome != .done { status = outcome }
         }

@@ -76,12 +76,47 @@ struct ConnectionScopeTests {
         }
     }
 
-    @Test func pingsAreTimed() async throws {
+    @Test(arguments: [PusherPingForm.event, .controlFrame])
+    func pingsAreTimed(form: PusherPingForm) async throws {
         try await withServer { server in
-            let pusher = Pusher(key: key, options: .local(server))
+            var options = PusherClientOptions.local(server)
+            options.pingForm = form
+            let pusher = Pusher(key: key, options: options)
             await #expect(throws: PusherError.self) { try await pusher.connection.ping() }
             try await pusher.connected()
             #expect(try await pusher.connection.ping() < .seconds(60))
+            let isControl = await server.state.history.contains { entry in
+                if case .pingReceived = entry { true } else { false }
+            }
+            #expect(isControl == (form == .controlFrame))
+        }
+    }
+
+    @Test func theStepsOfTheConnectionAreKnown() async throws {
+        try await withServer { server in
+            let pusher = Pusher(key: key, options: .local(server))
+            #expect(pusher.connection.steps.tcp == nil)
+            try await pusher.connected()
+            let steps = pusher.connection.steps
+            #expect(steps.address == "127.0.0.1")
+            #expect(steps.nameLookup != nil && steps.tcp != nil && steps.webSocket != nil && steps.established != nil)
+            #expect(steps.tls == nil)
+        }
+    }
+
+    @Test func anotherServerIsReachedWithTheSameChannels() async throws {
+        let here = PusherMockServer.App(id: "1", key: "here")
+        let there = PusherMockServer.App(id: "2", key: "there")
+        try await withServer(.init(apps: [here, there])) { server in
+            let pusher = Pusher(key: "here", options: .local(server))
+            let channel = pusher.subscribe("private-x")
+            pusher.connect()
+            try await channel.subscribed()
+            pusher.switchCluster(key: "there", host: .host("localhost"))
+            #expect(
+                await server.waitFor { $0.channels(app: "there") == ["private-x"] && $0.channels(app: "here").isEmpty })
+            #expect(pusher.connection.key == "there")
+            #expect(pusher.connection.channels.find(name: "private-x") === channel)
         }
     }
 }

@@ -11,6 +11,8 @@ package final class WebSocketConnection {
         case opened(ConnectionTimes)
         /// What one read brought, in order. Empty if it was control frames or a part of a message: the peer lives.
         case received([WebSocketMessage], bytes: Int)
+        /// The peer has answered ``WebSocketConnection/ping()``.
+        case pong
         /// The last event, once.
         case closed(WebSocketClosure)
     }
@@ -175,6 +177,8 @@ package final class WebSocketConnection {
         if case .closed = state { return }
         handler(.received(received.messages, bytes: chunk.count))
         if case .closed = state { return }
+        if received.hasPong { handler(.pong) }
+        if case .closed = state { return }
         if let end = received.end {
             ending = end
             flush()
@@ -197,6 +201,7 @@ package final class WebSocketConnection {
         scheduleFlush()
     }
 
+    /// Sends a control ping.
     package func ping() {
         machine?.ping(using: &random)
         scheduleFlush()

@@ -124,7 +124,7 @@ extension ClientMachine {
         return origin == .live ? event : event.withOrigin(origin)
     }
 
-    private mutating func pongReceived(now: MonotonicInstant) {
+    package mutating func pongReceived(now: MonotonicInstant) {
         guard let sentAt = pingSentAt else { return }
         pingSentAt = nil
         notices.append(.pingAnswered(after: now - sentAt))

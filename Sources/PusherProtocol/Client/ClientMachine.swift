@@ -163,6 +163,14 @@ package struct ClientMachine: Sendable {
         apply(connection.disconnect(), now: now)
     }
 
+    /// Goes to another server or application with all channels: at once if there is a connection or one is wanted.
+    package mutating func move(to endpoint: Endpoint, now: MonotonicInstant) {
+        self.endpoint = endpoint
+        guard !isShutDown, connection.connectionState != .disconnected else { return }
+        apply(connection.shutDown(), now: now)
+        apply(connection.connect(now: now), now: now)
+    }
+
     /// The client goes away: ends everything at once, for good.
     package mutating func shutDown(now: MonotonicInstant) {
         isShutDown = true

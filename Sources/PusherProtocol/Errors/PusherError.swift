@@ -38,6 +38,11 @@ public struct PusherError: Error, Hashable, Sendable {
     public let kind: Kind
     /// The Pusher or WebSocket code, if there is one.
     public let code: Int?
+    /// The code in words, if it is a close code of the protocol's or of RFC 6455.
+    public var meaning: String? {
+        guard let code, (1000...4999).contains(code) else { return nil }
+        return CloseCode(rawValue: code).meaning
+    }
     /// One sentence for people.
     public let message: String
     /// The channel concerned; nil for the connection as a whole.

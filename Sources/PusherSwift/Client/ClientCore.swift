@@ -13,7 +13,6 @@ import Transport
 /// it running: when that goes, ``shutDown()`` ends everything.
 final class ClientCore: Sendable {
     let options: PusherClientOptions
-    let key: String
     let bindings = Lock(Bindings())
     private let machine: Lock<ClientMachine>
     private let callbacks: CallbackQueue
@@ -29,7 +28,6 @@ final class ClientCore: Sendable {
     @NetworkActor private var isCarryingOut = false
 
     init(key: String, options: PusherClientOptions) {
-        self.key = key
         self.options = options
         callbacks = CallbackQueue(options.callbackQueue, capacity: options.maximumQueuedEvents)
         machine = Lock(
@@ -37,6 +35,9 @@ final class ClientCore: Sendable {
                 endpoint: Endpoint(key: key, options: options),
                 configuration: ClientMachine.Configuration(options), seed: .random(in: .min ... .max)))
     }
+
+    /// The application's key.
+    var key: String { read { $0.endpoint.key } }
 
     // MARK: The machine
 
@@ -124,6 +125,8 @@ final class ClientCore: Sendable {
         case .received(let messages, let byteCount):
             options.metrics?.received(messages: messages.count, bytes: byteCount)
             machine.withLock { $0.received(messages, from: id, now: .now) }
+        case .pong:
+            machine.withLock { $0.pongReceived(now: .now) }
         case .closed(let closure):
             if transport?.id == id { transport = nil }
             machine.withLock { $0.transportClosed(id, closure, now: .now) }
@@ -135,7 +138,11 @@ final class ClientCore: Sendable {
     private func send(_ frame: ClientFrame, on id: ConnectionMachine.TransportID) {
         guard let connection = live(id) else { return }
         do throws(TransportError) {
-            try connection.send(text: Array(frame.text.utf8))
+            if frame == .ping, options.pingForm == .controlFrame {
+                connection.ping()
+            } else {
+                try connection.send(text: Array(frame.text.utf8))
+            }
             options.metrics?.sent()
         } catch {
             let closure = WebSocketClosure(code: 1006, error: error)

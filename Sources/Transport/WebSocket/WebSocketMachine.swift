@@ -17,6 +17,8 @@ package struct WebSocketMachine: Sendable {
         package var isOpened = false
         /// Whole messages in order.
         package var messages: [WebSocketMessage] = []
+        /// The peer has answered a ping.
+        package var hasPong = false
         /// The connection is over: how it ended.
         package var end: WebSocketClosure?
     }
@@ -88,7 +90,7 @@ package struct WebSocketMachine: Sendable {
         for control in decoded.controls {
             switch control {
             case .ping(let payload): if case .open = state { write(.pong, payload, using: &random) }
-            case .pong: break
+            case .pong: received.hasPong = true
             case .close(let code, let reason):
                 if case .open = state { writeClose(code, "", using: &random) }  // section 5.5.1: echo the code
                 state = .closed

@@ -35,24 +35,26 @@ struct ClientEventCommand: AsyncParsableCommand {
         let pusher = try connection.client(as: user)
         if let member = user.member { pusher.connection.userDataFetcher = { member } }
         let timeout = timeout
+        let trouble = FirstError()
+        pusher.delegate = trouble
         try await ExitStatus.reporting {
             let text = try Input.text(given: data)
             try await withDeadline(.seconds(timeout)) {
-                pusher.connection.connectionState == .connected
-                    ? CommandFailure(.timedOut, "the event was not on its way within \(timeout) s")
-                    : CommandFailure(.unavailable, "no connection within \(timeout) s")
+                guard pusher.connection.connectionState == .connected else {
+                    return CommandFailure(.unavailable, "no connection within \(timeout) s")
+                }
+                let reason = trouble.error.map { ": \($0)" } ?? ""
+                return CommandFailure(.refused, "\(channel) was not subscribed within \(timeout) s\(reason)")
             } _: {
                 try await send(text, through: pusher)
+                if let error = trouble.error { throw error }
             }
         }
     }
 
     private func send(_ text: String, through pusher: Pusher) async throws {
-        let trouble = FirstError()
-        pusher.delegate = trouble
         if user.signIn { pusher.user.signIn() }
         let subscription = pusher.subscribe(channel)
-        if let error = trouble.error { throw error }
         try await pusher.connected()
         try await subscription.subscribed()
         if JSON.isValid(text) {
@@ -63,6 +65,5 @@ struct ClientEventCommand: AsyncParsableCommand {
         // Whatever the server has against it comes before its answer to a ping.
         _ = try await pusher.connection.ping()
         pusher.disconnect()
-        if let error = trouble.error { throw error }
     }
 }

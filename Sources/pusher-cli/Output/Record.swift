@@ -86,7 +86,7 @@ enum Record: Sendable {
         case .state(let from, let to, let socketID):
             ("-", to.stringValue(), "was \(from.stringValue())" + (socketID.map { ", socket id \($0)" } ?? ""))
         case .subscribed(let channel, let members):
-            (channel, "subscribed", members.map { "\($0) members" } ?? "")
+            (channel, "subscribed", members.map { $0 == 1 ? "1 member" : "\($0) members" } ?? "")
         case .event(let event):
             (
                 event.channelName ?? "-", event.eventName,
