@@ -3,23 +3,30 @@ import Foundation
 
 /// Ctrl-C and a polite kill end a command cleanly; a second one ends it at once.
 final class SignalWatch {
+    private static let numbers = [SIGINT, SIGTERM]
+
     private let sources: [any DispatchSourceSignal]
 
     init(_ onSignal: @escaping @Sendable () -> Void) {
-        sources = [SIGINT, SIGTERM].map { number in
+        let registered = DispatchSemaphore(value: 0)
+        sources = Self.numbers.map { number in
             signal(number, SIG_IGN)  // else the default action comes before the source
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 signal(number, SIG_DFL)
                 onSignal()
             }
+            source.setRegistrationHandler { registered.signal() }
             source.resume()
             return source
         }
+        for _ in sources { registered.wait() }  // a signal that comes earlier would be lost
     }
 
+    /// From now on a signal ends the command at once.
     func cancel() {
         for source in sources { source.cancel() }
+        for number in Self.numbers { signal(number, SIG_DFL) }
     }
 
     /// Returns at the first signal. `ready` is called once signals are awaited, and false from it returns at once.
