@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test build lint format examples interop bench tsan release install uninstall check-install clean
+.PHONY: help setup demo test build lint format examples interop bench soak tsan release install uninstall check-install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -36,6 +36,9 @@ interop: setup ## Official Python library and Pysher against our server and clie
 
 bench: setup ## Events per CPU second beside a floor in C; memory per connection.
 	@Scripts/bench
+
+soak: setup ## One client through 10,000 reconnects: its memory must stay flat.
+	@Scripts/soak
 
 tsan: setup ## All tests under ThreadSanitizer, one after the other.
 	@swift test --no-parallel --sanitize=thread --scratch-path .build-tsan

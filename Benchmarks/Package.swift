@@ -10,5 +10,6 @@ let package = Package(
     targets: [
         .executableTarget(name: "DispatchBench", dependencies: [pusherSwift]),
         .executableTarget(name: "MemoryBench", dependencies: [pusherSwift]),
+        .executableTarget(name: "ReconnectBench", dependencies: [pusherSwift]),
     ]
 )
