@@ -1,6 +1,7 @@
 """Checks our mock server and command against the official Python server library (pusher) and Pysher."""
 
 import base64
+import http.server
 import json
 import os
 import queue
@@ -97,7 +98,7 @@ def subscribe_command(port, *arguments, master_key=""):
 
 def wait_for_subscribers(api, channel):
     for _ in range(WAIT * 50):
-        if api.channel_info(channel).get("occupied"):
+        if channel in api.channels_info()["channels"]:
             return True
         threading.Event().wait(0.02)
     return False
@@ -195,6 +196,60 @@ def encrypted():
         out, err = process.communicate(timeout=WAIT)
         check("what the official library encrypts is read", process.returncode == 0
               and [json.loads(line)["data"] for line in out.splitlines()] == texts, out + err)
+
+
+def users():
+    with Serve() as server:
+        api = official(server.port)
+        process = subscribe_command(
+            server.port, "listen", "c", "--json", "--no-tls", "--sign-in", "--user-id", "ann")
+        records = (json.loads(line) for line in process.stdout)
+        check("the client signs in", any(record["type"] == "signed_in" and record["user_id"] == "ann" for record in records))
+        wait_for_subscribers(api, "#server-to-user-ann")
+        api.send_to_user("ann", "notice", {"n": 1})
+        event = next(record for record in records if record["type"] == "event")
+        check("what the official library sends to the user arrives",
+              (event["event"], json.loads(event["data"])) == ("notice", {"n": 1}), str(event))
+        api.terminate_user_connections("ann")
+        check("terminated by the official library, it does not come back", any(
+            record["type"] == "error" and record["code"] == 4009 and not record["will_retry"] for record in records))
+        check("and ends with 69", process.wait(WAIT) == 69)
+
+
+class WebhookSink(http.server.BaseHTTPRequestHandler):
+    """Takes webhooks and keeps what a server would check."""
+
+    received = queue.Queue()
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.received.put((self.headers["X-Pusher-Key"], self.headers["X-Pusher-Signature"], body))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def sent_webhooks():
+    sink = http.server.ThreadingHTTPServer(("127.0.0.1", 0), WebhookSink)
+    threading.Thread(target=sink.serve_forever, daemon=True).start()
+    with Serve("--webhook-url", f"http://127.0.0.1:{sink.server_port}/hook") as server:
+        api = official(server.port)
+        process = subscribe_command(
+            server.port, "subscribe", "cache-c", "presence-c", "--no-tls", "--user-id", "ann", "--count", "1")
+        names = set()
+        while not {"channel_occupied", "cache_miss", "member_added"} <= names:
+            key, signature, body = WebhookSink.received.get(timeout=WAIT)
+            webhook = api.validate_webhook(key, signature, body)
+            if webhook is None:
+                break
+            names |= {event["name"] for event in webhook["events"]}
+        check("the official library accepts the webhooks that our server sends",
+              names >= {"channel_occupied", "cache_miss", "member_added"}, str(names))
+        api.trigger("cache-c", "greeting", "1")
+        check("the receiver gets its event", process.wait(WAIT) == 0)
+    sink.shutdown()
 
 
 class CompactEncoder(json.JSONEncoder):
@@ -320,6 +375,8 @@ def http2(port, ca, key):
 
 plain()
 encrypted()
+users()
+sent_webhooks()
 signing()
 webhooks()
 encryption()
