@@ -77,7 +77,7 @@ public struct PusherHTTPClient: Sendable {
     ) async throws(PusherHTTPError) -> [UInt8] {
         let request = SignedRequest(method: method, path: "/apps/\(appID)/\(call)", query: query, body: body)
         let target = request.target(credentials: signer.credentials, timestamp: Int(Date().timeIntervalSince1970))
-        var fields: HTTPFields = ["X-Pusher-Library": "pusher-http-swift"]
+        var fields: HTTPFields = ["X-Pusher-Library": "pusher-http-swift \(LibraryVersion.current)"]
         if !body.isEmpty { fields["Content-Type"] = "application/json" }
         let response: HTTPResponse
         do throws(TransportError) {

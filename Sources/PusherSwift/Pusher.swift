@@ -14,7 +14,7 @@ import Transport
 /// happens in the order of the calls.
 public final class Pusher: Sendable {
     /// The version of this library.
-    public static let version = "0.1.0"
+    public static let version = LibraryVersion.current
 
     /// The connection and what can be set on it.
     public let connection: PusherConnection

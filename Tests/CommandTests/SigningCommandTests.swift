@@ -151,7 +151,8 @@ struct SigningCommandTests {
 
     @Test(arguments: [
         ["demo"], ["trigger"], ["channels"], ["channel"], ["users"], ["terminate"], ["auth"], ["webhook"],
-        ["webhook", "verify"], ["encrypt"], ["decrypt"],
+        ["webhook", "verify"], ["encrypt"], ["decrypt"], ["serve"], ["auth-server"], ["subscribe"], ["listen"],
+        ["client-event"], ["doctor"],
     ])
     func helpHasAnExample(command: [String]) async throws {
         let help = try CommandRun(command + ["--help"])

@@ -1,5 +1,6 @@
 import PusherHTTP
 import PusherMockServer
+import PusherProtocol
 import TestSupport
 import Testing
 import Transport
@@ -86,7 +87,7 @@ struct QueryTests {
         _ = try await PusherHTTPClient(server).channels()
         try await PusherHTTPClient(server).trigger(event: "e", channels: ["a"], data: "x")
         let (get, post) = heads.withLock { ($0.first ?? "", $0.last ?? "") }
-        #expect(get.contains("\r\nX-Pusher-Library: pusher-http-swift\r\n"))
+        #expect(get.contains("\r\nX-Pusher-Library: pusher-http-swift \(LibraryVersion.current)\r\n"))
         #expect(!get.contains("body_md5") && !get.contains("Content-Type"))
         #expect(post.contains("\r\nContent-Type: application/json\r\n"))
         #expect(post.contains("&body_md5="))
@@ -119,5 +120,20 @@ struct QueryTests {
             appID: "1", key: "k", secret: "s", host: "127.0.0.1", port: 1, useTLS: false, proxy: "")
         let error = await #expect(throws: PusherHTTPError.self) { try await api.users(of: "private-x") }
         #expect(error?.kind == .invalidArgument)
+    }
+
+    @Test func usersGetTheirEventsAndCanBeTerminated() async throws {
+        let server = try await PusherMockServer.start()
+        let api = PusherHTTPClient(
+            appID: PusherMockServer.App.defaultID, key: PusherMockServer.App.defaultKey,
+            secret: PusherMockServer.App.defaultSecret, host: "127.0.0.1", port: server.port, useTLS: false, proxy: "")
+        try await api.trigger(event: "notice", toUser: "ann", data: "hello")
+        try await api.terminateConnections(ofUser: "ann")
+        let paths = await server.state.history.compactMap { entry in
+            if case .httpRequest(_, let path, 200) = entry { path } else { nil }
+        }
+        let app = PusherMockServer.App.defaultID
+        #expect(paths == ["/apps/\(app)/events", "/apps/\(app)/users/ann/terminate_connections"])
+        await server.stop()
     }
 }

@@ -85,6 +85,11 @@ extension ClientCore {
     }
 
     func waitForSubscription(of channel: EventRouter.ChannelID, name: String) async throws {
+        do throws(InvalidChannelName) {
+            _ = try ChannelName(name)
+        } catch {
+            throw PusherError(.invalidArgument, error.description)
+        }
         let outcomes = observe(channel: channel) { notice -> Result<Void, PusherError>? in
             if case .subscribed(channel, _) = notice { return .success(()) }
             if case .subscriptionFailed(channel, let error, _, _) = notice { return .failure(error) }

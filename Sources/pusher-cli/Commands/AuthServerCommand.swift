@@ -9,6 +9,9 @@ struct AuthServerCommand: AsyncParsableCommand {
             Serves /pusher/auth and /pusher/user-auth, to use with any server while an application has none of its own. \
             Prints 'listening on ADDRESS:PORT' when ready, and runs until Ctrl-C. \
             Whoever reaches it is let into every channel as anybody: keep it on the loopback interface.
+
+            Example:
+              pusher-cli auth-server --port 6002
             """)
 
     @Option(help: "Port; 0 takes any free one.")

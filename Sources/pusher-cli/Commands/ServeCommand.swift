@@ -16,6 +16,9 @@ struct ServeCommand: AsyncParsableCommand {
               {"do": "fail-auth", "status": 503, "times": 2}
             "on" is connection or subscribe; without it the step is taken at the start. "do" is close, drop, reset, \
             silent, ignore-pings, garbage, publish, refuse, fail-auth or clear-faults.
+
+            Example:
+              pusher-cli serve --port 6001 --profile soketi
             """)
 
     @Option(help: "Port; 0 takes any free one.")

@@ -1,0 +1,97 @@
+import Foundation
+import PusherMockServer
+import TestSupport
+import Testing
+
+/// `client-event`, `doctor`, and signing in.
+@Suite(.overSockets)
+struct ConnectingCommandTests {
+    private func withServer(_ body: (PusherMockServer, [String]) async throws -> Void) async throws {
+        let server = try await PusherMockServer.start()
+        let options = [
+            "--key", "app-key", "--host", "127.0.0.1", "--port", "\(server.port)", "--no-tls", "--proxy", "",
+            "--secret",
+            "app-secret",
+        ]
+        try await body(server, options)
+        await server.stop()
+    }
+
+    @Test func aClientEventReachesTheOthers() async throws {
+        try await withServer { server, options in
+            let listener = try CommandRun(["subscribe", "presence-x", "--json", "--count", "2"] + options)
+            #expect(await server.waitFor { !$0.channels().isEmpty })
+            for data in [#"{"on": 12345678901234567890}"#, "plain text"] {
+                let sender = try CommandRun(
+                    ["client-event", "presence-x", "client-typing", data, "--user-id", "ann"] + options)
+                #expect(await sender.status() == 0)
+            }
+            #expect(await listener.status() == 0)
+            #expect(
+                listener.output.first?.contains(#""data":"{\"on\":12345678901234567890}","user_id":"ann""#) == true)
+            #expect(listener.output.last?.contains(#""data":"plain text""#) == true)
+        }
+    }
+
+    @Test(arguments: [
+        (["public", "client-a", "1"], 65, "only private and presence channels"),
+        (["private-x", "typing", "1"], 65, "starts with “client-”"),
+        (["bad name", "client-a", "1"], 65, "cannot be a channel name"),
+        (["private-x", "client-a", "1", "--auth-endpoint", "http://127.0.0.1:1/"], 77, "authorization failed"),
+    ])
+    func whatCannotBeSentIsSaid(arguments: [String], status: Int32, words: String) async throws {
+        try await withServer { _, options in
+            let command = try CommandRun(["client-event"] + arguments + options)
+            #expect(await command.status() == status)
+            #expect(command.errors.contains { $0.contains(words) })
+        }
+    }
+
+    @Test func theDoctorFindsNothing() async throws {
+        try await withServer { _, options in
+            let command = try CommandRun(["doctor", "private-x", "--sign-in", "--user-id", "ann", "--json"] + options)
+            #expect(await command.status() == 0)
+            let steps = ["server", "name lookup", "TCP", "WebSocket", "socket id", "ping", "sign-in", "private-x"]
+            #expect(command.output.count == steps.count)
+            for (line, step) in zip(command.output, steps) {
+                #expect(line.contains(#""step":"\#(step)","ok":true"#))
+            }
+        }
+    }
+
+    @Test func theDoctorFindsWhatIsWrong() async throws {
+        try await withServer { _, options in
+            let wrongKey = try CommandRun(["doctor"] + options + ["--key", "wrong"])
+            #expect(await wrongKey.status() == 69)
+            #expect(wrongKey.output.last?.contains("the application does not exist") == true)
+            let refused = try CommandRun(
+                ["doctor", "private-x", "c", "--auth-endpoint", "http://127.0.0.1:1/"] + options)
+            #expect(await refused.status() == 77)
+            #expect(refused.output.contains { $0.hasPrefix("FAIL  private-x") })
+            #expect(refused.output.last?.hasPrefix("ok    c") == true)
+        }
+    }
+
+    @Test func listenPrintsWhatIsSentToTheUser() async throws {
+        try await withServer { server, options in
+            let command = try CommandRun(
+                ["listen", "--sign-in", "--user-id", "ann", "--watch", "bob", "--count", "1", "--json"] + options)
+            #expect(await server.waitFor { !$0.subscribers(of: "#server-to-user-ann").isEmpty })
+            await server.publish(event: "notice", channel: "#server-to-user-ann", data: "hi")
+            #expect(await command.status() == 0)
+            #expect(command.output.contains { $0.contains(#""type":"signed_in""#) && $0.contains(#""user_id":"ann""#) })
+            #expect(command.output.contains { $0.contains(#""type":"watchlist""#) && $0.contains(#"["bob"]"#) })
+            #expect(command.output.last?.contains(#""event":"notice","data":"hi""#) == true)
+        }
+    }
+
+    @Test func aSignInThatFailsIsStatus77() async throws {
+        try await withServer { _, options in
+            let endpoint = ["--user-auth-endpoint", "http://127.0.0.1:1/"]
+            let command = try CommandRun(["listen", "--sign-in"] + endpoint + options)
+            #expect(await command.status() == 77)
+            let wrongUse = try CommandRun(["listen", "c", "--sign-in"] + options)
+            #expect(await wrongUse.status() == 64)
+        }
+    }
+}
