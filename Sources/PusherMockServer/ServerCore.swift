@@ -169,10 +169,9 @@ final class ServerCore {
     /// Data for an encrypted channel is encrypted if the application has a master key.
     @discardableResult
     func publish(event: String, channel: String, data: String, except excluded: SocketID? = nil, on index: Int) -> Int {
-        var random = SystemRandomNumberGenerator()
         let key = (try? ChannelName(channel)).flatMap { applications[index].encryptionKey(of: $0) }
         let publication = Publication(
-            event: event, channel: channel, data: key?.encrypt(data, using: &random) ?? data, excluded: excluded)
+            event: event, channel: channel, data: key?.encrypt(data) ?? data, excluded: excluded)
         return change(index) { $0.publish(publication, now: .now) }
     }
 

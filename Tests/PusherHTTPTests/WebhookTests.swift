@@ -130,8 +130,7 @@ struct WebhookTests {
     @Test func clientEventsOfEncryptedChannelsAreDecrypted() throws {
         let masterKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
         let key = try #require(EncryptionMasterKey(base64: masterKey)).key(of: try ChannelName("private-encrypted-x"))
-        var random = SystemRandomNumberGenerator()
-        let data = key.encrypt("hidden", using: &random)
+        let data = key.encrypt("hidden")
         let body =
             #"{"time_ms":1,"events":[{"name":"client_event","channel":"private-encrypted-x","event":"client-e","data":"#
             + "\(JSON.quoted(data))}]}"

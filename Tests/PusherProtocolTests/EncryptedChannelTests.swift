@@ -10,8 +10,7 @@ struct EncryptedChannelTests {
     private func auth(_ key: ChannelKey?) -> AuthAnswer { AuthAnswer(auth: "k:s", sharedSecret: key?.base64) }
 
     private func frame(_ event: String, _ text: String, _ key: ChannelKey?, channel: String? = nil) throws -> String {
-        var random = SystemRandomNumberGenerator()
-        let data = try #require(key).encrypt(text, using: &random)
+        let data = try #require(key).encrypt(text)
         return #"{"event":"\#(event)","channel":"\#(channel ?? name)","data":\#(JSON.quoted(data))}"#
     }
 

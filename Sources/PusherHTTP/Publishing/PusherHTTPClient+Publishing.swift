@@ -118,8 +118,7 @@ extension PusherHTTPClient {
     /// What is sent for `data`: on an encrypted channel nobody but its members can read it.
     private func payload(_ data: String, for channel: ChannelName) throws(PusherHTTPError) -> String {
         guard channel.kind == .encrypted else { return try ArgumentRules.data(data, atMost: maximumDataSize) }
-        var random = SystemRandomNumberGenerator()
-        let encrypted = try signer.key(of: channel).encrypt(data, using: &random)
+        let encrypted = try signer.key(of: channel).encrypt(data)
         return try ArgumentRules.data(encrypted, atMost: maximumDataSize)
     }
 }

@@ -42,8 +42,9 @@ package struct ChannelKey: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The `data` to publish for a text.
-    package func encrypt(_ text: String, using random: inout some RandomNumberGenerator) -> String {
-        let nonce = (0..<SecretBox.nonceSize).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    ///
+    /// - Parameter nonce: 24 bytes, never used before with this key.
+    package func encrypt(_ text: String, nonce: [UInt8] = SecretBox.makeNonce()) -> String {
         guard let box = SecretBox.seal(Array(text.utf8), nonce: nonce, key: bytes) else {
             preconditionFailure("libsodium cannot be used")
         }

@@ -9,6 +9,14 @@ package enum SecretBox {
 
     private static let isInitialized = sodium_init() >= 0
 
+    /// Random, so that none is used twice.
+    package static func makeNonce() -> [UInt8] {
+        precondition(isInitialized, "libsodium cannot be used")
+        var nonce = [UInt8](repeating: 0, count: nonceSize)
+        randombytes_buf(&nonce, nonceSize)
+        return nonce
+    }
+
     /// The content of a box; nil if a size is wrong or the box was not made with this key and nonce.
     package static func open(_ box: [UInt8], nonce: [UInt8], key: [UInt8]) -> [UInt8]? {
         guard isInitialized, key.count == keySize, nonce.count == nonceSize, box.count >= tagSize else { return nil }

@@ -18,8 +18,7 @@ struct EncryptCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.reporting {
-            var random = SystemRandomNumberGenerator()
-            _ = StandardOutput.write(try key.key().encrypt(try Input.text(given: data), using: &random))
+            _ = StandardOutput.write(try key.key().encrypt(try Input.text(given: data)))
         }
     }
 }
