@@ -81,8 +81,11 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "TestSupport", dependencies: ["CLinux", "Transport"], path: "Tests/TestSupport",
-            swiftSettings: swiftSettings),
+            name: "TestSupport", dependencies: ["CLinux", "PusherProtocol", "Realtime", "Transport"],
+            path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
+            path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "CurlTransportTests",
@@ -96,7 +99,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherSwiftTests",
-            dependencies: ["PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport"],
+            dependencies: [
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", "PusherTestSupport",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport"],
