@@ -103,6 +103,14 @@ let package = Package(
                 "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", "PusherTestSupport",
             ],
             swiftSettings: swiftSettings),
+        // Known bugs of older Pusher clients, which must not exist here.
+        .testTarget(
+            name: "RegressionTests",
+            dependencies: [
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "Realtime", "Transport", "TestSupport",
+                "PusherTestSupport",
+            ],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport"],
             swiftSettings: swiftSettings),
