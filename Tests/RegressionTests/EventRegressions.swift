@@ -270,7 +270,14 @@ struct EventRegressions {
                 var clients: [Pusher] = []
                 for _ in 0..<100 {
                     let token = Token { released.withLock { $0 += 1 } }
-                    let pusher = Pusher(key: PusherMockServer.App.defaultKey, options: .local(server))
+                    // Bindings are let go of early; the options live as long as anything of the client does.
+                    let core = Token { released.withLock { $0 += 1 } }
+                    var options = PusherClientOptions.local(server)
+                    options.authHeaders = { [core] in
+                        _ = core
+                        return [:]
+                    }
+                    let pusher = Pusher(key: PusherMockServer.App.defaultKey, options: options)
                     let connection = pusher.connection
                     let channel = pusher.subscribe("private-c", onMemberAdded: { _ in _ = (token, connection) })
                     channel.bind { _ in _ = (token, channel, connection) }
@@ -282,7 +289,7 @@ struct EventRegressions {
                 clients = []
                 #expect(await server.waitFor { $0.tcpConnectionCount == 0 })
             }
-            #expect(await eventually { released.withLock { $0 } == 1000 })
+            #expect(await eventually { released.withLock { $0 } == 2000 })
         }
     }
 
