@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test build lint format examples interop bench soak tsan release install uninstall check-install clean
+.PHONY: help setup demo test count-tests build lint format examples interop bench soak tsan release install uninstall check-install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -17,6 +17,9 @@ demo: setup ## Shows events arrive over a real WebSocket, on an embedded server.
 
 test: setup ## Builds and runs all tests.
 	@swift test
+
+count-tests: setup ## Lists how many tests there are, by target and by group of known bugs.
+	@swift test list 2>/dev/null | Scripts/count-tests
 
 build: setup ## Builds everything, tests included; fails on a warning.
 	@Scripts/build-without-warnings

@@ -81,8 +81,11 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "TestSupport", dependencies: ["CLinux", "Transport"], path: "Tests/TestSupport",
-            swiftSettings: swiftSettings),
+            name: "TestSupport", dependencies: ["CLinux", "PusherProtocol", "Realtime", "Transport"],
+            path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
+            path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "CurlTransportTests",
@@ -97,9 +100,18 @@ let package = Package(
         .testTarget(
             name: "PusherSwiftTests",
             dependencies: [
-                "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", serviceLifecycle,
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", "PusherTestSupport",
+                serviceLifecycle,
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
+            swiftSettings: swiftSettings),
+        // Known bugs of older Pusher clients, which must not exist here.
+        .testTarget(
+            name: "RegressionTests",
+            dependencies: [
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "Realtime", "Transport", "TestSupport",
+                "PusherTestSupport",
             ],
             swiftSettings: swiftSettings),
         .testTarget(

@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 import Transport
 

@@ -1,5 +1,6 @@
 import PusherProtocol
 import Realtime
+import TestSupport
 import Testing
 import Transport
 

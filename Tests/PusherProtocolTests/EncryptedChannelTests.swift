@@ -1,4 +1,5 @@
 import PusherProtocol
+import TestSupport
 import Testing
 
 /// Encrypted channels: keys, key rotation and order.

@@ -40,7 +40,7 @@ struct PresenceTests {
         #expect(PresenceMembers(subscriptionData: data)?.all.map(\.userID) == expected)
     }
 
-    @Test(arguments: ["{}", "", "nonsense", "[]", #"{"presence":[]}"#])
+    @Test(arguments: ["{}", "", "nonsense", "[]", #"{"presence":[]}"#, #"{"presence":{"ids":7,"hash":"x"}}"#])
     func aListThatCannotBeReadIsReportedButIsASuccess(data: String) throws {
         var client = ClientScript.connected()
         let id = try client.subscribe("presence-x", auth: AuthAnswer(auth: "k:s", channelData: #"{"user_id":"u1"}"#))

@@ -1,5 +1,6 @@
 import PusherProtocol
 import Realtime
+import TestSupport
 import Testing
 
 /// Signing in, events to the signed-in user, and the watchlist.

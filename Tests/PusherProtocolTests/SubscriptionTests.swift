@@ -349,6 +349,20 @@ struct SubscriptionTests {
         #expect(client.machine.isSubscribed(id))
     }
 
+    /// The server may have been slow only: it would see a second subscription.
+    @Test func subscribingAgainAfterATimeOutTakesTheFirstBack() throws {
+        var client = ClientScript.connected()
+        let id = try client.subscribe("c")
+        client.pass(.seconds(30))
+        _ = client.take()
+        _ = try client.subscribe("c")
+        #expect(client.take() == ["send unsubscribe c", "send subscribe c"])
+        client.succeed("c")
+        client.succeed("c")
+        #expect(client.take().count { $0 == "subscribed c" } == 1)
+        #expect(client.machine.isSubscribed(id))
+    }
+
     @Test func anUnansweredAuthorizationTimesOut() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("private-x")

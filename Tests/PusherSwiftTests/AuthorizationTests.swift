@@ -1,6 +1,7 @@
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
+import PusherTestSupport
 import TestSupport
 import Testing
 

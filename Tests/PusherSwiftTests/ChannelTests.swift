@@ -1,5 +1,6 @@
 import PusherMockServer
 import PusherSwift
+import PusherTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -283,11 +284,5 @@ final class Ids: Sendable {
     var value: String {
         get { lock.withLock { $0 } }
         set { lock.withLock { $0 = newValue } }
-    }
-}
-
-extension PusherMockServer.State {
-    func framesReceived(containing text: String) -> Int {
-        history.count { if case .frameReceived(let frame, _) = $0 { frame.contains(text) } else { false } }
     }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import PusherMockServer
 import PusherSwift
+import PusherTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -128,30 +129,5 @@ struct LifetimeTests {
             pusher.connect()
             #expect(await server.waitFor { $0.channels() == ["last"] && $0.tcpConnectionCount == 1 })
         }
-    }
-}
-
-private final class Token: Sendable {
-    private let onRelease: @Sendable () -> Void
-
-    init(_ onRelease: @escaping @Sendable () -> Void) {
-        self.onRelease = onRelease
-    }
-
-    deinit {
-        onRelease()
-    }
-}
-
-private final class WeakReference<Object: AnyObject & Sendable>: Sendable {
-    private struct Storage {
-        weak var object: Object?
-    }
-
-    private let storage = Lock(Storage())
-
-    var object: Object? {
-        get { storage.withLock { $0.object } }
-        set { storage.withLock { $0.object = newValue } }
     }
 }

@@ -1,6 +1,7 @@
 import MetricsTestKit
 import PusherMockServer
 import PusherSwift
+import PusherTestSupport
 import TestSupport
 import Testing
 

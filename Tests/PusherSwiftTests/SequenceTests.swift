@@ -1,6 +1,7 @@
 import Dispatch
 import PusherMockServer
 import PusherSwift
+import PusherTestSupport
 import TestSupport
 import Testing
 import Transport
@@ -197,16 +198,4 @@ struct SequenceTests {
             #expect(received == ["1", "2"])
         }
     }
-}
-
-/// Holds threads back until it opens.
-final class Gate: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
-
-    func wait() {
-        semaphore.wait()
-        semaphore.signal()
-    }
-
-    func open() { semaphore.signal() }
 }

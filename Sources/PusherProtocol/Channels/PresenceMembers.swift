@@ -53,7 +53,7 @@ extension PresenceMembers {
     /// missing, and an empty `hash` may be `[]`. Nil if there is neither.
     package init?(subscriptionData: String?) {
         guard let data = subscriptionData.flatMap(JSON.object), let presence = data["presence"] as? [String: Any],
-            presence["hash"] != nil || presence["ids"] != nil
+            presence["hash"] is [String: Any] || presence["hash"] is [Any] || presence["ids"] is [Any]
         else { return nil }
         self.init()
         let hash = presence["hash"] as? [String: Any] ?? [:]

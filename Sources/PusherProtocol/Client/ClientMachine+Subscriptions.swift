@@ -22,7 +22,8 @@ extension ClientMachine {
             return (id, true)
         }
         guard entry.isWanted else { return (rejoin(entry, key), true) }
-        if case .failed = channels[entry.id]?.state {
+        if case .failed(let mayBeSubscribed) = channels[entry.id]?.state {
+            if mayBeSubscribed { send(.unsubscribe(name)) }  // to a slow server the next frame would be a second one
             channels[entry.id]?.givenAuth = auth
             startSubscription(entry.id, now: now)
         }

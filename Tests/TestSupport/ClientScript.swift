@@ -1,19 +1,18 @@
-import PusherProtocol
-import Realtime
-import TestSupport
-import Transport
+package import PusherProtocol
+package import Realtime
+package import Transport
 
 /// A client machine played by hand, with what it orders and tells as readable lines.
-struct ClientScript {
-    var machine: ClientMachine
-    var now = MonotonicInstant.start
+package struct ClientScript {
+    package var machine: ClientMachine
+    package var now = MonotonicInstant.start
     /// Requests for authorization, by channel.
-    var requests: [String: AuthRequest] = [:]
+    package var requests: [String: AuthRequest] = [:]
     /// The last request for a sign-in.
-    private(set) var userRequest: AuthRequestID?
+    package private(set) var userRequest: AuthRequestID?
     private var transport: ConnectionMachine.TransportID?
 
-    init(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) {
+    package init(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) {
         var configuration = ClientMachine.Configuration()
         configuration.connection.reconnectPolicy = .quadratic()
         change(&configuration)
@@ -23,69 +22,70 @@ struct ClientScript {
     }
 
     /// Connected with socket id 1.1; nothing left to take.
-    static func connected(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) -> ClientScript {
+    package static func connected(_ change: (inout ClientMachine.Configuration) -> Void = { _ in }) -> ClientScript {
         var script = ClientScript(change)
         script.connect()
         return script
     }
 
-    mutating func connect(socketID: String = "1.1") {
+    package mutating func connect(socketID: String = "1.1") {
         machine.connect(now: now)
         _ = take()
         establish(socketID: socketID)
         _ = take()
     }
 
-    mutating func establish(socketID: String) {
+    package mutating func establish(socketID: String) {
         receive(
             #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"\#(socketID)\",\"activity_timeout\":120}"}"#
         )
     }
 
-    mutating func receive(_ frames: String...) {
+    package mutating func receive(_ frames: String...) {
         guard let transport else { return }
         machine.received(frames.map { .text(Array($0.utf8)[...]) }, from: transport, now: now)
     }
 
-    mutating func receiveBinary(_ bytes: [UInt8]) {
+    package mutating func receiveBinary(_ bytes: [UInt8]) {
         guard let transport else { return }
         machine.received([.binary(bytes[...])], from: transport, now: now)
     }
 
-    mutating func close(_ code: UInt16, error: TransportError? = nil) {
+    package mutating func close(_ code: UInt16, error: TransportError? = nil) {
         guard let transport else { return }
         machine.transportClosed(transport, WebSocketClosure(code: code, error: error), now: now)
     }
 
-    mutating func pass(_ duration: Duration) {
+    package mutating func pass(_ duration: Duration) {
         now = now + duration
         machine.timePassed(now: now)
     }
 
-    mutating func subscribe(_ name: String, auth: AuthAnswer? = nil) throws -> EventRouter.ChannelID {
+    package mutating func subscribe(_ name: String, auth: AuthAnswer? = nil) throws -> EventRouter.ChannelID {
         machine.subscribe(to: try ChannelName(name), auth: auth, now: now).id
     }
 
-    mutating func answerUser(_ result: Result<UserAuthAnswer, AuthFailure>) {
+    package mutating func answerUser(_ result: Result<UserAuthAnswer, AuthFailure>) {
         guard let userRequest else { return }
         machine.userAuthAnswered(userRequest, result, now: now)
     }
 
-    mutating func unsubscribe(_ name: String) { _ = machine.unsubscribe(from: name, now: now) }
+    package mutating func unsubscribe(_ name: String) { _ = machine.unsubscribe(from: name, now: now) }
 
-    mutating func succeed(_ name: String, data: String? = "{}") {
+    package mutating func succeed(_ name: String, data: String? = "{}") {
         let data = data.map { #","data":\#(JSON.quoted($0))"# } ?? ""
         receive(#"{"event":"pusher_internal:subscription_succeeded","channel":"\#(name)"\#(data)}"#)
     }
 
-    mutating func answer(_ name: String, _ result: Result<AuthAnswer, AuthFailure> = .success(AuthAnswer(auth: "k:s")))
-    {
+    package mutating func answer(
+        _ name: String, _ result: Result<AuthAnswer, AuthFailure> = .success(AuthAnswer(auth: "k:s"))
+    ) {
         guard let request = requests[name] else { return }
         machine.authAnswered(request.id, result, now: now)
     }
 
     /// Everything since the last call, in order: what is ordered, then what is told.
-    mutating func take() -> [String] {
+    package mutating func take() -> [String] {
         let actions = machine.takeActions()
         return actions.map { describe($0) } + machine.takeNotices().map(describe)
     }

@@ -1,0 +1,98 @@
+import PusherMockServer
+import PusherProtocol
+import PusherSwift
+import PusherTestSupport
+import TestSupport
+import Testing
+
+/// Encrypted channels that older clients read wrongly, or that held up the others.
+struct EncryptedRegressions {
+    private static let masterKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    private let name = "private-encrypted-x"
+    private let oldKey = ChannelKey([UInt8](repeating: 1, count: 32))
+    private let newKey = ChannelKey([UInt8](repeating: 2, count: 32))
+
+    private func frame(_ text: String, _ key: ChannelKey?, channel: String? = nil) throws -> String {
+        let data = try #require(key).encrypt(text)
+        return #"{"event":"e","channel":"\#(channel ?? name)","data":\#(JSON.quoted(data))}"#
+    }
+
+    /// Subscribed to `channels` with the old key; nothing left to take.
+    private func makeSubscribed(_ channels: String...) throws -> ClientScript {
+        var client = ClientScript.connected()
+        for channel in channels {
+            _ = try client.subscribe(channel, auth: AuthAnswer(auth: "k:s", sharedSecret: oldKey?.base64))
+            client.succeed(channel)
+        }
+        _ = client.take()
+        return client
+    }
+
+    private struct Price: Codable {
+        let amount: Int
+    }
+
+    @Test(.overSockets) func errorsOfHandlersAreNotSwallowed() async throws {
+        let recorder = Recorder()
+        try await withServer(.init(apps: [.init(encryptionMasterKey: Self.masterKey)])) { server in
+            let pusher = Pusher.make(server, recorder) { $0.encryptionMasterKey = Self.masterKey }
+            pusher.subscribe(name).bind("e", as: Price.self) { recorder.add("price \($0.amount)") }
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed \(name)"))
+            for data in [#"{"amount":1}"#, #"{"amount":"much"}"#, "plain", #"{"amount":2}"#] {
+                await server.publish(event: "e", channel: name, data: data)
+            }
+            #expect(await recorder.waitFor("price 2"))
+            #expect(recorder.contains("price 1"))
+            #expect(await recorder.waitFor("error channel \(name): event e cannot be decoded", count: 2))
+            #expect(recorder.contains("amount"))
+            #expect(!recorder.contains("much"))
+        }
+    }
+
+    @Test func plaintextsOfEveryLengthAreRead() throws {
+        var client = try makeSubscribed(name)
+        for length in Array(0...300) + [10_240] {
+            let text = String(repeating: "x", count: length)
+            client.receive(try frame(text, oldKey))
+            guard case .event(let event, _)? = client.machine.takeNotices().first else {
+                Issue.record("nothing of length \(length)")
+                continue
+            }
+            #expect(event.data == text)
+        }
+        #expect(client.take() == [])
+    }
+
+    @Test func anEventAsksForANewerKeyOnce() throws {
+        var client = try makeSubscribed(name)
+        client.receive(try frame("1", newKey))
+        #expect(client.take() == ["authorize \(name) 1.1"])
+        client.answer(name, .success(AuthAnswer(auth: "k:s", sharedSecret: oldKey?.base64)))
+        let told = client.take()
+        #expect(told.count == 2 && told[0].hasPrefix("undecryptable e"))
+        client.pass(.seconds(60))
+        #expect(client.take() == [])
+        client.receive(try frame("2", newKey))  // another event asks for itself
+        #expect(client.take() == ["authorize \(name) 1.1"])
+        client.answer(name, .success(AuthAnswer(auth: "k:s", sharedSecret: newKey?.base64)))
+        client.receive(try frame("3", newKey))
+        #expect(client.take() == ["event e \(name) 2", "event e \(name) 3"])
+    }
+
+    @Test func aFailingChannelDoesNotAffectOthers() throws {
+        let other = "private-encrypted-y"
+        var client = try makeSubscribed(name, other, "c")
+        client.receive(try frame("1", newKey))
+        _ = client.take()
+        let plain = #"{"event":"e","channel":"c","data":"3"}"#
+        client.receive(try frame("2", oldKey, channel: other), plain)
+        #expect(client.take() == ["event e \(other) 2", "event e c 3"])  // while the key is being asked for
+        client.answer(name, .failure(AuthFailure("the auth endpoint answered 500")))
+        #expect(client.take().first?.hasPrefix("undecryptable e") == true)
+        client.receive(try frame("4", newKey), try frame("5", oldKey, channel: other), plain)
+        #expect(
+            client.take() == ["authorize \(name) 1.1", "event e \(other) 5", "event e c 3"])
+        #expect(client.machine.connectionState == .connected)
+    }
+}
