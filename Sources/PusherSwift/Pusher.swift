@@ -173,10 +173,10 @@ public final class Pusher: Sendable {
     /// Everything that goes wrong, failed subscriptions and sign-ins included. Keeps the newest 1,024 for a slow reader.
     public var errors: EventSequence<PusherError> { core.observe(channel: nil) { $0.error } }
 
-    /// The times in which channels missed events. Keeps the newest 1,024 for a slow reader. See
+    /// The times in which channels missed events. Keeps the newest 65,536 for a slow reader. See
     /// ``PusherChannel/onGap``.
     public var gaps: EventSequence<PusherGap> {
-        core.observe(channel: nil) { notice in
+        core.observe(channel: nil, limit: 65_536) { notice in
             guard case .gap(_, let name, let start, let end) = notice else { return nil }
             return PusherGap(channelName: name, from: start, to: end, now: .now)
         }

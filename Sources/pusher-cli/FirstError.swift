@@ -1,13 +1,13 @@
 import PusherSwift
 import Transport
 
-/// Keeps the first thing that went wrong with a client.
+/// Keeps the first thing that went wrong with a client and is not tried again.
 final class FirstError: PusherDelegate {
     private let first = Lock<PusherError?>(nil)
 
     var error: PusherError? { first.withLock { $0 } }
 
     func receivedError(error: PusherError) {
-        first.withLock { $0 = $0 ?? error }
+        if !error.willRetry { first.withLock { $0 = $0 ?? error } }
     }
 }

@@ -24,6 +24,21 @@ final class SignalWatch {
     }
 
     /// From now on a signal ends the command at once.
+    /// Does the work, or leaves it when Ctrl-C or a polite kill comes; then it returns nil.
+    static func interrupting<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value? {
+        try await withThrowingTaskGroup(of: Value?.self) { group in
+            group.addTask { try await work() }
+            group.addTask {
+                await wait { true }
+                return nil
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? nil
+        }
+    }
+
     func cancel() {
         for source in sources { source.cancel() }
         for number in Self.numbers { signal(number, SIG_DFL) }

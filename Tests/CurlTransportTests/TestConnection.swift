@@ -23,7 +23,7 @@ final class TestConnection: Sendable {
                     case .received(let messages, _):
                         seen.reads += 1
                         seen.messages += messages
-                    case .pong: break
+                    case .pong, .reached: break
                     case .closed(let closure): seen.closures.append(closure)
                     }
                 }

@@ -117,7 +117,27 @@ struct ClientConnectionTests {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher:error","data":{"code":4009,"message":"unauthorized"}}"#)
         client.close(4009)
-        #expect(client.take() == ["error the server reports: unauthorized (code 4009)", "connected → disconnected"])
+        #expect(
+            client.take() == [
+                "error the server closed the connection: the connection is unauthorized (“unauthorized”) (code 4009)",
+                "connected → disconnected",
+            ])
+    }
+
+    @Test func anErrorThatAnnouncesARetryIsReportedWithIt() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:error","data":{"code":4201,"message":"Pong reply not received in time"}}"#)
+        #expect(client.take() == [])
+        client.close(4201)
+        #expect(client.take().first?.hasSuffix("(code 4201); will retry in 0.0 s") == true)
+    }
+
+    @Test func anErrorWithoutTheCloseItSeemsToAnnounceIsReportedSoon() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:error","data":{"code":4200,"message":"Invalid message format"}}"#)
+        #expect(client.take() == [])
+        client.pass(.seconds(1))
+        #expect(client.take() == ["error the server reports: Invalid message format (code 4200)"])
     }
 
     @Test func anAnnouncedCodeCountsIfTheConnectionThenJustBreaks() {

@@ -123,12 +123,13 @@ struct SignInTests {
         _ = client.take()
         client.receive(#"{"event":"pusher:error","data":{"code":4009,"message":"bad"}}"#)
         #expect(
-            client.take() == [
-                "error the server reports: bad (code 4009)",
-                "sign-in failed the server refused the sign-in: bad pusher:signin_error",
-            ])
+            client.take() == ["sign-in failed the server refused the sign-in: bad pusher:signin_error"])
         client.close(4009)
-        #expect(client.take() == ["connected → disconnected"])
+        #expect(
+            client.take() == [
+                "error the server closed the connection: the connection is unauthorized (“bad”) (code 4009)",
+                "connected → disconnected",
+            ])
     }
 
     @Test func silenceEndsIt() {

@@ -14,11 +14,9 @@ struct EventRouterTests {
         { [log] event in log.withLock { $0.append("\(name):\(event.eventName)") } }
     }
 
-    private func route(_ name: String, on channel: ChannelID?, in router: inout EventRouter) -> [String]? {
-        guard let found = router.bindings(for: RealtimeEvent(name: name, channel: "c", data: nil), on: channel) else {
-            return nil
-        }
-        for binding in found.global + found.channel {
+    private func route(_ name: String, on channel: ChannelID?, in router: inout EventRouter) -> [String] {
+        let found = router.route(of: RealtimeEvent(name: name, channel: "c", data: nil), on: channel)
+        for binding in found.global + found.bound {
             binding.handler(RealtimeEvent(name: name, channel: "c", data: nil))
         }
         return log.withLock { log in
@@ -86,10 +84,10 @@ struct EventRouterTests {
         var router = makeRouter()
         _ = router.bindGlobally(handler("g"))
         _ = router.removeChannel(channel)
-        #expect(route("e", on: channel, in: &router) == nil)
+        #expect(route("e", on: channel, in: &router) == [])
         _ = router.bind(to: channel, event: "e", handler("1"))
         _ = router.bind(to: channel, event: nil, handler("2"))
-        #expect(route("e", on: channel, in: &router) == nil)
+        #expect(route("e", on: channel, in: &router) == [])
     }
 
     @Test(arguments: ["constructor", "toString", "hasOwnProperty", "", "App\\Events\\Thing", "ü☃"])
@@ -98,5 +96,39 @@ struct EventRouterTests {
         _ = router.bind(to: channel, event: name, handler("1"))
         #expect(route(name, on: channel, in: &router) == ["1:\(name)"])
         #expect(route(name + "x", on: channel, in: &router) == [])
+    }
+
+    @Test func unbindingAllLeavesSequencesAlone() {
+        var router = makeRouter()
+        _ = router.bindGlobally(isOfSequence: true, handler("global"))
+        _ = router.bind(to: channel, event: "e", isOfSequence: true, handler("1"))
+        _ = router.bind(to: channel, event: nil, isOfSequence: true, handler("2"))
+        _ = router.bind(to: channel, event: "e", handler("3"))
+        _ = router.unbindAll(from: channel, event: "e")
+        #expect(route("e", on: channel, in: &router) == ["global:e", "1:e", "2:e"])
+        _ = router.bind(to: channel, event: nil, handler("4"))
+        _ = router.unbindAll(from: channel)
+        _ = router.unbindAllGlobally()
+        #expect(route("e", on: channel, in: &router) == ["global:e", "1:e", "2:e"])
+        #expect(route("f", on: channel, in: &router) == ["global:f", "2:f"])
+    }
+
+    @Test func aRouteIsGoodUntilSomethingIsBoundOrUnbound() {
+        var router = makeRouter()
+        let event = RealtimeEvent(name: "e", channel: "c", data: nil)
+        let binding = router.bind(to: channel, event: "e", handler("1"))
+        var route = router.route(of: event, on: channel)
+        #expect(route.isValid(for: event, on: channel, version: router.version.value))
+        #expect(!route.isValid(for: event, on: other, version: router.version.value))
+        #expect(!route.isValid(for: event.renamed("f"), on: channel, version: router.version.value))
+        let changes: [(inout EventRouter) -> Void] = [
+            { _ = $0.bindGlobally { _ in } }, { [channel] in _ = $0.bind(to: channel, event: nil) { _ in } },
+            { [channel] in _ = $0.unbind(binding, from: channel) }, { [channel] in _ = $0.removeChannel(channel) },
+        ]
+        for change in changes {
+            route = router.route(of: event, on: channel)
+            change(&router)
+            #expect(!route.isValid(for: event, on: channel, version: router.version.value))
+        }
     }
 }

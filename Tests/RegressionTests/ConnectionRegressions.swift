@@ -241,7 +241,7 @@ struct ConnectionRegressions {
         let errors = client.takeErrors()
         #expect(errors.count == 1)
         #expect(errors.first?.code == 4001)
-        #expect(errors.first?.message == "the server reports: no such app")
+        #expect(errors.first?.message.contains("no such app") == true)
 
         var refused = ClientScript()
         refused.machine.connect(now: refused.now)

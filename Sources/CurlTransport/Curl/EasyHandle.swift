@@ -132,15 +132,15 @@ final class EasyHandle {
     var times: ConnectionTimes {
         var address: UnsafePointer<CChar>?
         _ = curl_easy_getinfo_text(raw, CURLINFO_PRIMARY_IP, &address)
-        let tls = time(CURLINFO_APPCONNECT_TIME_T)
         return ConnectionTimes(
             address: address.map { String(cString: $0) } ?? "", nameLookup: time(CURLINFO_NAMELOOKUP_TIME_T),
-            connect: time(CURLINFO_CONNECT_TIME_T), tls: tls == .zero ? nil : tls)
+            connect: time(CURLINFO_CONNECT_TIME_T), tls: time(CURLINFO_APPCONNECT_TIME_T))
     }
 
-    private func time(_ info: CURLINFO) -> Duration {
+    private func time(_ info: CURLINFO) -> Duration? {
         var microseconds: curl_off_t = 0
-        return curl_easy_getinfo_off_t(raw, info, &microseconds) == CURLE_OK ? .microseconds(microseconds) : .zero
+        guard curl_easy_getinfo_off_t(raw, info, &microseconds) == CURLE_OK, microseconds > 0 else { return nil }
+        return .microseconds(microseconds)
     }
 
     var activeSocket: Int32? {

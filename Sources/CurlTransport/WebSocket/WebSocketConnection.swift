@@ -7,8 +7,10 @@ package import Transport
 @NetworkActor
 package final class WebSocketConnection {
     package enum Event {
+        /// libcurl has opened the connection, or could not: how far it got. Comes first.
+        case reached(ConnectionTimes)
         /// The handshake succeeded.
-        case opened(ConnectionTimes)
+        case opened
         /// What one read brought, in order. Empty if it was control frames or a part of a message: the peer lives.
         case received([WebSocketMessage], bytes: Int)
         /// The peer has answered ``WebSocketConnection/ping()``.
@@ -20,7 +22,7 @@ package final class WebSocketConnection {
     private enum State {
         case idle
         case connecting(EasyHandle)
-        case connected(ByteStream, DescriptorWatch, ConnectionTimes)
+        case connected(ByteStream, DescriptorWatch)
         /// Closed or dropped: nothing is reported any more.
         case closed
     }
@@ -89,12 +91,13 @@ package final class WebSocketConnection {
 
     private func connected(_ result: CURLcode) {
         guard case .connecting(let handle) = state else { return }
+        handler(.reached(handle.times))
+        guard case .connecting = state else { return }
         do throws(TransportError) {
             guard result == CURLE_OK else { throw handle.error(for: result) }
-            let times = handle.times
             let stream = try ByteStream(takingOver: handle, isPlain: isPlain)
             let watch = DescriptorWatch(stream.descriptor, events: EPOLLIN.rawValue) { [weak self] in self?.ready($0) }
-            state = .connected(stream, watch, times)
+            state = .connected(stream, watch)
         } catch {
             return finish(WebSocketClosure(code: 1006, error: error))
         }
@@ -122,7 +125,7 @@ package final class WebSocketConnection {
 
     private func read() {
         for _ in 0..<Self.readsInARow {
-            guard case .connected(let stream, _, _) = state, isReading else { return }
+            guard case .connected(let stream, _) = state, isReading else { return }
             let (outcome, chunk) = readChunk(from: stream)
             switch outcome {
             case .bytes(let count):
@@ -173,7 +176,7 @@ package final class WebSocketConnection {
     private func receive(_ chunk: [UInt8]) {
         guard let received = machine?.receive(chunk, using: &random) else { return }
         flush()
-        if received.isOpened, case .connected(_, _, let times) = state { handler(.opened(times)) }
+        if received.isOpened { handler(.opened) }
         if case .closed = state { return }
         handler(.received(received.messages, bytes: chunk.count))
         if case .closed = state { return }
@@ -240,7 +243,7 @@ package final class WebSocketConnection {
     }
 
     private func flush() {
-        guard case .connected(let stream, _, _) = state else { return }
+        guard case .connected(let stream, _) = state else { return }
         if writeFailure != nil {
             if let ending { finish(ending) }
             return
@@ -267,7 +270,7 @@ package final class WebSocketConnection {
     }
 
     private func watchForWhatIsNeeded() {
-        guard case .connected(_, let watch, _) = state else { return }
+        guard case .connected(_, let watch) = state else { return }
         watch.events = (isReading ? EPOLLIN.rawValue : 0) | (unsent.isEmpty ? 0 : EPOLLOUT.rawValue)
     }
 
@@ -295,7 +298,7 @@ package final class WebSocketConnection {
         switch state {
         case .idle, .closed: break
         case .connecting(let handle): CurlMulti.shared.remove(handle)
-        case .connected(let stream, let watch, _):
+        case .connected(let stream, let watch):
             watch.cancel()
             stream.close()
         }

@@ -41,6 +41,8 @@ struct AuthorizationQueue: Sendable {
         return AuthRequestID(number: lastRequest)
     }
 
+    func isUnderWay(_ request: AuthRequestID) -> Bool { underWay[request] != nil }
+
     /// The channel that waited for this answer; nil if nobody does any more.
     mutating func end(_ request: AuthRequestID) -> EventRouter.ChannelID? {
         underWay.removeValue(forKey: request)

@@ -61,10 +61,27 @@ extension ClientMachine {
 
     /// Sends what waits, in order, as far as the rate allows.
     mutating func sendThrottledEvents(now: MonotonicInstant) {
-        while let (id, event, data) = clientEvents.popAdmitted(limit: configuration.clientEventRateLimit, now: now) {
-            guard let channel = channels[id], channel.isSubscribed else { continue }  // left meanwhile
+        while let (id, event, data) = clientEvents.first {
+            guard let channel = channels[id], channel.isSubscribed else {  // failed meanwhile
+                clientEvents.removeFirst()
+                channels[id]?.unsent.append((event, data))
+                continue
+            }
+            guard clientEvents.admits(limit: configuration.clientEventRateLimit, now: now) else { return }
+            clientEvents.removeFirst()
             send(.clientEvent(name: event, channel.name, data: data))
         }
+    }
+
+    /// The application leaves the channel before its events could be sent.
+    mutating func discardClientEvents(of id: EventRouter.ChannelID) {
+        let count = (channels[id]?.unsent.count ?? 0) + clientEvents.remove(id)
+        channels[id]?.unsent = []
+        guard count > 0 else { return }
+        report(
+            PusherError(
+                .clientEventRejected, "\(count) client events were not sent: the channel was unsubscribed",
+                channelName: channels[id]?.name.string))
     }
 
     /// The connection is gone: what the rate held back waits for the next subscription, before what came later.
@@ -92,16 +109,26 @@ struct ClientEventThrottle: Sendable {
         waiting.append((id, event, data))
     }
 
-    mutating func popAdmitted(
-        limit: Int?, now: MonotonicInstant
-    ) -> (id: EventRouter.ChannelID, event: String, data: String)? {
-        guard !waiting.isEmpty else { return nil }
-        if let limit {
-            sent.removeAll { now - $0 >= Self.window }
-            guard sent.count < max(limit, 1) else { return nil }
-            sent.append(now)
-        }
-        return waiting.removeFirst()
+    var first: (id: EventRouter.ChannelID, event: String, data: String)? { waiting.first }
+
+    mutating func removeFirst() {
+        waiting.removeFirst()
+    }
+
+    /// Whether one more may be sent now; it then counts as sent.
+    mutating func admits(limit: Int?, now: MonotonicInstant) -> Bool {
+        guard let limit else { return true }
+        sent.removeAll { now - $0 >= Self.window }
+        guard sent.count < max(limit, 1) else { return false }
+        sent.append(now)
+        return true
+    }
+
+    /// Forgets the events of a channel and says how many they were.
+    mutating func remove(_ id: EventRouter.ChannelID) -> Int {
+        let count = waiting.count
+        waiting.removeAll { $0.id == id }
+        return count - waiting.count
     }
 
     /// Forgets everything and returns what waited.

@@ -30,7 +30,7 @@ extension ClientMachine {
             if socketID == nil {
                 handshake(try ServerEvent(event), on: id, now: now)
             } else {
-                announcedCode = nil
+                reportAnnouncement()
                 if event.isOfProtocol { handle(try ServerEvent(event), now: now) } else { deliver(event, now: now) }
             }
         } catch {
@@ -98,12 +98,8 @@ extension ClientMachine {
 
     /// - Parameter now: Nil for an event of the protocol, which is never encrypted.
     private mutating func deliver(_ event: RealtimeEvent, now: MonotonicInstant?) {
-        guard let key = event.channelKey else {
-            notices.append(.event(event, nil))
-            return
-        }
-        guard let entry = entry(of: key) else {
-            reportUnknownChannel(of: event)
+        guard let entry = entry(of: event) else {
+            if event.hasChannel { reportUnknownChannel(of: event) } else { notices.append(.event(event, nil)) }
             return
         }
         guard entry.isWanted else { return }
@@ -137,22 +133,45 @@ extension ClientMachine {
         notices.append(.event(event.renamed("pusher:subscription_count"), entry.id))
     }
 
-    private mutating func entry(of key: ByteKey) -> Entry? {
-        if let latestEntry, latestEntry.key == key { return latestEntry.value }
-        guard let index = entries.index(forKey: key) else { return nil }
-        latestEntry = entries[index]  // the key's own bytes: those of the event need not live on
-        return latestEntry?.value
+    private mutating func entry(of event: RealtimeEvent) -> Entry? {
+        if let latestKey, event.isOn(latestKey) { return latestEntry }
+        guard let key = event.channelKey, let index = entries.index(forKey: key) else { return nil }
+        latestKey = entries[index].key  // the key's own bytes: those of the event need not live on
+        latestEntry = entries[index].value
+        return latestEntry
     }
 
     /// Once connected an error never changes the state; only a close does.
     private mutating func serverError(code: Int?, message: String, channel: String?, now: MonotonicInstant) {
-        announcedCode = code.flatMap { (4000...4299).contains($0) ? $0 : nil }
         let text = message.isEmpty ? code.map { CloseCode(rawValue: $0).meaning } ?? "no reason given" : message
-        report(
-            PusherError(.serverError, code: code, "the server reports: \(text.prefix(500))", channelName: channel))
+        let words = Self.withoutSignedText(text)
+        let error = PusherError(
+            .serverError, code: code, "the server reports: \(words.prefix(500))", channelName: channel)
+        if let code, (4000...4299).contains(code) {
+            announcement = Announcement(
+                code: code, draft: .announced(code: code, message: words), error: error,
+                deadline: now + Announcement.patience)
+        } else {
+            report(error)
+        }
         // Most errors name no channel: such a refusal shows as no answer. Those that do are certain.
-        if let channel { subscriptionRefused(channelName: channel, reason: text) }
-        if code == 4009 { signInRefused(reason: text, now: now) }
+        if let channel { subscriptionRefused(channelName: channel, reason: words) }
+        if code == 4009 || (code == nil && channel == nil && !isSubscribing) { signInRefused(reason: words, now: now) }
+    }
+
+    /// Whether a subscription waits for an answer, so that an error without a name may be its.
+    private var isSubscribing: Bool { channels.values.contains { $0.deadline != nil } }
+
+    /// Servers tell what they expected to be signed, which holds what the application says of its user.
+    private static func withoutSignedText(_ text: String) -> String {
+        text.firstRange(of: "Invalid signature").map { String(text[..<$0.upperBound]) } ?? text
+    }
+
+    /// The close that the error seemed to announce has not come.
+    mutating func reportAnnouncement() {
+        guard let announcement else { return }
+        self.announcement = nil
+        report(announcement.error)
     }
 
     private mutating func reportMalformed(_ what: String) {

@@ -22,10 +22,16 @@ extension ClientMachine {
             return (id, true)
         }
         guard entry.isWanted else { return (rejoin(entry, key), true) }
-        if case .failed(let mayBeSubscribed) = channels[entry.id]?.state {
+        switch channels[entry.id]?.state {
+        case .failed(let mayBeSubscribed):
             if mayBeSubscribed { send(.unsubscribe(name)) }  // to a slow server the next frame would be a second one
             channels[entry.id]?.givenAuth = auth
             startSubscription(entry.id, now: now)
+        case .idle, .queued, .retrying:
+            guard let auth else { break }
+            channels[entry.id]?.givenAuth = auth
+            startSubscription(entry.id, now: now)
+        case .authorizing, .awaitingUser, .subscribing, .subscribed, .leaving, nil: break
         }
         return (entry.id, false)
     }
@@ -39,11 +45,11 @@ extension ClientMachine {
             channel.name.kind != .serverToUser
         else { return nil }
         quiet(key)
+        discardClientEvents(of: entry.id)
         switch channel.state {
         case .subscribing(let deadline):
             entries[key]?.isWanted = false
             channels[entry.id]?.state = .leaving(deadline: deadline)
-            channels[entry.id]?.unsent = []
             channels[entry.id]?.sealed = []
         case .authorizing(let request):
             _ = authorizations.end(request)
@@ -127,6 +133,12 @@ extension ClientMachine {
             }
             actions.append(.authorize(AuthRequest(id: request, channel: channel.name, socketID: socketID)))
         }
+    }
+
+    /// Whether somebody waits for the answer to a request.
+    package func isAwaited(_ request: AuthRequestID) -> Bool {
+        if case .authorizing(request, _) = user.state { return true }
+        return authorizations.isUnderWay(request)
     }
 
     /// The application's server answered, or could not be asked.

@@ -19,7 +19,7 @@ extension ClientMachine {
     package var onlineUsers: Set<String> { user.online }
 
     /// Why the sign-in is neither done nor on the way; nil if it is.
-    package var signInFailure: PusherError? { user.state == .failed ? user.failure : nil }
+    package var signInFailure: PusherError? { user.isFailed ? user.failure : nil }
 
     /// The application's server answered, or could not be asked.
     package mutating func userAuthAnswered(
@@ -57,8 +57,15 @@ extension ClientMachine {
         actions.append(.authorizeUser(request, socketID))
     }
 
-    mutating func signedIn(_ signedIn: SignedInUser, now: MonotonicInstant) {
-        guard case .signingIn = user.state else { return }  // an answer to no question
+    /// - Parameter signedIn: Nil if the server's answer does not say who it is.
+    mutating func signedIn(_ signedIn: SignedInUser?, now: MonotonicInstant) {
+        switch user.state {
+        case .signingIn, .failed(mayBeSignedIn: true): break
+        case .out, .authorizing, .retrying, .signedIn, .failed(mayBeSignedIn: false): return  // an answer to no question
+        }
+        guard let signedIn else {
+            return signInFailed(.malformedMessage, "the server signed in a user without an id", now: now)
+        }
         user.state = .signedIn(signedIn)
         notices.append(.signedIn(signedIn))
         subscribeToUser(signedIn, now: now)
@@ -109,9 +116,9 @@ extension ClientMachine {
 
     private mutating func signInFailed(
         _ kind: PusherError.Kind, _ message: String, status: Int? = nil, type: String = "SignInError",
-        now: MonotonicInstant
+        mayBeSignedIn: Bool = false, now: MonotonicInstant
     ) {
-        user.state = .failed
+        user.state = .failed(mayBeSignedIn: mayBeSignedIn)
         let error = PusherError(kind, code: status, message)
         user.failure = error
         let code = status.map { #","status":\#($0)"# } ?? ""
@@ -123,15 +130,21 @@ extension ClientMachine {
     }
 
     mutating func signInTimePassed(now: MonotonicInstant) {
-        guard let deadline = user.deadline, deadline <= now else { return }
+        guard let deadline = user.deadline(isReadingPaused: isReadingPaused), deadline <= now else { return }
         switch user.state {
         case .authorizing(let request, _):
             actions.append(.cancelAuthorization(request))
             signInFailed(AuthFailure("there was no answer in time"), now: now)
         case .retrying: authorizeUser(now: now)
-        case .signingIn: signInFailed(.subscriptionFailed, "the server did not answer the sign-in in time", now: now)
+        case .signingIn:
+            signInFailed(
+                .subscriptionFailed, "the server did not answer the sign-in in time", mayBeSignedIn: true, now: now)
         case .out, .signedIn, .failed: break
         }
+    }
+
+    mutating func restartSignInDeadline(now: MonotonicInstant) {
+        if case .signingIn = user.state { user.state = .signingIn(deadline: now + configuration.subscriptionTimeout) }
     }
 
     // MARK: Watchlist

@@ -92,10 +92,12 @@ package struct ClientMachine: Sendable {
 
     var connection: ConnectionMachine
     var entries: [ByteKey: Entry] = [:] {
-        didSet { latestEntry = nil }
+        didSet { latestKey = nil }
     }
-    /// The entry of the last event: often the next one is of the same channel, and needs no hashing then.
-    var latestEntry: (key: ByteKey, value: Entry)?
+    /// The channel of the last event: often the next one is of the same, and needs no hashing then.
+    var latestKey: ByteKey?
+    /// The entry of `latestKey`.
+    var latestEntry: Entry?
     var channels: [EventRouter.ChannelID: ChannelMachine] = [:]
     var lastChannel = 0
 
@@ -116,8 +118,8 @@ package struct ClientMachine: Sendable {
 
     /// Names whose events are dropped without (another) word: left on this connection, or reported already.
     var quietNames: Set<ByteKey> = []
-    /// The code of a `pusher:error` that the very next thing, a close, may repeat.
-    var announcedCode: Int?
+    /// A `pusher:error` that the very next thing, a close, may repeat: then that is what is reported.
+    var announcement: Announcement?
     private var readingHolds = 0
     private var isShutDown = false
 
@@ -147,8 +149,9 @@ package struct ClientMachine: Sendable {
     package var nextDeadline: MonotonicInstant? {
         let subscription = isReadingPaused ? nil : subscriptionDeadlines.first
         return [
-            connection.nextDeadline, authorizations.nextDeadline, authRetries.first, subscription, user.deadline,
-            clientEvents.nextDeadline,
+            connection.nextDeadline, authorizations.nextDeadline, authRetries.first, subscription,
+            user.deadline(isReadingPaused: isReadingPaused),
+            clientEvents.nextDeadline, announcement?.deadline,
         ].compactMap { $0 }.min()
     }
 
@@ -166,9 +169,12 @@ package struct ClientMachine: Sendable {
     /// Goes to another server or application with all channels: at once if there is a connection or one is wanted.
     package mutating func move(to endpoint: Endpoint, now: MonotonicInstant) {
         self.endpoint = endpoint
-        guard !isShutDown, connection.connectionState != .disconnected else { return }
-        apply(connection.shutDown(), now: now)
-        apply(connection.connect(now: now), now: now)
+        switch connection.connectionState {
+        case .disconnected, .disconnecting: break
+        case .connecting, .connected, .reconnecting:
+            apply(connection.shutDown(), now: now)
+            connect(now: now)
+        }
     }
 
     /// The client goes away: ends everything at once, for good.
@@ -179,12 +185,14 @@ package struct ClientMachine: Sendable {
 
     // MARK: What the transport reports
 
+    /// The connection below the WebSocket is there, or cannot be had.
+    package mutating func transportReached(_ id: ConnectionMachine.TransportID, _ times: ConnectionTimes) {
+        if connection.isReceiving(from: id) { steps.network = times }
+    }
+
     /// The WebSocket is there; the protocol's handshake is next.
-    package mutating func transportOpened(
-        _ id: ConnectionMachine.TransportID, _ times: ConnectionTimes, now: MonotonicInstant
-    ) {
-        guard connection.isReceiving(from: id) else { return }
-        steps.opened(times, now: now)
+    package mutating func transportOpened(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
+        if connection.isReceiving(from: id) { steps.opened(now: now) }
     }
 
     package mutating func transportClosed(
@@ -200,9 +208,13 @@ package struct ClientMachine: Sendable {
         _ id: ConnectionMachine.TransportID, isAlive: Bool, draft: ErrorDraft, code: CloseCode, now: MonotonicInstant
     ) {
         // The code that a `pusher:error` announced counts if the connection then just breaks.
-        let code = code.rawValue < 4000 ? announcedCode.map { CloseCode(rawValue: $0) } ?? code : code
-        let isReported = announcedCode == code.rawValue
-        announcedCode = nil
+        let code = code.rawValue < 4000 ? announcement.map { CloseCode(rawValue: $0.code) } ?? code : code
+        var draft = draft
+        if let announcement, announcement.code == code.rawValue {
+            draft = announcement.draft
+            self.announcement = nil
+        }
+        reportAnnouncement()
         let disposition: ConnectionMachine.Disposition
         switch code.disposition {
         case .reconnectWithTLS where endpoint.usesTLS: disposition = .stop
@@ -214,8 +226,7 @@ package struct ClientMachine: Sendable {
         case .reconnectImmediately: disposition = .retryImmediately
         }
         apply(
-            connection.transportEnded(id, isAlive: isAlive, disposition: disposition, now: now),
-            draft: isReported ? nil : draft, now: now)
+            connection.transportEnded(id, isAlive: isAlive, disposition: disposition, now: now), draft: draft, now: now)
     }
 
     /// Somebody cannot take more events: nothing is read until everybody who held has let go. Outlives connections.
@@ -230,6 +241,7 @@ package struct ClientMachine: Sendable {
         guard readingHolds == 0 else { return }
         applyReadingPause(now: now)
         restartSubscriptionDeadlines(now: now)
+        restartSignInDeadline(now: now)
     }
 
     /// The handshake must be read whatever the application can take, so a pause waits for the end of it.
@@ -245,14 +257,17 @@ package struct ClientMachine: Sendable {
         apply(connection.timePassed(now: now), now: now)
         expireAuthorizations(now: now)
         retryAuthorizations(now: now)
+        if let announcement, announcement.deadline <= now { reportAnnouncement() }
         if !isReadingPaused { expireSubscriptions(now: now) }
         signInTimePassed(now: now)
         sendThrottledEvents(now: now)
     }
 
-    /// Pings now, as after a long silence. Nothing to do unless connected.
-    package mutating func ping(now: MonotonicInstant) {
+    /// Pings now, as after a long silence. False if no answer can be expected: nothing is connected, or nothing is read.
+    package mutating func ping(now: MonotonicInstant) -> Bool {
+        guard connection.connectionState == .connected, !isReadingPaused else { return false }
         apply(connection.networkLost(now: now), now: now)
+        return true
     }
 
     package mutating func networkLost(now: MonotonicInstant) {
@@ -295,7 +310,7 @@ package struct ClientMachine: Sendable {
     private mutating func connectionEnded() {
         guard socketID != nil else { return }
         socketID = nil
-        announcedCode = nil
+        reportAnnouncement()
         pingSentAt = nil
         quietNames = []
         forgetUser()

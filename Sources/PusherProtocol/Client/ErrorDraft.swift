@@ -32,6 +32,14 @@ struct ErrorDraft {
         }
     }
 
+    /// A `pusher:error` that the close repeats.
+    static func announced(code: Int, message: String) -> ErrorDraft {
+        let meaning = CloseCode(rawValue: code).meaning
+        return ErrorDraft(
+            .closedByServer, code: code,
+            "the server closed the connection: \(meaning)" + (message.isEmpty ? "" : " (“\(message.prefix(200))”)"))
+    }
+
     /// A `pusher:error` instead of the handshake.
     static func refused(code: Int, message: String) -> ErrorDraft {
         let meaning = CloseCode(rawValue: code).meaning

@@ -5,7 +5,7 @@ package struct ConnectionSteps: Hashable, Sendable {
     private let startedAt: MonotonicInstant?
     private var openedAt: MonotonicInstant?
     /// Of the network below the WebSocket.
-    package private(set) var network: ConnectionTimes?
+    package internal(set) var network: ConnectionTimes?
     /// Of the WebSocket handshake alone.
     package private(set) var webSocket: Duration?
     /// From the WebSocket to `pusher:connection_established`.
@@ -15,10 +15,9 @@ package struct ConnectionSteps: Hashable, Sendable {
         self.startedAt = startedAt
     }
 
-    mutating func opened(_ times: ConnectionTimes, now: MonotonicInstant) {
+    mutating func opened(now: MonotonicInstant) {
         openedAt = now
-        network = times
-        webSocket = startedAt.map { max(now - $0 - (times.tls ?? times.connect), .zero) }
+        webSocket = startedAt.map { max(now - $0 - (network?.tls ?? network?.connect ?? .zero), .zero) }
     }
 
     mutating func established(now: MonotonicInstant) {

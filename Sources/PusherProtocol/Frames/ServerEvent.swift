@@ -14,7 +14,8 @@ package enum ServerEvent: Sendable {
     case memberAdded(RealtimeEvent)
     case memberRemoved(RealtimeEvent)
     case subscriptionCount(RealtimeEvent, Int)
-    case signedIn(SignedInUser)
+    /// Nil if the user cannot be told from it.
+    case signedIn(SignedInUser?)
     case watchlist([WatchlistChange])
     /// A `pusher_internal:` event that this version does not know; never shown to the application.
     case unknownInternal(name: String)
@@ -38,7 +39,7 @@ package enum ServerEvent: Sendable {
         case "pusher_internal:member_added": self = .memberAdded(event)
         case "pusher_internal:member_removed": self = .memberRemoved(event)
         case "pusher_internal:subscription_count": self = try Self.subscriptionCount(event)
-        case "pusher:signin_success": self = .signedIn(try SignedInUser(signinData: event.data))
+        case "pusher:signin_success": self = .signedIn(SignedInUser(signinData: event.data))
         case "pusher_internal:watchlist_events": self = .watchlist(try WatchlistChange.list(event.data))
         default:
             self = name.hasPrefix("pusher_internal:") ? .unknownInternal(name: name) : .application(event)
@@ -82,9 +83,6 @@ package enum ServerEvent: Sendable {
 extension RealtimeEvent {
     /// Whether the name starts with `pusher`, so that it is worth a closer look.
     var isOfProtocol: Bool {
-        nameKey.bytes.withUnsafeBytes { name in
-            guard name.count >= 6, let base = name.baseAddress else { return false }
-            return memcmp(base, "pusher", 6) == 0
-        }
+        withName { $0.starts(with: "pusher".utf8) }
     }
 }

@@ -7,12 +7,10 @@ package struct SignedInUser: Hashable, Sendable {
     package let data: String
 
     /// The data of `pusher:signin_success`: an object whose `user_data` is JSON text again, or an object.
-    package init(signinData: String?) throws(MalformedFrame) {
+    package init?(signinData: String?) {
         let value = signinData.flatMap(JSON.object)?["user_data"]
         let text = value as? String ?? value.flatMap(JSON.text)
-        guard let text, let id = JSON.object(text)?["id"] as? String, !id.isEmpty else {
-            throw MalformedFrame(reason: "it signs in a user without an id")
-        }
+        guard let text, let id = JSON.object(text)?["id"] as? String, !id.isEmpty else { return nil }
         self.id = id
         data = text
     }

@@ -15,7 +15,8 @@ struct UserMachine: Sendable {
         /// The frame is sent; the server's answer is due at the deadline.
         case signingIn(deadline: MonotonicInstant)
         case signedIn(SignedInUser)
-        case failed
+        /// - Parameter mayBeSignedIn: The server was asked and has not said no.
+        case failed(mayBeSignedIn: Bool)
     }
 
     /// The application has asked to sign in.
@@ -40,11 +41,17 @@ struct UserMachine: Sendable {
         }
     }
 
-    var deadline: MonotonicInstant? {
+    /// - Parameter isReadingPaused: The server's answer may then have been waiting all the time.
+    func deadline(isReadingPaused: Bool) -> MonotonicInstant? {
         switch state {
-        case .authorizing(_, let deadline), .retrying(let deadline), .signingIn(let deadline): deadline
+        case .authorizing(_, let deadline), .retrying(let deadline): deadline
+        case .signingIn(let deadline): isReadingPaused ? nil : deadline
         case .out, .signedIn, .failed: nil
         }
+    }
+
+    var isFailed: Bool {
+        if case .failed = state { true } else { false }
     }
 }
 

@@ -13,7 +13,8 @@ public enum AuthMethod: Sendable {
     case authRequestBuilder(authRequestBuilder: any AuthRequestBuilderProtocol)
     /// Anything else that the application does.
     case authorizer(authorizer: any Authorizer)
-    /// The same as an `async` function of the socket id and the channel's name. What it throws fails the subscription.
+    /// The same as an `async` function of the socket id and the channel's name. What it throws fails the subscription,
+    /// but a ``PusherTemporaryFailure`` is tried again as an endpoint's is.
     case provider(@Sendable (_ socketID: String, _ channelName: String) async throws -> PusherAuth)
     /// Gets the signatures of many channels at once, so that thousands of channels cost a few requests after a
     /// reconnect.
@@ -45,7 +46,8 @@ public protocol Authorizer: Sendable {
 /// Gets the signatures of many channels in one go.
 public protocol BatchAuthorizer: Sendable {
     /// - Parameter channelNames: At most `PusherClientOptions.maximumChannelsPerAuthRequest`, each once.
-    /// - Returns: What each channel needs, by name; a channel that is left out fails. What it throws fails all of them.
+    /// - Returns: What each channel needs, by name; a channel that is left out fails. What it throws fails all of them,
+    ///   but a ``PusherTemporaryFailure`` is tried again.
     ///   The task is cancelled when nobody waits for the answer any more, and when `PusherClientOptions.authTimeout`
     ///   is over.
     func authorize(socketID: String, channelNames: [String]) async throws -> [String: PusherAuth]
@@ -74,4 +76,16 @@ extension PusherAuth: CustomStringConvertible, CustomDebugStringConvertible {
 
     /// Never the signature or the secret.
     public var debugDescription: String { description }
+}
+
+/// Thrown by an auth provider: the same request may succeed in a moment, and is made again
+/// `PusherClientOptions.maximumAuthRetries` times.
+public struct PusherTemporaryFailure: Error, Sendable {
+    /// What happened; without secrets, since it goes into errors and logs.
+    public let message: String
+
+    /// A failure that may pass.
+    public init(_ message: String) {
+        self.message = message
+    }
 }

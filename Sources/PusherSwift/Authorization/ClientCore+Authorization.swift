@@ -35,9 +35,7 @@ extension ClientCore {
                     request,
                     await Self.result(of: "the auth provider") { AuthAnswer(try await provide(socketID, channel)) })
             }
-        case .batch(let authorizer):
-            batch.append(request)
-            if batch.count >= options.maximumChannelsPerAuthRequest { authorizeBatch(with: authorizer) }
+        case .batch: batch.add(request)  // until all that come together are there
         case .inline(let secret):
             signInline(request, secret: secret)
         case .noMethod:
@@ -53,32 +51,55 @@ extension ClientCore {
     /// Runs `body` until it ends or nobody waits for it any more.
     @NetworkActor
     func work(on requests: [AuthRequestID], _ body: @escaping @Sendable (ClientCore) async -> Void) {
+        let awaited = read { machine in requests.filter { machine.isAwaited($0) } }
+        guard !awaited.isEmpty else { return }
         let work = AuthorizationWork { [weak self] in
             if let self { await body(self) }
         }
-        for request in requests { authorizations[request] = work }
+        for request in awaited { authorizations[request] = work }
     }
 
     // MARK: Many at once
 
-    /// Asks for what has come together.
+    /// Asks for what has come together, as far as the bound on calls allows.
     @NetworkActor
     func authorizeBatch() {
-        guard case .batch(let authorizer) = options.authMethod, !batch.isEmpty else { return }
-        authorizeBatch(with: authorizer)
+        guard case .batch(let authorizer) = options.authMethod else { return }
+        while let requests = batch.begin(
+            maximumCalls: max(options.maximumAuthRequests, 1),
+            maximumChannels: max(options.maximumChannelsPerAuthRequest, 1))
+        {
+            authorize(requests, with: authorizer)
+        }
     }
 
     @NetworkActor
-    private func authorizeBatch(with authorizer: any BatchAuthorizer) {
-        let requests = batch
-        batch = []
+    private func authorize(_ requests: [AuthRequest], with authorizer: any BatchAuthorizer) {
         guard let socketID = requests.first?.socketID.string else { return }
         let channels = requests.map(\.channel.string)
+        let call = BatchCall { [weak self] in
+            self?.batch.end()
+            self?.authorizeBatch()
+        }
         work(on: requests.map(\.id)) { core in
             let answers = await Self.result(of: "the batch authorizer") {
                 try await authorizer.authorize(socketID: socketID, channelNames: channels)
             }
             core.answer(requests, answers)
+            withExtendedLifetime(call) {}
+        }
+    }
+
+    /// Under way until it goes, however that comes about.
+    private final class BatchCall: Sendable {
+        private let onEnd: @Sendable @NetworkActor () -> Void
+
+        init(_ onEnd: @escaping @Sendable @NetworkActor () -> Void) {
+            self.onEnd = onEnd
+        }
+
+        deinit {
+            NetworkActor.execute(onEnd)
         }
     }
 
@@ -232,6 +253,8 @@ extension ClientCore {
     ) async -> Result<Value, AuthFailure> {
         do {
             return .success(try await body())
+        } catch let error as PusherTemporaryFailure {
+            return .failure(AuthFailure("\(what) failed: \(error.message)", isTemporary: true))
         } catch let error as PusherError {
             return .failure(AuthFailure("\(what) failed: \(error.message)"))
         } catch {

@@ -72,10 +72,10 @@ public class PusherEventSource: @unchecked Sendable {
     /// Unbinds one binding, whatever it was bound to.
     public func unbind(callbackId: String) { core.unbind(callbackId, from: id, event: nil) }
 
-    /// Unbinds everything that was bound to this event by name.
+    /// Unbinds everything that was bound to this event by name. Sequences go on.
     public func unbindAll(forEventName eventName: String) { core.unbindAll(from: id, event: eventName) }
 
-    /// Unbinds everything.
+    /// Unbinds everything. Sequences go on.
     public func unbindAll() { core.unbindAll(from: id) }
 
     // MARK: Sequences

@@ -22,15 +22,18 @@ struct Bindings: Sendable {
         }
     }
 
-    /// Gets every notice but events.
+    /// Gets every notice but events; those of a channel only what concerns it.
     struct Observer: Sendable {
+        let id: ObserverID
         /// Ends when this channel does; nil for observers of the whole client.
         let channel: EventRouter.ChannelID?
-        let onNotice: @Sendable (ClientMachine.Notice) -> Void
+        /// Nil for who only wants to know the end.
+        let onNotice: (@Sendable (ClientMachine.Notice) -> Void)?
         let onEnd: @Sendable () -> Void
     }
 
     struct ObserverID: Hashable, Sendable {
+        let channel: EventRouter.ChannelID?
         let number: Int
     }
 
@@ -44,11 +47,12 @@ struct Bindings: Sendable {
     var announcedState = ConnectionState.disconnected
     private(set) var isClosed = false
 
-    private var observers: [ObserverID: Observer] = [:]
+    /// Of each channel, and with nil of the whole client; in order.
+    private var observers: [EventRouter.ChannelID?: [Observer]] = [:]
     private var lastObserver = 0
 
-    init() {
-        router = EventRouter()
+    init(version: RouterVersion) {
+        router = EventRouter(version: version)
         router.addChannel(.user)
         router.addChannel(.watchlist)
     }
@@ -60,19 +64,29 @@ struct Bindings: Sendable {
         return channel == .user || channel == .watchlist || channelObjects[channel] != nil
     }
 
-    var everyObserver: [Observer] {
-        observers.sorted { $0.key.number < $1.key.number }.map(\.value)
+    var everyObserver: [Observer] { observers.values.flatMap { $0 } }
+
+    /// Who is told of something that concerns `channel`: observers of the whole client first.
+    func observers(of channel: EventRouter.ChannelID?) -> [Observer] {
+        let client = observers[nil] ?? []
+        return channel == nil ? client : client + (observers[channel] ?? [])
     }
 
-    mutating func add(_ observer: Observer) -> ObserverID {
+    mutating func observe(
+        _ channel: EventRouter.ChannelID?, onNotice: (@Sendable (ClientMachine.Notice) -> Void)? = nil,
+        onEnd: @escaping @Sendable () -> Void
+    ) -> ObserverID {
         lastObserver += 1
-        let id = ObserverID(number: lastObserver)
-        observers[id] = observer
+        let id = ObserverID(channel: channel, number: lastObserver)
+        observers[channel, default: []].append(Observer(id: id, channel: channel, onNotice: onNotice, onEnd: onEnd))
         return id
     }
 
-    mutating func removeObserver(_ id: ObserverID) {
-        observers[id] = nil
+    /// Returns what was there, to be let go of without a lock held.
+    mutating func removeObserver(_ id: ObserverID) -> [Observer] {
+        let removed = observers[id.channel]?.filter { $0.id == id } ?? []
+        observers[id.channel]?.removeAll { $0.id == id }
+        return removed
     }
 
     /// What belonged to a channel or to the whole client. To be ended, and let go of, without a lock held: it holds the
@@ -89,17 +103,16 @@ struct Bindings: Sendable {
     }
 
     mutating func removeChannel(_ id: EventRouter.ChannelID) -> Remains {
-        let ended = observers.filter { $0.value.channel == id }
-        for id in ended.keys { observers[id] = nil }
+        let ended = observers.removeValue(forKey: id) ?? []
         return Remains(
-            observers: Array(ended.values), handlers: [handlers.removeValue(forKey: id)].compactMap { $0 },
+            observers: ended, handlers: [handlers.removeValue(forKey: id)].compactMap { $0 },
             bindings: router.removeChannel(id), objects: [channelObjects.removeValue(forKey: id)].compactMap { $0 })
     }
 
     /// Forgets everything for good. Returns what was there, to be ended without a lock held.
     mutating func close() -> Bindings {
         let old = self
-        self = Bindings()
+        self = Bindings(version: old.router.version)
         isClosed = true
         return old
     }

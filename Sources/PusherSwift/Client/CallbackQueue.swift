@@ -1,5 +1,6 @@
 import Dispatch
 import PusherProtocol
+import Realtime
 import Transport
 
 /// Runs the application's code, in order and one piece at a time, never with a lock held.
@@ -76,6 +77,7 @@ final class CallbackQueue: Sendable {
     }
 
     private func drain(for receiver: ClientCore) {
+        var route: Route?
         while true {
             let items = inbox.withLock { inbox -> [Item] in
                 defer { inbox.items = [] }
@@ -83,15 +85,22 @@ final class CallbackQueue: Sendable {
                 return inbox.items
             }
             guard !items.isEmpty else { return }
-            for item in items { run(item, for: receiver) }
+            for item in items { run(item, for: receiver, &route) }
         }
     }
 
-    private func run(_ item: Item, for receiver: ClientCore) {
+    private func run(_ item: Item, for receiver: ClientCore, _ route: inout Route?) {
         switch item {
         case .work(let work): work()
         case .notices(let notices):
-            for notice in notices { receiver.deliver(notice) }  // a closed receiver has no bindings
+            for notice in notices {
+                // A closed receiver has no bindings.
+                if case .event(let event, let channel) = notice {
+                    receiver.deliver(event, on: channel, by: &route)
+                } else {
+                    receiver.deliver(notice)
+                }
+            }
         }
         let hasRoom = inbox.withLock { inbox -> Bool in
             inbox.count -= item.count

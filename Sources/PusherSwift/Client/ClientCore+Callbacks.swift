@@ -13,9 +13,7 @@ import Transport
 extension ClientCore {
     func deliver(_ notice: ClientMachine.Notice) {
         switch notice {
-        case .event(let event, let channel):
-            deliver(event, on: channel)
-            return
+        case .event: return  // delivered by the next method
         case .stateChanged(let old, let new): stateChanged(from: old, to: new)
         case .subscribed(let channel, let name): subscribed(channel, name: name)
         case .subscriptionFailed(let channel, let error, let failure, let event):
@@ -49,23 +47,24 @@ extension ClientCore {
             log(error)
             bindings.withLock { $0.delegate }?.receivedError(error: error)
         }
-        for observer in bindings.withLock({ $0.everyObserver }) { observer.onNotice(notice) }
+        for observer in bindings.withLock({ $0.observers(of: notice.channel) }) { observer.onNotice?(notice) }
     }
 
     /// Global bindings first, then the channel's, in order of binding.
-    private func deliver(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
-        guard let found = bindings.withLock({ $0.router.bindings(for: event, on: channel) }) else {
-            return  // unsubscribed since
+    ///
+    /// - Parameter route: That of the last event. It is looked up anew when something was bound or unbound since.
+    func deliver(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?, by route: inout Route?) {
+        if route?.isValid(for: event, on: channel, version: routerVersion.value) != true {
+            route = bindings.withLock { $0.router.route(of: event, on: channel) }
         }
-        for binding in found.global { binding.handler(event) }
-        for binding in found.channel { binding.handler(event) }
+        guard let route else { return }
+        for binding in route.global { binding.handler(event) }
+        for binding in route.bound { binding.handler(event) }
     }
 
     /// What is not a message of the server's is not for global bindings.
     private func deliver(_ event: RealtimeEvent, toBindingsOf channel: EventRouter.ChannelID) {
-        for binding in bindings.withLock({ $0.router.bindings(for: event, on: channel) })?.channel ?? [] {
-            binding.handler(event)
-        }
+        for binding in bindings.withLock({ $0.router.route(of: event, on: channel) }).bound { binding.handler(event) }
     }
 
     private func stateChanged(from old: ConnectionState, to new: ConnectionState) {
@@ -102,7 +101,8 @@ extension ClientCore {
         delegate?.failedToSubscribeToChannel(
             name: error.channelName ?? "", response: failure?.status.flatMap(authResponse), data: failure?.body,
             error: error.asNSError)
-        deliver(event, on: channel)
+        var route: Route?
+        deliver(event, on: channel, by: &route)
     }
 
     /// What is left of the auth endpoint's answer once its body is read.
@@ -134,5 +134,18 @@ extension PusherGap {
     init(channelName: String, from start: MonotonicInstant, to end: MonotonicInstant, now: MonotonicInstant) {
         func date(_ instant: MonotonicInstant) -> Date { Date(timeIntervalSinceNow: -((now - instant) / .seconds(1))) }
         self.init(channelName: channelName, start: date(start), end: date(end))
+    }
+}
+
+extension ClientMachine.Notice {
+    /// The channel that it concerns; nil for the whole client.
+    fileprivate var channel: EventRouter.ChannelID? {
+        switch self {
+        case .subscribed(let id, _), .subscriptionFailed(let id, _, _, _), .decryptionFailed(let id, _),
+            .memberAdded(let id, _), .memberRemoved(let id, _), .subscriptionCount(let id, _), .gap(let id, _, _, _):
+            id
+        case .event(_, let id): id
+        case .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error: nil
+        }
     }
 }

@@ -98,7 +98,9 @@ extension ClientCore {
     func bind(
         to channel: EventRouter.ChannelID, event: String?, _ handler: @escaping EventRouter.Handler
     ) -> String {
-        bindings.withLock { $0.router.bind(to: channel, event: event, handler).string }
+        bindings.withLock { bindings in
+            bindings.isLive(channel) ? bindings.router.bind(to: channel, event: event, handler).string : "closed"
+        }
     }
 
     func unbind(_ id: String, from channel: EventRouter.ChannelID, event: String?) {

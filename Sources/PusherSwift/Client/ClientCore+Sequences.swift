@@ -30,11 +30,10 @@ extension ClientCore {
         }
         let binding = bindings.withLock { bindings -> (EventRouter.BindingID, Bindings.ObserverID)? in
             guard bindings.isLive(channel) else { return nil }
-            let id = channel.map { bindings.router.bind(to: $0, event: name, fill) }
-            return (
-                id ?? bindings.router.bindGlobally(fill),
-                bindings.add(Bindings.Observer(channel: channel, onNotice: { _ in }, onEnd: buffer.finish))
-            )
+            let id =
+                channel.map { bindings.router.bind(to: $0, event: name, isOfSequence: true, fill) }
+                ?? bindings.router.bindGlobally(isOfSequence: true, fill)
+            return (id, bindings.observe(channel, onEnd: buffer.finish))
         }
         guard let (bindingID, observerID) = binding else {
             buffer.finish()
@@ -42,9 +41,11 @@ extension ClientCore {
         }
         return EventSequence(buffer) { [weak self] in
             _ = self?.bindings.withLock { bindings in
-                bindings.removeObserver(observerID)
-                return channel.map { bindings.router.unbind(bindingID, from: $0) }
-                    ?? bindings.router.unbindGlobally(bindingID)
+                (
+                    bindings.removeObserver(observerID),
+                    channel.map { bindings.router.unbind(bindingID, from: $0) }
+                        ?? bindings.router.unbindGlobally(bindingID)
+                )
             }
         }
     }
@@ -60,22 +61,23 @@ extension ClientCore {
     /// What `pick` makes of the notices that come, until `channel` or the client ends.
     func observe<Element: Sendable>(
         channel: EventRouter.ChannelID?, first: (Bindings) -> Element? = { _ in nil },
-        _ pick: @escaping @Sendable (ClientMachine.Notice) -> Element?
+        limit: Int = 1024, _ pick: @escaping @Sendable (ClientMachine.Notice) -> Element?
     ) -> EventSequence<Element> {
-        let buffer = EventBuffer<Element>(policy: .dropOldest(limit: 1024))
+        let buffer = EventBuffer<Element>(policy: .dropOldest(limit: limit))
+        let metrics = options.metrics
         let id = bindings.withLock { bindings -> Bindings.ObserverID? in
             guard bindings.isLive(channel) else { return nil }
             if let first = first(bindings) { _ = buffer.add(first) }
-            return bindings.add(
-                Bindings.Observer(
-                    channel: channel, onNotice: { notice in pick(notice).map { _ = buffer.add($0) } },
-                    onEnd: buffer.finish))
+            let onNotice: @Sendable (ClientMachine.Notice) -> Void = { notice in
+                if let element = pick(notice), buffer.add(element) == .droppedOldest { metrics?.dropped() }
+            }
+            return bindings.observe(channel, onNotice: onNotice, onEnd: buffer.finish)
         }
         guard let id else {
             buffer.finish()
             return EventSequence(buffer) {}
         }
-        return EventSequence(buffer) { [weak self] in self?.bindings.withLock { $0.removeObserver(id) } }
+        return EventSequence(buffer) { [weak self] in _ = self?.bindings.withLock { $0.removeObserver(id) } }
     }
 
     func states() -> EventSequence<ConnectionState> {
@@ -98,7 +100,11 @@ extension ClientCore {
         let (isSubscribed, failure) = read { ($0.isSubscribed(channel), $0.failure(of: channel)) }
         if isSubscribed { return }
         if let failure { throw failure }
-        for await outcome in outcomes { return try outcome.get() }
+        for await outcome in outcomes {
+            // An outcome may be older than this call: what counts is how things stand.
+            if case .failure = outcome, read({ $0.isWanted(channel) && $0.failure(of: channel) == nil }) { continue }
+            return try outcome.get()
+        }
         try Task.checkCancellation()
         throw PusherError(.subscriptionFailed, "it was unsubscribed, or its client is gone", channelName: name)
     }

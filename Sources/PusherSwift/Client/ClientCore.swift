@@ -13,15 +13,16 @@ import Transport
 /// it running: when that goes, ``shutDown()`` ends everything.
 final class ClientCore: Sendable {
     let options: PusherClientOptions
-    let bindings = Lock(Bindings())
+    let bindings: Lock<Bindings>
+    /// Changes when the bindings do.
+    let routerVersion = RouterVersion()
     private let machine: Lock<ClientMachine>
     private let callbacks: CallbackQueue
 
     @NetworkActor var transport: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
     /// What is let go of here is cancelled.
     @NetworkActor var authorizations: [AuthRequestID: AuthorizationWork] = [:]
-    /// Requests that go to the application together.
-    @NetworkActor var batch: [AuthRequest] = []
+    @NetworkActor var batch = AuthorizationBatch()
     @NetworkActor private var timer: NetworkTimer?
     @NetworkActor private var armedDeadline: MonotonicInstant?
     @NetworkActor private var networkObservation: NetworkMonitor.Observation?
@@ -29,6 +30,7 @@ final class ClientCore: Sendable {
 
     init(key: String, options: PusherClientOptions) {
         self.options = options
+        bindings = Lock(Bindings(version: routerVersion))
         callbacks = CallbackQueue(options.callbackQueue, capacity: options.maximumQueuedEvents)
         machine = Lock(
             ClientMachine(
@@ -94,7 +96,9 @@ final class ClientCore: Sendable {
         case .pauseReading(let id, let isPaused): live(id)?.isReadingPaused = isPaused
         case .authorize(let request): authorize(request)
         case .authorizeUser(let id, let socketID): authorizeUser(id, socketID: socketID)
-        case .cancelAuthorization(let id): authorizations[id] = nil
+        case .cancelAuthorization(let id):
+            authorizations[id] = nil
+            batch.remove(id)
         }
     }
 
@@ -120,8 +124,10 @@ final class ClientCore: Sendable {
     @NetworkActor
     private func received(_ event: WebSocketConnection.Event, from id: ConnectionMachine.TransportID) {
         switch event {
-        case .opened(let times):
-            machine.withLock { $0.transportOpened(id, times, now: .now) }
+        case .reached(let times):
+            machine.withLock { $0.transportReached(id, times) }
+        case .opened:
+            machine.withLock { $0.transportOpened(id, now: .now) }
         case .received(let messages, let byteCount):
             options.metrics?.received(messages: messages.count, bytes: byteCount)
             machine.withLock { $0.received(messages, from: id, now: .now) }
@@ -224,7 +230,7 @@ extension ClientMachine.Configuration {
         connection.activityTimeout = options.activityTimeout.map { .seconds(max($0, 0.001)) } ?? .seconds(120)
         connection.pongTimeout = options.pongTimeout
         maximumAuthRequests = max(options.maximumAuthRequests, 1)
-        if case .batch = options.authMethod { maximumAuthRequests *= max(options.maximumChannelsPerAuthRequest, 1) }
+        if case .batch = options.authMethod { maximumAuthRequests = .max }  // the batch bounds its calls
         maximumAuthRetries = max(options.maximumAuthRetries, 0)
         authRetryDelay = options.authRetryDelay
         clientEventRateLimit = options.clientEventRateLimit

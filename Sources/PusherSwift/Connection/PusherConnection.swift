@@ -105,14 +105,15 @@ public final class PusherConnection: Sendable {
             if case .stateChanged = notice { return .some(nil) }
             return nil
         }
-        let isConnected = core.perform { machine, now in
-            machine.ping(now: now)
-            return machine.connectionState == .connected
+        let (isUnderWay, socketID) = core.perform { machine, now in (machine.ping(now: now), machine.socketID) }
+        guard isUnderWay else {
+            let reason = socketID == nil ? "the client is not connected" : "events wait, and nothing is read meanwhile"
+            throw PusherError(.connectionLost, "no ping was sent: \(reason)")
         }
-        guard isConnected else { throw PusherError(.connectionLost, "no ping was sent: the client is not connected") }
         for await outcome in outcomes {
-            guard let latency = outcome else { break }
-            return latency
+            if let latency = outcome { return latency }
+            // A change may be older than this call: what counts is whether the connection is still there.
+            if core.read({ $0.socketID }) != socketID { break }
         }
         try Task.checkCancellation()
         throw PusherError(.connectionLost, "the connection ended before the ping was answered")

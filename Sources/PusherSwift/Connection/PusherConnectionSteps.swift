@@ -18,10 +18,10 @@ public struct PusherConnectionSteps: Sendable, Hashable {
 
     init(_ steps: ConnectionSteps) {
         let network = steps.network
-        address = network?.address
+        address = network.flatMap { $0.address.isEmpty ? nil : $0.address }
         nameLookup = network?.nameLookup
-        tcp = network.map { $0.connect - $0.nameLookup }
-        tls = network.flatMap { network in network.tls.map { $0 - network.connect } }
+        tcp = network?.connect.map { $0 - (network?.nameLookup ?? .zero) }
+        tls = network?.tls.map { $0 - (network?.connect ?? .zero) }
         webSocket = steps.webSocket
         established = steps.established
     }

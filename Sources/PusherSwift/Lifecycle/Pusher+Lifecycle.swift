@@ -28,14 +28,16 @@ extension Pusher {
     ///   disconnects; `CancellationError` if the task is cancelled. A server that is away is waited for.
     public func connected() async throws {
         let changes = connectionChanges()
-        connect()
-        if connection.connectionState == .connected { return }
+        switch connection.connectionState {
+        case .connected: return
+        case .disconnected, .disconnecting: connect()
+        case .connecting, .reconnecting: break  // in its own time
+        }
         var lastError: PusherError?
         for await change in changes {
             switch change {
-            case .state(.connected): return
-            case .state(.disconnected): throw lastError ?? PusherError(.couldNotConnect, "the client was disconnected")
-            case .state(.connecting), .state(.disconnecting), .state(.reconnecting): break
+            case .connected: return
+            case .ended: throw lastError ?? PusherError(.couldNotConnect, "the client was disconnected")
             case .failed(let error): lastError = error
             }
         }
@@ -53,16 +55,31 @@ extension Pusher {
     }
 
     private enum ConnectionChange: Sendable {
-        case state(ConnectionState)
+        case connected
+        /// At rest: not merely between two connections.
+        case ended
         case failed(PusherError)
     }
 
     private func connectionChanges() -> EventSequence<ConnectionChange> {
-        connection.observe { notice in
-            if case .stateChanged(_, let new) = notice { return .state(new) }
-            if case .error(let error) = notice { return .failed(error) }
-            return nil
+        connection.observe { [weak connection] notice in
+            switch notice {
+            case .stateChanged(_, .connected): return .connected
+            case .stateChanged(_, .disconnected):
+                return connection?.connectionState == .disconnected ? .ended : nil
+            case .error(let error): return error.isOfConnection ? .failed(error) : nil
+            case .stateChanged, .event, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded,
+                .memberRemoved, .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered:
+                return nil
+            }
         }
+    }
+}
+
+extension PusherError {
+    /// Whether it may be why a connection is no more.
+    fileprivate var isOfConnection: Bool {
+        kind == .couldNotConnect || kind == .connectionLost || kind == .closedByServer
     }
 }
 
@@ -77,9 +94,8 @@ extension Pusher: Service {
             var lastError: PusherError?
             for await change in changes {
                 switch change {
-                case .state(.disconnected): return lastError
-                case .state(.connected): lastError = nil
-                case .state(.connecting), .state(.disconnecting), .state(.reconnecting): break
+                case .connected: lastError = nil
+                case .ended: return lastError
                 case .failed(let error): lastError = error.willRetry ? nil : error
                 }
             }

@@ -39,7 +39,11 @@ public final class PusherUser: PusherEventSource, @unchecked Sendable {
         }
         signIn()
         if let userId { return userId }
-        for await outcome in outcomes { return try outcome.get() }
+        for await outcome in outcomes {
+            // An outcome may be older than this call: what counts is how things stand.
+            if case .failure = outcome, core.read({ $0.signInFailure }) == nil { continue }
+            return try outcome.get()
+        }
         try Task.checkCancellation()
         throw PusherError(.authorizationFailed, "signing in: the client is gone")
     }

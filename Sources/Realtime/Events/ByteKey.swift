@@ -1,29 +1,36 @@
-import Glibc
+public import Glibc
 
 /// A name as it stands in a frame, so that it can be looked up without making a `String`.
+@usableFromInline
 package struct ByteKey: Hashable, Sendable {
-    package let bytes: ArraySlice<UInt8>
+    @usableFromInline package let bytes: ArraySlice<UInt8>
 
     @inlinable
     package init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
     }
 
+    @usableFromInline
     package init(_ string: String) {
         bytes = Array(string.utf8)[...]
     }
 
+    @inlinable
     package func hash(into hasher: inout Hasher) {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
+    @inlinable
     package static func == (lhs: ByteKey, rhs: ByteKey) -> Bool {
-        lhs.bytes.withUnsafeBytes { left in
-            rhs.bytes.withUnsafeBytes { right in
-                guard left.count == right.count else { return false }
-                guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else { return true }
-                return memcmp(leftBase, rightBase, left.count) == 0
-            }
+        rhs.bytes.withUnsafeBytes { lhs.equals($0) }
+    }
+
+    @inlinable
+    package func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+        bytes.withUnsafeBytes { own in
+            guard own.count == other.count else { return false }
+            guard let ownBase = own.baseAddress, let otherBase = other.baseAddress else { return true }
+            return memcmp(ownBase, otherBase, own.count) == 0
         }
     }
 }

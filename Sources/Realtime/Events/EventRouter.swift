@@ -10,6 +10,8 @@ package struct EventRouter: Sendable {
 
     package struct Binding: Sendable {
         package let id: BindingID
+        /// It ends with the sequence that it fills, not when everything is unbound.
+        let isOfSequence: Bool
         package let handler: Handler
     }
 
@@ -40,17 +42,26 @@ package struct EventRouter: Sendable {
         var byName: [ByteKey: [Binding]] = [:]
 
         var everything: [Binding] { all + byName.values.joined() }
+
+        /// A list that only repeats the bindings to all events needs no entry.
+        mutating func removeNeedlessLists() {
+            byName = byName.filter { $0.value.count > all.count }
+        }
     }
 
-    private var global: [Binding] = []
-    private var channels: [ChannelID: ChannelBindings] = [:] {
-        didSet { latest = nil }
+    private var global: [Binding] = [] {
+        didSet { version.increment() }
     }
-    /// The event routed last: often the next one is of the same name, and needs no hashing then.
-    private var latest: (channel: ChannelID, name: ByteKey, bindings: [Binding])?
+    private var channels: [ChannelID: ChannelBindings] = [:] {
+        didSet { version.increment() }
+    }
+    /// Tells whoever keeps a ``Route`` that it may be out of date.
+    package let version: RouterVersion
     private var lastBinding = 0
 
-    package init() {}
+    package init(version: RouterVersion = RouterVersion()) {
+        self.version = version
+    }
 
     // MARK: Channels
 
@@ -65,8 +76,8 @@ package struct EventRouter: Sendable {
 
     // MARK: Bindings
 
-    package mutating func bindGlobally(_ handler: @escaping Handler) -> BindingID {
-        let binding = makeBinding(handler)
+    package mutating func bindGlobally(isOfSequence: Bool = false, _ handler: @escaping Handler) -> BindingID {
+        let binding = makeBinding(isOfSequence, handler)
         global.append(binding)
         return binding.id
     }
@@ -74,9 +85,9 @@ package struct EventRouter: Sendable {
     /// Binds to one event, or with nil to all events of the channel. A channel that is gone has no events: the id
     /// returned then stands for nothing.
     package mutating func bind(
-        to channel: ChannelID, event: String?, _ handler: @escaping Handler
+        to channel: ChannelID, event: String?, isOfSequence: Bool = false, _ handler: @escaping Handler
     ) -> BindingID {
-        let binding = makeBinding(handler)
+        let binding = makeBinding(isOfSequence, handler)
         if let event {
             let all = channels[channel]?.all ?? []
             channels[channel]?.byName[ByteKey(event), default: all].append(binding)
@@ -95,7 +106,7 @@ package struct EventRouter: Sendable {
     }
 
     package mutating func unbindAllGlobally() -> [Binding] {
-        defer { global = [] }
+        defer { global = global.filter(\.isOfSequence) }
         return global
     }
 
@@ -110,41 +121,49 @@ package struct EventRouter: Sendable {
             bindings.all.removeAll { $0.id == id }
             for name in Array(bindings.byName.keys) { bindings.byName[name]?.removeAll { $0.id == id } }
         }
-        // A list that only repeats the bindings to all events needs no entry.
-        bindings.byName = bindings.byName.filter { $0.value.count > bindings.all.count }
+        bindings.removeNeedlessLists()
         channels[channel] = bindings
         return removed
     }
 
     /// Unbinds everything that was bound to this event by name.
     package mutating func unbindAll(from channel: ChannelID, event: String) -> [Binding] {
-        channels[channel]?.byName.removeValue(forKey: ByteKey(event)) ?? []
+        guard var bindings = channels[channel], let list = bindings.byName[ByteKey(event)] else { return [] }
+        let all = Set(bindings.all.map(\.id))
+        bindings.byName[ByteKey(event)] = list.filter { all.contains($0.id) || $0.isOfSequence }
+        bindings.removeNeedlessLists()
+        channels[channel] = bindings
+        return list
     }
 
     package mutating func unbindAll(from channel: ChannelID) -> [Binding] {
-        guard let bindings = channels[channel] else { return [] }
-        channels[channel] = ChannelBindings()
-        return bindings.everything
+        guard let old = channels[channel] else { return [] }
+        var bindings = old
+        bindings.all.removeAll { !$0.isOfSequence }
+        bindings.byName = bindings.byName.mapValues { $0.filter(\.isOfSequence) }
+        bindings.removeNeedlessLists()
+        channels[channel] = bindings
+        return old.everything
     }
 
     // MARK: Routing
 
-    /// The bindings for `event`, or nil if its channel is not there any more.
-    package mutating func bindings(
-        for event: RealtimeEvent, on channel: ChannelID?
-    ) -> (global: [Binding], channel: [Binding])? {
-        guard let channel else { return (global, []) }
-        let name = event.nameKey
-        if let latest, latest.channel == channel, latest.name == name { return (global, latest.bindings) }
-        guard let bindings = channels[channel] else { return nil }
-        guard let index = bindings.byName.index(forKey: name) else { return (global, bindings.all) }
-        let (key, found) = bindings.byName[index]  // the key's own bytes: those of the event need not live on
-        latest = (channel, key, found)
-        return (global, found)
+    /// The way of `event` and of those like it.
+    package func route(of event: RealtimeEvent, on channel: ChannelID?) -> Route {
+        let version = version.value
+        guard let channel else { return Route(version: version, channel: nil, name: nil, global: global, bound: []) }
+        guard let bindings = channels[channel] else {  // nothing is delivered to a channel that is gone
+            return Route(version: version, channel: channel, name: nil, global: [], bound: [])
+        }
+        guard let index = bindings.byName.index(forKey: event.nameKey) else {
+            return Route(version: version, channel: channel, name: nil, global: global, bound: bindings.all)
+        }
+        let (name, bound) = bindings.byName[index]  // the name's own bytes: those of the event need not live on
+        return Route(version: version, channel: channel, name: name, global: global, bound: bound)
     }
 
-    private mutating func makeBinding(_ handler: @escaping Handler) -> Binding {
+    private mutating func makeBinding(_ isOfSequence: Bool, _ handler: @escaping Handler) -> Binding {
         lastBinding += 1
-        return Binding(id: BindingID(number: lastBinding), handler: handler)
+        return Binding(id: BindingID(number: lastBinding), isOfSequence: isOfSequence, handler: handler)
     }
 }

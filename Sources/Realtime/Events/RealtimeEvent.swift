@@ -16,6 +16,7 @@ public enum EventOrigin: Hashable, Sendable {
 /// keeps the bytes of its neighbours from the same read alive (up to 64 KiB).
 public struct RealtimeEvent: Sendable {
     /// How the data stands in `bytes`.
+    @usableFromInline
     package enum DataForm: Sendable {
         case absent
         /// UTF-8 text, to be taken as it is.
@@ -25,9 +26,10 @@ public struct RealtimeEvent: Sendable {
     }
 
     /// Where a part stands, counted from the start of `bytes`. Empty and absent differ: see ``RealtimeEvent/Span/none``.
+    @usableFromInline
     package struct Span: Sendable {
-        package let start: UInt32
-        package let end: UInt32
+        @usableFromInline package let start: UInt32
+        @usableFromInline package let end: UInt32
 
         package static let none = Span(start: .max, end: .max)
 
@@ -47,16 +49,19 @@ public struct RealtimeEvent: Sendable {
         package var isPresent: Bool { start != .max }
     }
 
-    private let bytes: ArraySlice<UInt8>
-    private let name: Span
-    private let channel: Span
-    private let payload: Span
-    private let user: Span
-    private let dataForm: DataForm
+    @usableFromInline let bytes: ArraySlice<UInt8>
+    @usableFromInline let name: Span
+    @usableFromInline let channel: Span
+    @usableFromInline let payload: Span
+    @usableFromInline let user: Span
+    @usableFromInline let dataForm: DataForm
     /// Whether the event is new, or was kept by the server for new subscribers.
-    public private(set) var origin = EventOrigin.live
+    public var origin: EventOrigin { isKept ? (isRepeated ? .repeatedCache : .cache) : .live }
+    @usableFromInline var isKept: Bool
+    @usableFromInline var isRepeated: Bool
 
     /// A view of a frame. All spans must lie inside `bytes`, and name, channel and user must be plain text there.
+    @inlinable
     package init(bytes: ArraySlice<UInt8>, name: Span, channel: Span, data: Span, dataForm: DataForm, user: Span) {
         self.bytes = bytes
         self.name = name
@@ -64,6 +69,7 @@ public struct RealtimeEvent: Sendable {
         payload = data
         self.dataForm = dataForm
         self.user = user
+        (isKept, isRepeated) = (false, false)
     }
 
     /// An event that is not a view of a frame.
@@ -81,6 +87,7 @@ public struct RealtimeEvent: Sendable {
         user = append(userId)
         dataForm = data == nil ? .absent : .text
         self.bytes = bytes[...]
+        (isKept, isRepeated) = (false, false)
     }
 
     /// The event's name, such as `price` or `client-typing`.
@@ -106,6 +113,32 @@ public struct RealtimeEvent: Sendable {
 
     package var channelKey: ByteKey? { channel.isPresent ? ByteKey(slice(channel)) : nil }
 
+    @inlinable
+    package var hasChannel: Bool { channel.isPresent }
+
+    /// The same as comparing ``nameKey``, without making one.
+    @inlinable
+    package func isNamed(_ key: ByteKey) -> Bool {
+        withBytes(of: name) { key.equals($0) }
+    }
+
+    /// The same as comparing ``channelKey``, without making one.
+    @inlinable
+    package func isOn(_ key: ByteKey) -> Bool {
+        channel.isPresent && withBytes(of: channel) { key.equals($0) }
+    }
+
+    /// The bytes of the name, for a quick look.
+    @inlinable
+    package func withName<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        withBytes(of: name, body)
+    }
+
+    @inlinable
+    func withBytes<Result>(of span: Span, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[Int(span.start)..<Int(span.end)])) }
+    }
+
     /// The same event under another name.
     package func renamed(_ newName: String) -> RealtimeEvent {
         RealtimeEvent(name: newName, channel: channelName, data: data, userId: userId).withOrigin(origin)
@@ -119,7 +152,7 @@ public struct RealtimeEvent: Sendable {
     /// The same event, told apart from a new one.
     package func withOrigin(_ origin: EventOrigin) -> RealtimeEvent {
         var event = self
-        event.origin = origin
+        (event.isKept, event.isRepeated) = (origin != .live, origin == .repeatedCache)
         return event
     }
 

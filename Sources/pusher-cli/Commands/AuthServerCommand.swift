@@ -20,35 +20,16 @@ struct AuthServerCommand: AsyncParsableCommand {
     @Option(help: "Address to bind; the default is reachable from this machine only.")
     var host = "127.0.0.1"
 
-    @Option(help: "The application's key. Default: $PUSHER_KEY.")
-    var key: String?
-
-    @Option(help: "The application's secret. Better $PUSHER_SECRET: arguments show in the process list.")
-    var secret: String?
-
-    @Option(
-        help: "Base64 of 32 bytes, for encrypted channels. Better $PUSHER_ENCRYPTION_MASTER_KEY.")
-    var encryptionMasterKey: String?
+    @OptionGroup var credentials: CredentialOptions
 
     func validate() throws {
         guard (0...65535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
     }
 
     func run() async throws {
-        guard let key = key ?? Environment["PUSHER_KEY"], let secret = secret ?? Environment["PUSHER_SECRET"] else {
-            throw ValidationError("Name the application: --key or $PUSHER_KEY, and --secret or $PUSHER_SECRET.")
-        }
-        if self.secret != nil {
-            StandardError.write("warning: the process list shows --secret to everyone; use PUSHER_SECRET instead")
-        }
-        if encryptionMasterKey != nil {
-            StandardError.write(
-                "warning: the process list shows --encryption-master-key to everyone; "
-                    + "use PUSHER_ENCRYPTION_MASTER_KEY instead")
-        }
         let app = PusherMockServer.App(
-            key: key, secret: secret,
-            encryptionMasterKey: encryptionMasterKey ?? Environment["PUSHER_ENCRYPTION_MASTER_KEY"])
+            key: try credentials.requireKey(), secret: try credentials.requireSecret(),
+            encryptionMasterKey: credentials.encryptionMasterKeyGiven)
         try await PusherMockServer.serve(
             PusherMockServer.Configuration(apps: [app], host: host, port: port, servesAuthOnly: true)
         ).exit()

@@ -39,15 +39,17 @@ struct ClientEventCommand: AsyncParsableCommand {
         pusher.delegate = trouble
         try await ExitStatus.reporting {
             let text = try Input.text(given: data)
-            try await withDeadline(.seconds(timeout)) {
-                guard pusher.connection.connectionState == .connected else {
-                    return CommandFailure(.unavailable, "no connection within \(timeout) s")
+            _ = try await SignalWatch.interrupting {
+                try await withDeadline(.seconds(timeout)) {
+                    guard pusher.connection.connectionState == .connected else {
+                        return CommandFailure(.unavailable, "no connection within \(timeout) s")
+                    }
+                    let reason = trouble.error.map { ": \($0)" } ?? ""
+                    return CommandFailure(.refused, "\(channel) was not subscribed within \(timeout) s\(reason)")
+                } _: {
+                    try await send(text, through: pusher)
+                    if let error = trouble.error { throw error }
                 }
-                let reason = trouble.error.map { ": \($0)" } ?? ""
-                return CommandFailure(.refused, "\(channel) was not subscribed within \(timeout) s\(reason)")
-            } _: {
-                try await send(text, through: pusher)
-                if let error = trouble.error { throw error }
             }
         }
     }

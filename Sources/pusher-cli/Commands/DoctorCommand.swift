@@ -43,8 +43,11 @@ struct DoctorCommand: AsyncParsableCommand {
         let examination = Examination(pusher: pusher, timeout: .seconds(timeout)) { finding in
             _ = StandardOutput.write(json ? finding.json : finding.text(style: .standardOutput))
         }
-        let status = await examination.run(channels: channels, signsIn: user.signIn)
+        let (channels, signsIn) = (channels, user.signIn)
+        let status = try await SignalWatch.interrupting {
+            await examination.run(channels: channels, signsIn: signsIn)
+        }
         pusher.disconnect()
-        try status.exit()
+        try status?.exit()
     }
 }

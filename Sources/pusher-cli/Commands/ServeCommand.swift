@@ -77,8 +77,11 @@ struct ServeCommand: AsyncParsableCommand {
         let app = PusherMockServer.App(
             id: appId ?? Environment["PUSHER_APP_ID"] ?? PusherMockServer.App.defaultID,
             key: key ?? Environment["PUSHER_KEY"] ?? PusherMockServer.App.defaultKey,
-            secret: secret ?? Environment["PUSHER_SECRET"] ?? PusherMockServer.App.defaultSecret,
-            encryptionMasterKey: encryptionMasterKey ?? Environment["PUSHER_ENCRYPTION_MASTER_KEY"],
+            secret: SecretOption(name: "--secret", variable: "PUSHER_SECRET").given(secret)
+                ?? PusherMockServer.App.defaultSecret,
+            encryptionMasterKey: SecretOption(
+                name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY"
+            ).given(encryptionMasterKey),
             sendsSubscriptionCounts: subscriptionCounts,
             webhooks: webhookUrl.map { PusherMockServer.Webhooks(url: $0) })
         var configuration = PusherMockServer.Configuration(apps: [app], host: host, port: port, profile: profile)

@@ -1,0 +1,15 @@
+import Transport
+
+/// A `pusher:error` with a close code. Servers send it before the close of the same fault, which is to be reported once,
+/// with what happens next; but some send it and stay (Pusher protocol, "Error codes").
+struct Announcement: Sendable {
+    /// How long the close may take.
+    static let patience = Duration.seconds(1)
+
+    let code: Int
+    /// What is reported if the close comes.
+    let draft: ErrorDraft
+    /// What is reported if something else comes, or nothing.
+    let error: PusherError
+    let deadline: MonotonicInstant
+}

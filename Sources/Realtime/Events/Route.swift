@@ -1,0 +1,44 @@
+import Synchronization
+
+/// Where an event goes: global bindings first, then the channel's. Kept by who delivers events, since often the next
+/// one takes the same way and then needs neither lock nor lookup.
+package struct Route: Sendable {
+    private let version: Int
+    private let channel: EventRouter.ChannelID?
+    /// Nil for a route that was found for a single event: one without bindings to its name.
+    private let name: ByteKey?
+    package let global: [EventRouter.Binding]
+    package let bound: [EventRouter.Binding]
+
+    init(
+        version: Int, channel: EventRouter.ChannelID?, name: ByteKey?, global: [EventRouter.Binding],
+        bound: [EventRouter.Binding]
+    ) {
+        self.version = version
+        self.channel = channel
+        self.name = name
+        self.global = global
+        self.bound = bound
+    }
+
+    /// Whether nothing was bound or unbound since, and the event goes this way.
+    package func isValid(
+        for event: RealtimeEvent, on channel: EventRouter.ChannelID?, version: Int
+    ) -> Bool {
+        guard version == self.version, channel == self.channel, let name else { return false }
+        return event.isNamed(name)
+    }
+}
+
+/// Counts the changes of a router; may be read by any thread without its lock.
+package final class RouterVersion: Sendable {
+    private let count = Atomic(0)
+
+    package init() {}
+
+    package var value: Int { count.load(ordering: .acquiring) }
+
+    func increment() {
+        count.wrappingAdd(1, ordering: .releasing)
+    }
+}
