@@ -120,6 +120,19 @@ struct CacheChannelTests {
         #expect(client.take().contains("gap x 20.0 s"))
     }
 
+    @Test func aSubscriptionTakenBackInheritsNoneOfTheOneBefore() throws {
+        var client = try subscribed("x")
+        client.close(4200)
+        client.pass(.zero)
+        _ = client.take()
+        client.establish(socketID: "2.2")
+        client.unsubscribe("x")
+        _ = try client.subscribe("x")
+        _ = client.take()
+        client.succeed("x")
+        #expect(client.take() == ["subscribed x", "event pusher:subscription_succeeded x {}"])
+    }
+
     @Test func theFirstSubscriptionHasNone() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("x")

@@ -40,8 +40,7 @@ struct ChannelMachine: Sendable {
     }
 
     let name: ChannelName
-    /// Changes when the application subscribes anew.
-    var id: EventRouter.ChannelID
+    let id: EventRouter.ChannelID
     var state = State.idle
     /// Given at `subscribe`, good for one attempt.
     var givenAuth: AuthAnswer?

@@ -351,12 +351,15 @@ extension ClientMachine {
         return (key, entry, channel)
     }
 
-    /// Takes back an unsubscription that could not be sent yet: the subscription under way serves the new channel.
+    /// Takes back an unsubscription that could not be sent yet: the subscription under way serves the new channel, which
+    /// inherits nothing else. What the old one has missed or received is nothing to it.
     private mutating func rejoin(_ old: Entry, _ key: ByteKey) -> EventRouter.ChannelID {
         let id = makeChannelID()
-        if var channel = channels.removeValue(forKey: old.id), case .leaving(let deadline) = channel.state {
-            channel.id = id
+        if let former = channels.removeValue(forKey: old.id), case .leaving(let deadline) = former.state {
+            var channel = ChannelMachine(name: former.name, id: id, givenAuth: nil)
             channel.state = .subscribing(deadline: deadline)
+            channel.myID = former.myID
+            channel.key = former.key
             channels[id] = channel
             subscriptionDeadlines.append(id, deadline: deadline)
         }
