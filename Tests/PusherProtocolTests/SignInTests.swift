@@ -37,6 +37,19 @@ struct SignInTests {
         #expect(client.machine.channelNames == [])
     }
 
+    @Test func theAnswerIsNotOverdueWhileNothingIsRead() {
+        var client = ClientScript.connected()
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
+        client.machine.holdReading(now: client.now)
+        client.pass(.seconds(100))
+        client.machine.releaseReading(now: client.now)
+        client.receive(success)
+        #expect(client.machine.signedInUser?.id == "u1")
+        #expect(client.take().contains("signed in u1"))
+    }
+
     @Test func itWaitsForTheConnectionAndIsDoneAgainOnTheNext() {
         var client = ClientScript()
         client.machine.signIn(now: client.now)

@@ -122,8 +122,19 @@ extension ClientMachine {
         joinWaitingChannels(now: now)
     }
 
+    /// The server's answer cannot be overdue while nothing is read.
+    var userDeadline: MonotonicInstant? {
+        if isReadingPaused, case .signingIn = user.state { nil } else { user.deadline }
+    }
+
+    /// The answer may have been waiting all the time while nothing was read.
+    mutating func restartSignInDeadline(now: MonotonicInstant) {
+        guard case .signingIn = user.state else { return }
+        user.state = .signingIn(deadline: now + configuration.subscriptionTimeout)
+    }
+
     mutating func signInTimePassed(now: MonotonicInstant) {
-        guard let deadline = user.deadline, deadline <= now else { return }
+        guard let deadline = userDeadline, deadline <= now else { return }
         switch user.state {
         case .authorizing(let request, _):
             actions.append(.cancelAuthorization(request))

@@ -147,7 +147,7 @@ package struct ClientMachine: Sendable {
     package var nextDeadline: MonotonicInstant? {
         let subscription = isReadingPaused ? nil : subscriptionDeadlines.first
         return [
-            connection.nextDeadline, authorizations.nextDeadline, authRetries.first, subscription, user.deadline,
+            connection.nextDeadline, authorizations.nextDeadline, authRetries.first, subscription, userDeadline,
             clientEvents.nextDeadline,
         ].compactMap { $0 }.min()
     }
@@ -230,6 +230,7 @@ package struct ClientMachine: Sendable {
         guard readingHolds == 0 else { return }
         applyReadingPause(now: now)
         restartSubscriptionDeadlines(now: now)
+        restartSignInDeadline(now: now)
     }
 
     /// The handshake must be read whatever the application can take, so a pause waits for the end of it.
