@@ -166,9 +166,13 @@ package struct ClientMachine: Sendable {
     /// Goes to another server or application with all channels: at once if there is a connection or one is wanted.
     package mutating func move(to endpoint: Endpoint, now: MonotonicInstant) {
         self.endpoint = endpoint
-        guard !isShutDown, connection.connectionState != .disconnected else { return }
-        apply(connection.shutDown(), now: now)
-        apply(connection.connect(now: now), now: now)
+        guard !isShutDown else { return }
+        switch connection.connectionState {
+        case .disconnected, .disconnecting: break  // the application wants no connection
+        case .connecting, .connected, .reconnecting:
+            apply(connection.shutDown(), now: now)
+            apply(connection.connect(now: now), now: now)
+        }
     }
 
     /// The client goes away: ends everything at once, for good.
