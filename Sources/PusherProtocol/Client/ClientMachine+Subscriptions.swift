@@ -295,7 +295,7 @@ extension ClientMachine {
         while let (deadline, id) = subscriptionDeadlines.popDue(now: now) {
             guard let channel = channels[id], channel.deadline == deadline else { continue }  // answered meanwhile
             if channel.name.kind == .serverToUser {
-                userChannelFailed(id, reason: "there was no answer in time")
+                userChannelFailed(id, reason: "there was no answer in time", mayBeSubscribed: true)
             } else if channel.isWanted {
                 channels[id]?.state = .failed(mayBeSubscribed: true)
                 let error = PusherError(

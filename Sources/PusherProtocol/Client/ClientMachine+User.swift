@@ -77,9 +77,14 @@ extension ClientMachine {
         startSubscription(.user, now: now)
     }
 
-    mutating func userChannelFailed(_ id: EventRouter.ChannelID, reason: String) {
+    /// - Parameter mayBeSubscribed: The server has not said no: a success that comes late counts.
+    mutating func userChannelFailed(_ id: EventRouter.ChannelID, reason: String, mayBeSubscribed: Bool = false) {
         guard let channel = channels[id] else { return }
-        forget(id, ByteKey(channel.name.string))
+        if mayBeSubscribed {
+            channels[id]?.state = .failed(mayBeSubscribed: true)
+        } else {
+            forget(id, ByteKey(channel.name.string))
+        }
         report(
             PusherError(
                 .subscriptionFailed, "events to the signed-in user do not come: \(reason.prefix(200))",
