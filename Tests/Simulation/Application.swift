@@ -9,7 +9,6 @@ struct Application {
         let channel: Int
         var isLive = true
         var isSubscribed = false
-        var hasFailed = false
         /// Events may have been missed since it was subscribed last; to be reported as a gap.
         var isMissing = false
         var gapMustBeTold = false

@@ -11,6 +11,8 @@ struct Ledger {
     var announcements = 0
     /// The application has asked to end what there is.
     var isEndAsked = false
+    /// The client is shut down, and what was on its way then is done.
+    var isEndCarriedOut = false
     /// The client has given up, and may.
     var hasStopped = false
     /// The retry that was announced must not come before.
@@ -23,8 +25,11 @@ struct Ledger {
     /// Timers in a row that left something due.
     var idleTimers = 0
 
-    var authorizations: [EventRouter.ChannelID: Int] = [:]
-    var subscriptionFailures: [EventRouter.ChannelID: Int] = [:]
+    /// Attempts to subscribe, by channel name, and those that were reported as failed.
+    var attempts: [String: Int] = [:]
+    private var failedAttempts: [String: Int] = [:]
+    private(set) var areFailuresPlausible = true
+    var failedSubscriptions: Set<EventRouter.ChannelID> = []
     var undecryptable = 0
     var undecryptableErrors = 0
     var malformedMessages = 0
@@ -42,6 +47,11 @@ struct Ledger {
     /// The network is said to have returned: the next attempt need not wait.
     mutating func hinted() {
         retryDue = nil
+    }
+
+    mutating func failed(_ channel: String) {
+        failedAttempts[channel, default: 0] += 1
+        if failedAttempts[channel] ?? 0 > attempts[channel] ?? 0 { areFailuresPlausible = false }
     }
 
     static func isLegal(_ old: ConnectionState, _ new: ConnectionState) -> Bool {

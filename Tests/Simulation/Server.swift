@@ -158,7 +158,6 @@ struct Server {
 
     private mutating func signIn(_ link: Int, auth: String, userData: String) {
         guard let connection = connections[link] else { return }
-        guard connection.user == nil else { return complain("signed in twice", link) }
         guard Self.credentials.accepts(userAuth: auth, socketID: connection.socketID, userData: userData) else {
             return send(#"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature"}}"#, link)
         }

@@ -17,7 +17,9 @@ extension Simulation {
             perform { $0.disconnect(now: $1) }
         case .move:
             ledger.isEndAsked = true
-            if machine.connectionState != .disconnected { ledger.connectAsked() }
+            if machine.connectionState != .disconnected, machine.connectionState != .disconnecting {
+                ledger.connectAsked()
+            }
             let tls = schedule.options.usesTLS
             perform { $0.move(to: Endpoint(host: "m", key: "key", usesTLS: tls, clientVersion: "1"), now: $1) }
         case .shutDown: shutDown()
@@ -45,7 +47,6 @@ extension Simulation {
         check(isNew == (application.wanted[channel] == nil), "subscribe to \(name): isNew is \(isNew)")
         guard isNew else {
             check(application.wanted[channel] == id, "a channel has changed its id")
-            application.subscriptions[id]?.hasFailed = false
             return
         }
         check(application.subscriptions[id] == nil, "a channel id is used twice")
@@ -156,10 +157,7 @@ extension Simulation {
         check(!application.isShutDown, "a callback runs after the client is gone")
         switch notice {
         case .event(let event, let channel): tell(event, on: channel)
-        case .subscriptionFailed(let channel, let error, _, let event):
-            guard isLive(channel) else { return }
-            failed(channel, error)
-            tell(event, on: channel)
+        case .subscriptionFailed(let channel, _, _, let event): if isLive(channel) { tell(event, on: channel) }
         case .subscribed(let channel, _): if isLive(channel) { subscribed(channel) }
         case .decryptionFailed(let channel, let event): if isLive(channel) { decryptionFailed(event, channel) }
         case .gap(let channel, _, _, _): if isLive(channel) { gapTold(channel) }

@@ -39,7 +39,6 @@ extension Simulation {
     func subscribed(_ id: EventRouter.ChannelID) {
         guard var subscription = application.subscriptions[id] else { return }
         subscription.isSubscribed = true
-        subscription.hasFailed = false
         subscription.isContiguous = false
         subscription.gapMustBeTold = subscription.isMissing
         application.subscriptions[id] = subscription
@@ -50,18 +49,12 @@ extension Simulation {
             application.subscriptions[id]?.isSubscribed = false
             application.subscriptions[id]?.isMissing = true
         }
-        for id in application.subscriptions.keys { application.subscriptions[id]?.hasFailed = false }
     }
 
     func gapTold(_ id: EventRouter.ChannelID) {
         check(application.subscriptions[id]?.isMissing == true, "a gap is reported where nothing was missed")
         application.subscriptions[id]?.isMissing = false
         application.subscriptions[id]?.gapMustBeTold = false
-    }
-
-    func failed(_ id: EventRouter.ChannelID, _ error: PusherError) {
-        check(application.subscriptions[id]?.hasFailed == false, "a failure is told twice: \(error)")
-        application.subscriptions[id]?.hasFailed = true
     }
 
     func decryptionFailed(_ event: RealtimeEvent, _ id: EventRouter.ChannelID) {

@@ -15,6 +15,7 @@ extension Simulation {
 
     /// When nothing is left to be carried out.
     func checkAtRest() {
+        if application.isShutDown { ledger.isEndCarriedOut = true }
         switch machine.connectionState {
         case .connecting, .connected, .disconnecting:
             check(transport != nil, "\(machine.connectionState) without a transport")
@@ -34,15 +35,14 @@ extension Simulation {
         switch action {
         case .open(_, let url):
             statistics.count(.opens)
-            check(!application.isShutDown, "a transport is opened after the client is gone")
+            check(!ledger.isEndCarriedOut, "a transport is opened after the client is gone")
             check(!ledger.hasStopped, "a transport is opened though the last end forbids it")
             if let due = ledger.retryDue { check(now >= due, "a retry comes before its time") }
             check(url.hasPrefix(machine.endpoint.usesTLS ? "wss:" : "ws:"), "TLS is used, or not, against the will")
             ledger.clientEventTimes = []
         case .send(_, let frame): inspect(frame)
         case .authorize(let request):
-            guard let id = machine.channelID(named: request.channel.string) else { return }
-            ledger.authorizations[id, default: 0] += 1
+            ledger.attempts[request.channel.string, default: 0] += 1
         case .close, .drop, .pauseReading, .authorizeUser, .cancelAuthorization: break
         }
     }
@@ -59,8 +59,7 @@ extension Simulation {
             ledger.clientEventTimes.append(now)
             check(ledger.clientEventTimes.count <= limit, "more client events than clientEventRateLimit")
         case .subscribe(let channel, _, _):
-            guard !channel.needsAuthorization, let id = machine.channelID(named: channel.string) else { return }
-            ledger.authorizations[id, default: 0] += 1
+            if !channel.needsAuthorization { ledger.attempts[channel.string, default: 0] += 1 }
         case .ping, .pong, .unsubscribe, .signIn: break
         }
     }
@@ -69,15 +68,15 @@ extension Simulation {
 
     func inspect(_ notice: ClientMachine.Notice) {
         log("told: \(notice)")
-        check(!application.isShutDown || notice.isOfTheEnd, "something is told after the client is gone: \(notice)")
+        check(!ledger.isEndCarriedOut, "something is told after the client is gone: \(notice)")
         switch notice {
         case .stateChanged(let old, let new): stateChanged(from: old, to: new)
         case .error(let error): inspect(error)
-        case .subscriptionFailed(let id, _, _, _):
+        case .subscriptionFailed(let id, let error, _, _):
             statistics.count(.subscriptionsFailed)
-            ledger.subscriptionFailures[id, default: 0] += 1
-            let attempts = ledger.authorizations[id] ?? 0
-            check(ledger.subscriptionFailures[id] ?? 0 <= attempts, "a failed subscription is reported twice")
+            ledger.failedSubscriptions.insert(id)
+            ledger.failed(error.channelName ?? "")
+            check(ledger.areFailuresPlausible, "a failed subscription of \(error.channelName ?? "") is reported twice")
         case .decryptionFailed: ledger.undecryptable += 1
         case .subscribed: statistics.count(.subscribed)
         case .gap: statistics.count(.gaps)
@@ -96,7 +95,10 @@ extension Simulation {
         case .reconnecting:
             statistics.count(old == .connected ? .reconnects : .attemptsFailed)
             check(errors == 1 || errors == 0 && ledger.announcements > 0, "a loss is reported \(errors) times")
-            if errors == 0 { ledger.retryDue = nil }
+            if errors == 0 {
+                ledger.retryDue = nil
+                ledger.failures += 1
+            }
         case .disconnected where (old == .connecting || old == .connected) && !ledger.isEndAsked:
             check(errors == 1 || errors == 0 && ledger.announcements > 0, "an end is reported \(errors) times")
             statistics.count(.stops)
@@ -182,19 +184,6 @@ extension Simulation {
                 if text.starts(with: #"{"event":"pusher:connection_established""#.utf8) { isEstablished = true }
             case .text, .binary, .oversized: if isEstablished { ledger.malformedMessages += 1 }
             }
-        }
-    }
-}
-
-extension ClientMachine.Notice {
-    /// Follows from ending a client, or was on its way before.
-    fileprivate var isOfTheEnd: Bool {
-        switch self {
-        case .event, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded, .memberRemoved,
-            .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered:
-            false
-        case .stateChanged(_, let new): new == .disconnected
-        case .error: false
         }
     }
 }

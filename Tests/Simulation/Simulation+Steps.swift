@@ -96,8 +96,8 @@ extension Simulation {
         guard !application.isShutDown else { return after(.seconds(100), .end) }
         log("the application asks again for what has failed")
         if application.wantsConnection, machine.connectionState == .disconnected { call(.connect) }
-        for (channel, id) in application.wanted.sorted(by: { $0.key < $1.key })
-        where application.subscriptions[id]?.hasFailed == true {
+        for (channel, id) in application.wanted.sorted(by: { $0.key < $1.key }) where machine.failure(of: id) != nil {
+            check(ledger.failedSubscriptions.contains(id), "a failed subscription is not reported")
             call(.subscribe(channel))
         }
         if application.signInHasFailed { call(.signIn) }
