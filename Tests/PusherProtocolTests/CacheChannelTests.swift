@@ -133,6 +133,21 @@ struct CacheChannelTests {
         #expect(client.take() == ["subscribed x", "event pusher:subscription_succeeded x {}"])
     }
 
+    /// The first success was the late answer to a subscription that had been given up.
+    @Test func aSecondAnswerToSubscriptionsTellsOfAGap() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("cache-x")
+        client.pass(.seconds(30))
+        _ = try client.subscribe("cache-x")
+        client.succeed("cache-x")
+        _ = client.take()
+        client.now = client.now + .seconds(2)
+        client.succeed("cache-x")
+        #expect(client.take() == ["gap cache-x 2.0 s", "event pusher:subscription_succeeded cache-x {}"])
+        client.succeed("cache-x")
+        #expect(client.take() == [])
+    }
+
     @Test func theFirstSubscriptionHasNone() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("x")

@@ -182,6 +182,7 @@ extension ClientMachine {
         channels[id]?.state = .subscribing(deadline: deadline)
         channels[id]?.myID = myID
         subscriptionDeadlines.append(id, deadline: deadline)
+        unanswered[ByteKey(channel.name.string), default: 0] += 1
         send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
         if channel.name.kind == .encrypted {
             channels[id]?.key = answer?.channelKey
@@ -192,29 +193,41 @@ extension ClientMachine {
     // MARK: The server's answer
 
     mutating func subscriptionSucceeded(_ event: RealtimeEvent, now: MonotonicInstant) {
+        let isAwaited = answered(event)
         guard let (key, entry, channel) = channel(of: event) else { return }
         switch channel.state {
         case .leaving:
             send(.unsubscribe(channel.name))
             forget(entry.id, key)
-        case .subscribing, .failed(mayBeSubscribed: true):
+        case .subscribed where !isAwaited: break  // once a connection is enough
+        case .subscribing, .subscribed, .failed(mayBeSubscribed: true):
             channels[entry.id]?.state = .subscribed
+            channels[entry.id]?.subscribedAt = now
             channels[entry.id]?.cache.subscribed()
             guard channel.name.kind != .serverToUser else { return }
             if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }
-            notices.append(.subscribed(entry.id, name: channel.name.string))
-            if let start = channel.missingSince {
+            if !channel.isSubscribed { notices.append(.subscribed(entry.id, name: channel.name.string)) }
+            // A second answer: the first was to an earlier subscription, which ended in between.
+            if let start = channel.isSubscribed ? channel.subscribedAt : channel.missingSince {
                 channels[entry.id]?.missingSince = nil
                 notices.append(.gap(entry.id, name: channel.name.string, from: start, to: now))
             }
             notices.append(.event(event.renamed("pusher:subscription_succeeded"), entry.id))
             sendUnsentEvents(of: entry.id, now: now)
-        case .subscribed, .idle, .queued, .authorizing, .retrying, .awaitingUser, .failed(mayBeSubscribed: false):
-            break  // once a connection is enough, and an answer to no question means nothing
+        case .idle, .queued, .authorizing, .retrying, .awaitingUser, .failed(mayBeSubscribed: false):
+            break  // an answer to no question means nothing
         }
     }
 
+    /// Says whether the server still owed an answer for the event's channel. After a time-out it may owe several.
+    private mutating func answered(_ event: RealtimeEvent) -> Bool {
+        guard let key = event.channelKey, let count = unanswered[key] else { return false }
+        unanswered[key] = count > 1 ? count - 1 : nil
+        return true
+    }
+
     mutating func subscriptionFailed(_ event: RealtimeEvent, reason: String) {
+        _ = answered(event)
         guard let (key, entry, channel) = channel(of: event) else { return }
         guard entry.isWanted else {
             forget(entry.id, key)
@@ -325,6 +338,7 @@ extension ClientMachine {
     mutating func forgetSubscriptions() {
         for request in authorizations.removeAll() { actions.append(.cancelAuthorization(request)) }
         subscriptionDeadlines.removeAll()
+        unanswered = [:]
         authRetries.removeAll()
         keepThrottledEvents()
         for (id, channel) in channels {
