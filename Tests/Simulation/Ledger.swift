@@ -17,6 +17,7 @@ struct Ledger {
     var hasStopped = false
     /// The retry that was announced must not come before.
     var retryDue: MonotonicInstant?
+    var lastURL = ""
     var connectedAt: MonotonicInstant?
     /// Since the last connection.
     var failures = 0

@@ -20,7 +20,9 @@ struct Random {
 
     mutating func next() -> UInt64 { generator.next() }
 
-    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) } }
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+    }
 }
 
 /// Weighted choices, such as `[(3, .a), (1, .b)]`.

@@ -176,7 +176,7 @@ extension Simulation {
     private func tell(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
         guard let found = router.bindings(for: event, on: channel) else { return }
         for binding in found.global + found.channel {
-            // A binding that ran before may have unsubscribed.
+            // A binding that ran before may have unsubscribed: stricter than `ClientCore`, which asks once an event.
             if let channel, router.bindings(for: event, on: channel) == nil { return }
             binding.handler(event)
             for delivery in application.deliveries.withLock({ list in

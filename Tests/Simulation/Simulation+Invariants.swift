@@ -23,7 +23,11 @@ extension Simulation {
             check(transport == nil, "\(machine.connectionState) with a transport")
         }
         switch machine.connectionState {
-        case .connecting, .connected: ledger.isEndAsked = false
+        case .connecting, .connected:
+            ledger.isEndAsked = false
+            check(
+                ledger.lastURL.hasPrefix(machine.endpoint.usesTLS ? "wss:" : "ws:"),
+                "TLS is used, or not, against the will")
         case .disconnecting, .disconnected, .reconnecting: break
         }
     }
@@ -38,7 +42,7 @@ extension Simulation {
             check(!ledger.isEndCarriedOut, "a transport is opened after the client is gone")
             check(!ledger.hasStopped, "a transport is opened though the last end forbids it")
             if let due = ledger.retryDue { check(now >= due, "a retry comes before its time") }
-            check(url.hasPrefix(machine.endpoint.usesTLS ? "wss:" : "ws:"), "TLS is used, or not, against the will")
+            ledger.lastURL = url
             ledger.clientEventTimes = []
         case .send(_, let frame): inspect(frame)
         case .authorize(let request):
@@ -55,7 +59,8 @@ extension Simulation {
             check(number > ledger.clientEvents[channel.string] ?? 0, "client events of \(channel) change their order")
             ledger.clientEvents[channel.string] = number
             guard let limit = options.clientEventRateLimit else { return }
-            ledger.clientEventTimes.removeAll { now - $0 >= .seconds(1) }
+            // The machine counts from its decision, which is carried out a moment later.
+            ledger.clientEventTimes.removeAll { now - $0 >= .milliseconds(999) }
             ledger.clientEventTimes.append(now)
             check(ledger.clientEventTimes.count <= limit, "more client events than clientEventRateLimit")
         case .subscribe(let channel, _, _):
@@ -102,6 +107,9 @@ extension Simulation {
         case .disconnected where (old == .connecting || old == .connected) && !ledger.isEndAsked:
             check(errors == 1 || errors == 0 && ledger.announcements > 0, "an end is reported \(errors) times")
             statistics.count(.stops)
+            ledger.hasStopped = true
+        case .disconnected where errors > 0:
+            check(errors == 1 && ledger.isEndAsked, "\(old) → \(new) with \(errors) errors")
             ledger.hasStopped = true
         case .connecting, .connected, .disconnecting, .disconnected:
             check(errors == 0 || ledger.isEndAsked, "\(old) → \(new) with \(errors) errors")
@@ -151,7 +159,8 @@ extension Simulation {
         check(options.connection.autoReconnect, "it retries though autoReconnect is off")
         check(!Ledger.forbidsRetry(code, usesTLS: true) || code == 4000, "it retries after \(code)")
         let policy = options.connection.reconnectPolicy
-        let longest = max(policy.longestDelay(attempt: ledger.failures), (4100...4199).contains(code) ? .seconds(1) : .zero)
+        let longest = max(
+            policy.longestDelay(attempt: ledger.failures), (4100...4199).contains(code) ? .seconds(1) : .zero)
         check(delay <= longest && delay <= .seconds(120), "it waits \(delay), more than \(longest)")
         check(!(4100...4199).contains(code) || delay >= .seconds(1), "it waits only \(delay) after \(code)")
         if let connectedAt = ledger.connectedAt, now - connectedAt >= .seconds(10) { ledger.immediateRetries = 0 }

@@ -32,8 +32,14 @@ extension Simulation {
         case .garbage(let garbage):
             guard let link = liveLink, server.connections[link.number] != nil else { return }
             send(garbage, on: link)
-        case .cut: liveLink.map { statistics.count(.cuts); cut($0) }
-        case .blackHole: liveLink.map { statistics.count(.blackHoles); makeBlackHole($0) }
+        case .cut:
+            liveLink.map {
+                statistics.count(.cuts); cut($0)
+            }
+        case .blackHole:
+            liveLink.map {
+                statistics.count(.blackHoles); makeBlackHole($0)
+            }
         case .restart(let down): restartServer(down: down)
         case .connecting(let connecting): self.connecting = connecting
         case .latency(let latency): self.latency = latency
