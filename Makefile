@@ -1,8 +1,10 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop bench soak tsan release install uninstall check-install clean
+.PHONY: help setup demo test count-tests build lint format examples interop bench soak tsan simulate simulate-bugs herd release install uninstall check-install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+SEEDS ?= 10000
+FIRST ?= 1
 export PREFIX DESTDIR
 
 help: ## Lists the targets.
@@ -42,6 +44,17 @@ bench: setup ## Events per CPU second beside a floor in C; memory per connection
 
 soak: setup ## One client through 10,000 reconnects: its memory must stay flat.
 	@Scripts/soak
+
+simulate: setup ## Random schedules on a simulated clock and network: SEEDS=n [FIRST=seed].
+	@swift build --quiet -c release --product simulate
+	@SWIFT_DETERMINISTIC_HASHING=1 .build/release/simulate $(SEEDS) $(FIRST)
+
+simulate-bugs: setup ## Ten deliberate bugs, and after how many schedules each is found; takes minutes.
+	@Scripts/simulate-bugs
+
+herd: setup ## 10,000 clients lose one server: reconnects per second, with jitter and without.
+	@swift build --quiet -c release --product simulate
+	@.build/release/simulate herd
 
 tsan: setup ## All tests under ThreadSanitizer, one after the other.
 	@swift test --no-parallel --sanitize=thread --scratch-path .build-tsan

@@ -86,6 +86,10 @@ let package = Package(
         .target(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
             path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
+        // Random schedules against the real machines, on a simulated clock, network and server.
+        .executableTarget(
+            name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
+            path: "Tests/Simulation", swiftSettings: swiftSettings),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "CurlTransportTests",

@@ -120,6 +120,34 @@ struct CacheChannelTests {
         #expect(client.take().contains("gap x 20.0 s"))
     }
 
+    @Test func aSubscriptionTakenBackInheritsNoneOfTheOneBefore() throws {
+        var client = try subscribed("x")
+        client.close(4200)
+        client.pass(.zero)
+        _ = client.take()
+        client.establish(socketID: "2.2")
+        client.unsubscribe("x")
+        _ = try client.subscribe("x")
+        _ = client.take()
+        client.succeed("x")
+        #expect(client.take() == ["subscribed x", "event pusher:subscription_succeeded x {}"])
+    }
+
+    /// The first success was the late answer to a subscription that had been given up.
+    @Test func aSecondAnswerToSubscriptionsTellsOfAGap() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("cache-x")
+        client.pass(.seconds(30))
+        _ = try client.subscribe("cache-x")
+        client.succeed("cache-x")
+        _ = client.take()
+        client.now = client.now + .seconds(2)
+        client.succeed("cache-x")
+        #expect(client.take() == ["gap cache-x 2.0 s", "event pusher:subscription_succeeded cache-x {}"])
+        client.succeed("cache-x")
+        #expect(client.take() == [])
+    }
+
     @Test func theFirstSubscriptionHasNone() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("x")

@@ -17,6 +17,15 @@ struct ClientConnectionTests {
         #expect(client.machine.nextDeadline == client.now + .seconds(120))
     }
 
+    @Test func movingDoesNotTakeBackADisconnect() {
+        var client = ClientScript.connected()
+        client.machine.disconnect(now: client.now)
+        client.machine.move(to: Endpoint(host: "other", key: "k", clientVersion: "1"), now: client.now)
+        #expect(client.take() == ["close 1", "connected → disconnecting"])
+        client.close(1000)
+        #expect(client.take() == ["disconnecting → disconnected"])
+    }
+
     @Test(
         arguments: [
             ("", 120), (#","activity_timeout":0"#, 120), (#","activity_timeout":30"#, 30),

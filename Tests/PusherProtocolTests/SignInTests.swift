@@ -37,6 +37,32 @@ struct SignInTests {
         #expect(client.machine.channelNames == [])
     }
 
+    @Test func theAnswerIsNotOverdueWhileNothingIsRead() {
+        var client = ClientScript.connected()
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
+        client.machine.holdReading(now: client.now)
+        client.pass(.seconds(100))
+        client.machine.releaseReading(now: client.now)
+        client.receive(success)
+        #expect(client.machine.signedInUser?.id == "u1")
+        #expect(client.take().contains("signed in u1"))
+    }
+
+    @Test func aLateSuccessOfTheUsersChannelCounts() {
+        var client = ClientScript.connected()
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
+        client.receive(success)
+        client.pass(.seconds(30))
+        #expect(client.take().contains { $0.hasPrefix("error channel #server-to-user-u1: events to the signed-in") })
+        client.succeed("#server-to-user-u1")
+        client.receive(##"{"event":"e","channel":"#server-to-user-u1","data":"x"}"##)
+        #expect(client.take() == ["event e #server-to-user-u1 x"])
+    }
+
     @Test func itWaitsForTheConnectionAndIsDoneAgainOnTheNext() {
         var client = ClientScript()
         client.machine.signIn(now: client.now)

@@ -40,8 +40,7 @@ struct ChannelMachine: Sendable {
     }
 
     let name: ChannelName
-    /// Changes when the application subscribes anew.
-    var id: EventRouter.ChannelID
+    let id: EventRouter.ChannelID
     var state = State.idle
     /// Given at `subscribe`, good for one attempt.
     var givenAuth: AuthAnswer?
@@ -61,6 +60,7 @@ struct ChannelMachine: Sendable {
     var unsent: [(event: String, data: String)] = []
     /// Connections subscribed to the channel, if the server tells.
     var subscriptionCount: Int?
+    var subscribedAt: MonotonicInstant?
     /// When something was heard last on the connection that broke: from then on events may have been missed.
     var missingSince: MonotonicInstant?
     var cache = CacheReplay()

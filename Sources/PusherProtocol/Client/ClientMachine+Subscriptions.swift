@@ -194,6 +194,7 @@ extension ClientMachine {
         channels[id]?.state = .subscribing(deadline: deadline)
         channels[id]?.myID = myID
         subscriptionDeadlines.append(id, deadline: deadline)
+        unanswered[ByteKey(channel.name.string), default: 0] += 1
         send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
         if channel.name.kind == .encrypted {
             channels[id]?.key = answer?.channelKey
@@ -204,29 +205,41 @@ extension ClientMachine {
     // MARK: The server's answer
 
     mutating func subscriptionSucceeded(_ event: RealtimeEvent, now: MonotonicInstant) {
+        let isAwaited = answered(event)
         guard let (key, entry, channel) = channel(of: event) else { return }
         switch channel.state {
         case .leaving:
             send(.unsubscribe(channel.name))
             forget(entry.id, key)
-        case .subscribing, .failed(mayBeSubscribed: true):
+        case .subscribed where !isAwaited: break  // once a connection is enough
+        case .subscribing, .subscribed, .failed(mayBeSubscribed: true):
             channels[entry.id]?.state = .subscribed
+            channels[entry.id]?.subscribedAt = now
             channels[entry.id]?.cache.subscribed()
             guard channel.name.kind != .serverToUser else { return }
             if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }
-            notices.append(.subscribed(entry.id, name: channel.name.string))
-            if let start = channel.missingSince {
+            if !channel.isSubscribed { notices.append(.subscribed(entry.id, name: channel.name.string)) }
+            // A second answer: the first was to an earlier subscription, which ended in between.
+            if let start = channel.isSubscribed ? channel.subscribedAt : channel.missingSince {
                 channels[entry.id]?.missingSince = nil
                 notices.append(.gap(entry.id, name: channel.name.string, from: start, to: now))
             }
             notices.append(.event(event.renamed("pusher:subscription_succeeded"), entry.id))
             sendUnsentEvents(of: entry.id, now: now)
-        case .subscribed, .idle, .queued, .authorizing, .retrying, .awaitingUser, .failed(mayBeSubscribed: false):
-            break  // once a connection is enough, and an answer to no question means nothing
+        case .idle, .queued, .authorizing, .retrying, .awaitingUser, .failed(mayBeSubscribed: false):
+            break  // an answer to no question means nothing
         }
     }
 
+    /// Says whether the server still owed an answer for the event's channel. After a time-out it may owe several.
+    private mutating func answered(_ event: RealtimeEvent) -> Bool {
+        guard let key = event.channelKey, let count = unanswered[key] else { return false }
+        unanswered[key] = count > 1 ? count - 1 : nil
+        return true
+    }
+
     mutating func subscriptionFailed(_ event: RealtimeEvent, reason: String) {
+        _ = answered(event)
         guard let (key, entry, channel) = channel(of: event) else { return }
         guard entry.isWanted else {
             forget(entry.id, key)
@@ -307,7 +320,7 @@ extension ClientMachine {
         while let (deadline, id) = subscriptionDeadlines.popDue(now: now) {
             guard let channel = channels[id], channel.deadline == deadline else { continue }  // answered meanwhile
             if channel.name.kind == .serverToUser {
-                userChannelFailed(id, reason: "there was no answer in time")
+                userChannelFailed(id, reason: "there was no answer in time", mayBeSubscribed: true)
             } else if channel.isWanted {
                 channels[id]?.state = .failed(mayBeSubscribed: true)
                 let error = PusherError(
@@ -337,6 +350,7 @@ extension ClientMachine {
     mutating func forgetSubscriptions() {
         for request in authorizations.removeAll() { actions.append(.cancelAuthorization(request)) }
         subscriptionDeadlines.removeAll()
+        unanswered = [:]
         authRetries.removeAll()
         keepThrottledEvents()
         for (id, channel) in channels {
@@ -363,12 +377,15 @@ extension ClientMachine {
         return (key, entry, channel)
     }
 
-    /// Takes back an unsubscription that could not be sent yet: the subscription under way serves the new channel.
+    /// Takes back an unsubscription that could not be sent yet: the subscription under way serves the new channel, which
+    /// inherits nothing else. What the old one has missed or received is nothing to it.
     private mutating func rejoin(_ old: Entry, _ key: ByteKey) -> EventRouter.ChannelID {
         let id = makeChannelID()
-        if var channel = channels.removeValue(forKey: old.id), case .leaving(let deadline) = channel.state {
-            channel.id = id
+        if let former = channels.removeValue(forKey: old.id), case .leaving(let deadline) = former.state {
+            var channel = ChannelMachine(name: former.name, id: id, givenAuth: nil)
             channel.state = .subscribing(deadline: deadline)
+            channel.myID = former.myID
+            channel.key = former.key
             channels[id] = channel
             subscriptionDeadlines.append(id, deadline: deadline)
         }

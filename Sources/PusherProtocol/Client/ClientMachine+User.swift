@@ -61,7 +61,8 @@ extension ClientMachine {
     mutating func signedIn(_ signedIn: SignedInUser?, now: MonotonicInstant) {
         switch user.state {
         case .signingIn, .failed(mayBeSignedIn: true): break
-        case .out, .authorizing, .retrying, .signedIn, .failed(mayBeSignedIn: false): return  // an answer to no question
+        case .out, .authorizing, .retrying, .signedIn, .failed(mayBeSignedIn: false):
+            return  // an answer to no question
         }
         guard let signedIn else {
             return signInFailed(.malformedMessage, "the server signed in a user without an id", now: now)
@@ -84,9 +85,14 @@ extension ClientMachine {
         startSubscription(.user, now: now)
     }
 
-    mutating func userChannelFailed(_ id: EventRouter.ChannelID, reason: String) {
+    /// - Parameter mayBeSubscribed: The server has not said no: a success that comes late counts.
+    mutating func userChannelFailed(_ id: EventRouter.ChannelID, reason: String, mayBeSubscribed: Bool = false) {
         guard let channel = channels[id] else { return }
-        forget(id, ByteKey(channel.name.string))
+        if mayBeSubscribed {
+            channels[id]?.state = .failed(mayBeSubscribed: true)
+        } else {
+            forget(id, ByteKey(channel.name.string))
+        }
         report(
             PusherError(
                 .subscriptionFailed, "events to the signed-in user do not come: \(reason.prefix(200))",

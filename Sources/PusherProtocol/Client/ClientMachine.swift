@@ -105,6 +105,9 @@ package struct ClientMachine: Sendable {
     /// Answers that the server owes, soonest first. An entry whose channel has moved on means nothing.
     var subscriptionDeadlines = DeadlineQueue<EventRouter.ChannelID>()
 
+    /// Subscriptions sent on this connection without an answer so far.
+    var unanswered: [ByteKey: Int] = [:]
+
     /// Authorizations to be tried again, soonest first.
     var authRetries = DeadlineQueue<EventRouter.ChannelID>()
     var user = UserMachine()

@@ -59,7 +59,11 @@ extension ClientCore {
         }
         guard let route else { return }
         for binding in route.global { binding.handler(event) }
-        for binding in route.bound { binding.handler(event) }
+        for binding in route.bound {
+            // The handler before may have unsubscribed.
+            guard route.isCurrent(routerVersion.value) || bindings.withLock({ $0.isLive(channel) }) else { return }
+            binding.handler(event)
+        }
     }
 
     /// What is not a message of the server's is not for global bindings.

@@ -69,6 +69,8 @@ package struct EventRouter: Sendable {
         if channels[id] == nil { channels[id] = ChannelBindings() }
     }
 
+    package func hasChannel(_ id: ChannelID) -> Bool { channels[id] != nil }
+
     /// Forgets the channel with its bindings: nothing is delivered to it any more.
     package mutating func removeChannel(_ id: ChannelID) -> [Binding] {
         channels.removeValue(forKey: id)?.everything ?? []

@@ -21,6 +21,9 @@ package struct Route: Sendable {
         self.bound = bound
     }
 
+    /// Whether nothing was bound or unbound since.
+    package func isCurrent(_ version: Int) -> Bool { version == self.version }
+
     /// Whether nothing was bound or unbound since, and the event goes this way.
     package func isValid(
         for event: RealtimeEvent, on channel: EventRouter.ChannelID?, version: Int

@@ -1,0 +1,187 @@
+import PusherProtocol
+import Realtime
+import Transport
+
+/// What `ClientCore` and `WebSocketConnection` do around the machine, in the same order.
+extension Simulation {
+    /// Orders that follow from the application's calls are carried out a moment later, on the I/O thread.
+    func perform<Result>(_ body: (inout ClientMachine, MonotonicInstant) throws -> Result) rethrows -> Result {
+        defer { after(.microseconds(random.below(500)), .carryOut) }
+        return try body(&machine, now)
+    }
+
+    func carryOut() {
+        guard !isCarryingOut else { return }
+        isCarryingOut = true
+        defer { isCarryingOut = false }
+        while true {
+            let (actions, notices, deadline) = (machine.takeActions(), machine.takeNotices(), machine.nextDeadline)
+            for action in actions { inspect(action) }
+            for notice in notices { inspect(notice) }
+            if actions.isEmpty { checkAtRest() }
+            if !notices.isEmpty { add(notices) }
+            if actions.isEmpty { return arm(deadline) }
+            for action in actions { carryOut(action) }
+            if let link = transport?.link { flush(link) }
+        }
+    }
+
+    private func carryOut(_ action: ClientMachine.Action) {
+        switch action {
+        case .open(let id, let url):
+            check(transport == nil, "a second transport is opened while the first lives")
+            transport = (id, openLink(url: url))
+        case .close(let id): live(id).map(closePolitely)
+        case .drop(let id):
+            check(transport == nil || transport?.id == id, "another transport is dropped than lives")
+            live(id).map(release)
+            transport = nil
+        case .send(let id, let frame): send(frame, on: id)
+        case .pauseReading(let id, let isPaused):
+            guard let link = live(id) else { return }
+            link.isReadingPaused = isPaused
+            if !isPaused { after(.zero, .arrivedAtClient(link.number)) }
+        case .authorize(let request): authorize(request)
+        case .authorizeUser(let id, let socketID): authorizeUser(id, socketID)
+        case .cancelAuthorization(let id): authorizations.remove(id)
+        }
+    }
+
+    // MARK: Transport
+
+    private func live(_ id: ConnectionMachine.TransportID) -> Link? {
+        transport?.id == id ? transport?.link : nil
+    }
+
+    private func send(_ frame: ClientFrame, on id: ConnectionMachine.TransportID) {
+        guard let link = live(id), link.clientEnd == .open else { return }
+        guard link.machine != nil else { return sendUp(.request(Server.Request(frame)), on: link) }
+        var generator = JitterGenerator(seed: random.next())
+        link.machine?.send(text: Array(frame.text.utf8), using: &generator)
+    }
+
+    private func closePolitely(_ link: Link) {
+        switch link.clientEnd {
+        case .connecting: ended(link, WebSocketClosure(code: 1000))
+        case .open:
+            link.clientEnd = .closing
+            var generator = JitterGenerator(seed: random.next())
+            if link.machine?.close(code: 1000, reason: "", using: &generator) == false {
+                return ended(link, WebSocketClosure(code: 1000))
+            }
+            if link.machine == nil { sendUp(.close, on: link) } else { flush(link) }
+            after(.seconds(2), .closeTimedOut(link.number))
+            after(.zero, .arrivedAtClient(link.number))
+        case .closing, .gone: break
+        }
+    }
+
+    func closeTimedOut(_ link: Link) {
+        guard link.clientEnd == .closing else { return }
+        ended(link, WebSocketClosure(code: 1006, error: TransportError(.timedOut, "no answer to a close frame")))
+    }
+
+    private func release(_ link: Link) {
+        link.clientEnd = .gone
+        if link.isServerEndOpen, !link.isBlackHole { after(latency + .milliseconds(1), .serverNotices(link.number)) }
+    }
+
+    func opened(_ link: Link) {
+        guard let id = transport?.id, transport?.link === link else { return }
+        let times = ConnectionTimes(address: "", nameLookup: .zero, connect: .zero, tls: nil)
+        machine.transportReached(id, times)
+        machine.transportOpened(id, now: now)
+        carryOut()
+    }
+
+    /// The transport is gone by itself.
+    func ended(_ link: Link, _ closure: WebSocketClosure) {
+        guard link.clientEnd != .gone else { return }
+        release(link)
+        guard let id = transport?.id, transport?.link === link else { return }
+        transport = nil
+        log("transport \(id.number) ended with \(closure.code)")
+        statistics.closed(closure)
+        let before = machine.connectionState
+        machine.transportClosed(id, closure, now: now)
+        checkForbidden(code: Int(closure.code), from: before)
+        carryOut()
+    }
+
+    // MARK: Reading
+
+    func read(_ link: Link) {
+        while link.isReading {
+            let contents = link.read(atMost: 1 + random.below(6), now: now)
+            if contents.isEmpty { return }
+            if link.machine == nil { receive(messages: contents, on: link) } else { receive(bytes: contents, on: link) }
+        }
+    }
+
+    private func receive(messages contents: [Link.Downstream], on link: Link) {
+        var messages: [WebSocketMessage] = []
+        var closure: WebSocketClosure?
+        for content in contents where closure == nil {
+            switch content {
+            case .message(let message): messages.append(message)
+            case .close(let code): closure = WebSocketClosure(code: code)
+            case .broken: closure = Self.lost
+            case .bytes: break
+            }
+        }
+        if !messages.isEmpty, link.clientEnd == .open { deliver(messages, of: link) }
+        if let closure { ended(link, closure) }
+    }
+
+    private func receive(bytes contents: [Link.Downstream], on link: Link) {
+        var chunk: [UInt8] = []
+        var isBroken = false
+        for content in contents {
+            switch content {
+            case .bytes(let bytes): chunk += bytes
+            case .broken: isBroken = true
+            case .message, .close: break
+            }
+        }
+        var generator = JitterGenerator(seed: random.next())
+        if !chunk.isEmpty, let received = link.machine?.receive(chunk, using: &generator) {
+            flush(link)
+            if received.isOpened { opened(link) }
+            if link.clientEnd != .gone { deliver(received.messages, of: link) }
+            if link.clientEnd != .gone, let end = received.end { ended(link, end) }
+        }
+        if isBroken, let closure = link.machine?.ended(nil) { ended(link, closure) }
+    }
+
+    private func deliver(_ messages: [WebSocketMessage], of link: Link) {
+        guard let id = transport?.id, transport?.link === link else { return }
+        if link.clientEnd == .open { expect(messages) }
+        machine.received(messages, from: id, now: now)
+        carryOut()
+    }
+
+    private static let lost = WebSocketClosure(
+        code: 1006, error: TransportError(.connectionLost, "the connection broke"))
+
+    // MARK: Time
+
+    private func arm(_ deadline: MonotonicInstant?) {
+        guard let deadline, !application.isShutDown else { return }
+        if let armedDeadline, armedDeadline <= deadline { return }
+        armedDeadline = deadline
+        agenda.add(.timer(deadline), at: deadline)
+    }
+
+    func timerFired(_ deadline: MonotonicInstant) {
+        guard armedDeadline == deadline else { return }
+        armedDeadline = nil
+        machine.timePassed(now: now)
+        carryOut()
+        guard let next = machine.nextDeadline, next <= now else {
+            ledger.idleTimers = 0
+            return
+        }
+        ledger.idleTimers += 1
+        check(ledger.idleTimers < 20, "time has passed, and nothing was done about it")
+    }
+}
