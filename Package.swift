@@ -131,3 +131,17 @@ let package = Package(
             swiftSettings: swiftSettings),
     ]
 )
+
+// What `make fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz among the tests.
+let fuzzTargets: [Target.Dependency] = ["PusherMockServer", "PusherProtocol", "Realtime", "Transport", "CLibcrypto"]
+if Context.environment["FUZZ"] == nil {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzTargets + ["TestSupport"], exclude: ["LibFuzzer.swift"],
+            swiftSettings: swiftSettings))
+} else {
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz", dependencies: fuzzTargets, path: "Tests/FuzzTests", exclude: ["CorpusTests.swift"],
+            swiftSettings: swiftSettings))
+}
