@@ -114,6 +114,14 @@ let package = Package(
                 "PusherTestSupport",
             ],
             swiftSettings: swiftSettings),
+        // What strangers can do; the table of SECURITY.md names these tests.
+        .testTarget(
+            name: "SecurityTests",
+            dependencies: [
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "CurlTransport", "Realtime",
+                "Transport", "TestSupport", "PusherTestSupport", swiftLog,
+            ],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport"],
             swiftSettings: swiftSettings),
