@@ -35,20 +35,12 @@ struct AuthServerCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let key = key ?? Environment["PUSHER_KEY"], let secret = secret ?? Environment["PUSHER_SECRET"] else {
+        guard let key = key ?? Environment["PUSHER_KEY"], let secret = SecretOption.secret.given(secret) else {
             throw ValidationError("Name the application: --key or $PUSHER_KEY, and --secret or $PUSHER_SECRET.")
-        }
-        if self.secret != nil {
-            StandardError.write("warning: the process list shows --secret to everyone; use PUSHER_SECRET instead")
-        }
-        if encryptionMasterKey != nil {
-            StandardError.write(
-                "warning: the process list shows --encryption-master-key to everyone; "
-                    + "use PUSHER_ENCRYPTION_MASTER_KEY instead")
         }
         let app = PusherMockServer.App(
             key: key, secret: secret,
-            encryptionMasterKey: encryptionMasterKey ?? Environment["PUSHER_ENCRYPTION_MASTER_KEY"])
+            encryptionMasterKey: SecretOption.encryptionMasterKey.given(encryptionMasterKey))
         try await PusherMockServer.serve(
             PusherMockServer.Configuration(apps: [app], host: host, port: port, servesAuthOnly: true)
         ).exit()
