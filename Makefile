@@ -1,5 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop bench soak tsan simulate simulate-bugs herd release install uninstall check-install clean
+.PHONY: help setup demo test count-tests build lint format examples interop bench soak simulate simulate-bugs \
+        herd tsan asan fuzz fuzz-smoke release install uninstall check-install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -58,6 +59,15 @@ herd: setup ## 10,000 clients lose one server: reconnects per second, with jitte
 
 tsan: setup ## All tests under ThreadSanitizer, one after the other.
 	@swift test --no-parallel --sanitize=thread --scratch-path .build-tsan
+
+asan: setup ## All tests under AddressSanitizer, one after the other.
+	@Scripts/asan
+
+fuzz: setup ## libFuzzer on all that reads bytes of strangers: TIME=30 seconds each, TARGET=one of Fixtures/fuzz.
+	@Scripts/fuzz
+
+fuzz-smoke: setup ## The same, a few seconds each.
+	@TIME=3 Scripts/fuzz
 
 release: setup ## Builds pusher-cli for machines without Swift, with completions and man page; takes minutes.
 	@Scripts/release

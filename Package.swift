@@ -118,6 +118,14 @@ let package = Package(
                 "PusherTestSupport",
             ],
             swiftSettings: swiftSettings),
+        // What strangers can do; the table of SECURITY.md names these tests.
+        .testTarget(
+            name: "SecurityTests",
+            dependencies: [
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "CurlTransport", "Realtime",
+                "Transport", "TestSupport", "PusherTestSupport", swiftLog,
+            ],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport"],
             swiftSettings: swiftSettings),
@@ -135,3 +143,17 @@ let package = Package(
             swiftSettings: swiftSettings),
     ]
 )
+
+// What `make fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz among the tests.
+let fuzzTargets: [Target.Dependency] = ["PusherMockServer", "PusherProtocol", "Realtime", "Transport", "CLibcrypto"]
+if Context.environment["FUZZ"] == nil {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzTargets + ["TestSupport"], exclude: ["LibFuzzer.swift"],
+            swiftSettings: swiftSettings))
+} else {
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz", dependencies: fuzzTargets, path: "Tests/FuzzTests", exclude: ["CorpusTests.swift"],
+            swiftSettings: swiftSettings))
+}

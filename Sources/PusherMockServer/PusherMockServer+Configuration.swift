@@ -137,6 +137,17 @@ extension PusherMockServer {
     }
 }
 
+extension PusherMockServer.App: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Id and key, never the secret or the master key.
+    public var description: String { "application \(id) with the key \(key)" }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// Id and key.
+    public var customMirror: Mirror { Mirror(self, children: ["id": id, "key": key], displayStyle: .struct) }
+}
+
 extension PusherMockServer.Configuration {
     /// Finds what ``PusherMockServer/start(_:)`` cannot work with.
     func validate() throws(PusherMockServerError) {

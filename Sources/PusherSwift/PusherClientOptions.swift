@@ -130,6 +130,24 @@ public struct PusherClientOptions: Sendable {
     }
 }
 
+extension PusherClientOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Where it connects to; never a secret, the master key or the proxy, which may have a password.
+    public var description: String { "options for \(host.stringValue)" }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// What holds no secrets.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "host": host, "port": port as Any, "path": path as Any, "useTLS": useTLS, "authMethod": authMethod,
+                "userAuthMethod": userAuthMethod, "autoReconnect": autoReconnect,
+            ], displayStyle: .struct)
+    }
+}
+
 extension PusherClientOptions {
     /// The form of older versions.
     @available(*, deprecated, message: "say useTLS instead of encrypted")

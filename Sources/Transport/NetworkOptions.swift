@@ -1,5 +1,5 @@
 /// How connections are made; the same for WebSockets and HTTP requests.
-package struct NetworkOptions: Hashable, Sendable {
+package struct NetworkOptions: Hashable, Sendable, Confidential {
     /// A PEM file of certificate authorities to trust instead of the system's store.
     package var caFile: String?
     /// `http://`, `https://`, `socks5://` or `socks5h://` with optional `user:password@`. Nil: the environment
@@ -10,4 +10,7 @@ package struct NetworkOptions: Hashable, Sendable {
         self.caFile = caFile
         self.proxy = proxy
     }
+
+    /// Never the proxy, which may have a password.
+    package var description: String { "network options" }
 }

@@ -137,6 +137,32 @@ struct SigningCommandTests {
         }
     }
 
+    @Test(arguments: ["serve", "auth-server"])
+    func aServerWarnsOfSecretsInArgumentsAndOfOtherMachines(name: String) async throws {
+        let secrets = ["--secret", "s3cret", "--encryption-master-key", Self.masterKey]
+        let command = try CommandRun([name, "--port", "0", "--key", "k", "--host", "0.0.0.0"] + secrets)
+        #expect(await command.waitFor { $0.contains { $0.hasPrefix("listening on 0.0.0.0:") } })
+        command.interrupt()
+        #expect(await command.status() == 0)
+        for expected in ["shows --secret to", "shows --encryption-master-key to", "for development"] {
+            #expect(command.errors.count { $0.contains(expected) } == 1)
+        }
+        #expect(!command.errors.joined().contains("s3cret"))
+
+        let quiet = try CommandRun([name, "--port", "0", "--key", "k"], environment: ["PUSHER_SECRET": "s3cret"])
+        #expect(await quiet.waitFor { $0.contains { $0.hasPrefix("listening on 127.0.0.1:") } })
+        quiet.interrupt()
+        #expect(await quiet.status() == 0)
+        #expect(quiet.errors == [])
+    }
+
+    @Test(arguments: ["serve", "auth-server"])
+    func helpSaysThatAServerIsForDevelopment(name: String) async throws {
+        let help = try CommandRun([name, "--help"])
+        #expect(await help.status() == 0)
+        #expect(help.output.joined(separator: " ").contains("not for production"))
+    }
+
     @Test(arguments: [
         ["auth", "private-x"], ["auth", "private-x", "1.2"], ["auth", "--user", "a", "b", "1.2"],
         ["auth", "x", "1.2", "--user-info", "{}"], ["webhook", "verify"], ["encrypt", "private-encrypted-x", "y"],

@@ -73,7 +73,12 @@ package final class HTTPTask {
     private let requestBody: UnsafeMutableBufferPointer<UInt8>
     private var fields = HTTPFields()
     private var body: [UInt8] = []
-    private var isTooLarge = false
+    private var headSize = 0
+    /// The bound that the answer exceeds.
+    private var exceeded: String?
+
+    /// Bytes of all lines of all heads of an answer. libcurl before 8.3 takes any number of lines.
+    private static let maximumHeadSize = 256 << 10
 
     fileprivate init(
         _ request: HTTPRequest, options: NetworkOptions,
@@ -154,7 +159,7 @@ package final class HTTPTask {
 
     private func append(body bytes: UnsafeRawBufferPointer) -> Bool {
         guard body.count + bytes.count <= maximumBodySize else {
-            isTooLarge = true
+            exceeded = "\(maximumBodySize) bytes (maximumBodySize)"
             return false
         }
         body.append(contentsOf: bytes)
@@ -163,6 +168,11 @@ package final class HTTPTask {
 
     /// One line of a head. A status line begins a new one: of a redirect's target, or after `100 Continue`.
     private func append(head bytes: UnsafeRawBufferPointer) -> Bool {
+        headSize += bytes.count
+        guard headSize <= Self.maximumHeadSize else {
+            exceeded = "\(Self.maximumHeadSize) bytes of header fields"
+            return false
+        }
         let line = String(decoding: bytes, as: UTF8.self)
         if line.hasPrefix("HTTP/") {
             fields = HTTPFields()
@@ -175,12 +185,8 @@ package final class HTTPTask {
 
     private func done(_ result: CURLcode) {
         guard let handle else { return }
-        if isTooLarge {
-            finish(
-                .failure(
-                    TransportError(
-                        .tooLarge, "\(handle.server) answered with more than \(maximumBodySize) bytes (maximumBodySize)"
-                    )))
+        if let exceeded {
+            finish(.failure(TransportError(.tooLarge, "\(handle.server) answered with more than \(exceeded)")))
         } else if result == CURLE_OK {
             finish(.success(HTTPResponse(status: handle.info(CURLINFO_RESPONSE_CODE), fields: fields, body: body)))
         } else {

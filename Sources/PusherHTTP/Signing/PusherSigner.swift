@@ -8,7 +8,7 @@ import PusherProtocol
 ///
 /// Whether the user may is for the endpoint to check, before it calls. What must not be signed throws a
 /// ``PusherHTTPError`` of kind ``PusherHTTPError/Kind-swift.enum/invalidArgument``.
-public struct PusherSigner: Hashable, Sendable, CustomStringConvertible {
+public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     let credentials: AppCredentials
     private let encryptionMasterKey: String?
 
@@ -21,6 +21,9 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible {
 
     /// Neither secret nor master key.
     public var description: String { "a signer with the \(credentials)" }
+
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// The answer for a private, encrypted or presence channel, as JSON text.
     ///

@@ -1,7 +1,9 @@
+import Transport
+
 /// An application's key and secret, and every signature of the protocol made with them.
 ///
 /// All are HMAC-SHA256 over UTF-8 text with the secret as the key, in lower-case hexadecimal.
-package struct AppCredentials: Hashable, Sendable, CustomStringConvertible {
+package struct AppCredentials: Hashable, Sendable, Confidential {
     package let key: String
     package let secret: String
 

@@ -1,7 +1,8 @@
 import Foundation
+import Transport
 
 /// What the application's server gives for a channel (Pusher protocol, "Authorizing users").
-package struct AuthAnswer: Hashable, Sendable {
+package struct AuthAnswer: Hashable, Sendable, Confidential {
     /// `key:signature`.
     package var auth: String
     /// JSON text with `user_id`; part of the signed text, so it is forwarded byte for byte.
@@ -14,6 +15,9 @@ package struct AuthAnswer: Hashable, Sendable {
         self.channelData = channelData
         self.sharedSecret = sharedSecret
     }
+
+    /// Never the signature or the secret.
+    package var description: String { "an auth answer" }
 
     package var channelKey: ChannelKey? { sharedSecret.flatMap { ChannelKey(base64: $0) } }
 

@@ -1,7 +1,8 @@
 import Foundation
+import Transport
 
 /// The secret that the members of one encrypted channel share (Pusher protocol, "Encrypted channels"). Never printed.
-package struct ChannelKey: Hashable, Sendable, CustomStringConvertible {
+package struct ChannelKey: Hashable, Sendable, Confidential {
     /// Why the data of an event could not be read.
     package enum Failure: Error, Hashable, Sendable {
         /// It is not what an encrypted event looks like: no key will open it.
@@ -54,7 +55,7 @@ package struct ChannelKey: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The key from which an application's server derives the key of each encrypted channel. Never printed.
-package struct EncryptionMasterKey: Hashable, Sendable, CustomStringConvertible {
+package struct EncryptionMasterKey: Hashable, Sendable, Confidential {
     private let bytes: [UInt8]
 
     /// Nil unless it is base64 of 32 bytes.

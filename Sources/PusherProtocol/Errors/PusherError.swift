@@ -1,7 +1,7 @@
 /// What went wrong, to what, and what happens next.
 ///
 /// Reported once each: to the delegate, the `errors` sequence and the log. Neither `message` nor `description` holds
-/// secrets, signatures or payloads.
+/// secrets, signatures or payloads; both are one line of bounded length, also where they repeat words of the server.
 public struct PusherError: Error, Hashable, Sendable {
     /// The kinds of failure.
     @nonexhaustive
@@ -58,8 +58,8 @@ public struct PusherError: Error, Hashable, Sendable {
     ) {
         self.kind = kind
         self.code = code
-        self.message = message
-        self.channelName = channelName
+        self.message = message.asLogLine
+        self.channelName = channelName?.asLogLine
         self.willRetry = willRetry
         self.retryAfter = retryAfter
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Transport
 
 /// Who a connection is signed in as (Pusher protocol, "User authentication").
 package struct SignedInUser: Hashable, Sendable {
@@ -40,7 +41,7 @@ package struct WatchlistChange: Hashable, Sendable {
 }
 
 /// What the application's server gives for a sign-in.
-package struct UserAuthAnswer: Hashable, Sendable {
+package struct UserAuthAnswer: Hashable, Sendable, Confidential {
     /// `key:signature`.
     package var auth: String
     /// JSON text with `id`; part of the signed text, so it is forwarded byte for byte.
@@ -59,6 +60,9 @@ package struct UserAuthAnswer: Hashable, Sendable {
         auth = try answer.required("auth")
         userData = try answer.required("user_data")
     }
+
+    /// Never the signature.
+    package var description: String { "a user auth answer" }
 
     /// Nil if a user is named: an id that is a string and not empty.
     var failure: AuthFailure? {

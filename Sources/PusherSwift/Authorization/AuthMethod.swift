@@ -25,6 +25,27 @@ public enum AuthMethod: Sendable {
     case noMethod
 }
 
+extension AuthMethod: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Its name, never a secret or what the application gave.
+    public var description: String {
+        switch self {
+        case .endpoint: "endpoint"
+        case .authRequestBuilder: "authRequestBuilder"
+        case .authorizer: "authorizer"
+        case .provider: "provider"
+        case .batch: "batch"
+        case .inline: "inline"
+        case .noMethod: "noMethod"
+        }
+    }
+
+    /// Its name, never a secret or what the application gave.
+    public var debugDescription: String { description }
+
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Makes the request for a channel's signature.
 @preconcurrency
 public protocol AuthRequestBuilderProtocol: Sendable {
@@ -70,12 +91,15 @@ public struct PusherAuth: Sendable, Hashable {
     }
 }
 
-extension PusherAuth: CustomStringConvertible, CustomDebugStringConvertible {
+extension PusherAuth: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Never the signature or the secret.
     public var description: String { "PusherAuth" }
 
     /// Never the signature or the secret.
     public var debugDescription: String { description }
+
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Thrown by an auth provider: the same request may succeed in a moment, and is made again

@@ -14,6 +14,24 @@ public enum UserAuthMethod: Sendable {
     case noMethod
 }
 
+extension UserAuthMethod: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Its name, never a secret or what the application gave.
+    public var description: String {
+        switch self {
+        case .endpoint: "endpoint"
+        case .provider: "provider"
+        case .inline: "inline"
+        case .noMethod: "noMethod"
+        }
+    }
+
+    /// Its name, never a secret or what the application gave.
+    public var debugDescription: String { description }
+
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// A user's signature as the application's server gives it.
 public struct PusherUserAuth: Sendable, Hashable {
     /// `key:signature`.
@@ -28,12 +46,15 @@ public struct PusherUserAuth: Sendable, Hashable {
     }
 }
 
-extension PusherUserAuth: CustomStringConvertible, CustomDebugStringConvertible {
+extension PusherUserAuth: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Never the signature.
     public var description: String { "PusherUserAuth" }
 
     /// Never the signature.
     public var debugDescription: String { description }
+
+    /// Nothing but the description.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// A user to sign in as, for ``UserAuthMethod/inline(secret:user:)``.

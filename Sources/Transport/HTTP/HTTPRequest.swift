@@ -1,5 +1,5 @@
 /// Header fields in order of appearance; names compare without regard to case (RFC 9110, section 5.1).
-package struct HTTPFields: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+package struct HTTPFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, Confidential {
     package struct Field: Hashable, Sendable {
         package var name: String
         package var value: String
@@ -12,6 +12,9 @@ package struct HTTPFields: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     package init(dictionaryLiteral elements: (String, String)...) {
         for (name, value) in elements { append(name: name, value: value) }
     }
+
+    /// The names, never the values, which may be tokens.
+    package var description: String { "header fields " + fields.map(\.name).joined(separator: ", ") }
 
     package mutating func append(name: String, value: String) {
         fields.append(Field(name: name, value: value))
@@ -41,7 +44,7 @@ extension UInt8 {
 }
 
 /// One HTTP exchange to be made.
-package struct HTTPRequest: Sendable {
+package struct HTTPRequest: Sendable, Confidential {
     package var method: String
     /// Absolute, `http` or `https`.
     package var url: String
@@ -65,6 +68,9 @@ package struct HTTPRequest: Sendable {
         self.maximumBodySize = maximumBodySize
         self.followsRedirects = followsRedirects
     }
+
+    /// Neither the URL, which may hold credentials, nor header values or the body.
+    package var description: String { "a \(method) request" }
 }
 
 /// What came back, whatever the status.

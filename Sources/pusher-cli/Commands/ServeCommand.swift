@@ -33,7 +33,11 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The application's key. Default: $PUSHER_KEY, else \(PusherMockServer.App.defaultKey).")
     var key: String?
 
-    @Option(help: "The application's secret. Default: $PUSHER_SECRET, else \(PusherMockServer.App.defaultSecret).")
+    @Option(
+        help: """
+            The application's secret. Default: $PUSHER_SECRET, else \(PusherMockServer.App.defaultSecret). Better \
+            $PUSHER_SECRET: arguments show in the process list.
+            """)
     var secret: String?
 
     @Option(help: "Base64 of 32 bytes, for encrypted channels. Default: $PUSHER_ENCRYPTION_MASTER_KEY.")
@@ -77,11 +81,8 @@ struct ServeCommand: AsyncParsableCommand {
         let app = PusherMockServer.App(
             id: appId ?? Environment["PUSHER_APP_ID"] ?? PusherMockServer.App.defaultID,
             key: key ?? Environment["PUSHER_KEY"] ?? PusherMockServer.App.defaultKey,
-            secret: SecretOption(name: "--secret", variable: "PUSHER_SECRET").given(secret)
-                ?? PusherMockServer.App.defaultSecret,
-            encryptionMasterKey: SecretOption(
-                name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY"
-            ).given(encryptionMasterKey),
+            secret: SecretOption.secret.given(secret) ?? PusherMockServer.App.defaultSecret,
+            encryptionMasterKey: SecretOption.encryptionMasterKey.given(encryptionMasterKey),
             sendsSubscriptionCounts: subscriptionCounts,
             webhooks: webhookUrl.map { PusherMockServer.Webhooks(url: $0) })
         var configuration = PusherMockServer.Configuration(apps: [app], host: host, port: port, profile: profile)
@@ -111,6 +112,10 @@ extension PusherMockServer {
             StandardError.write("error: \(error)")
             return error.code == .invalidConfiguration ? .badData : .unavailable
         }
+        if !server.isOnLoopback {
+            StandardError.write(
+                "warning: whoever reaches \(server.host) is let into every channel; this server is for development")
+        }
         await SignalWatch.wait {
             let host = server.host.contains(":") ? "[\(server.host)]" : server.host
             return StandardOutput.write("listening on \(host):\(server.port)")
@@ -118,4 +123,6 @@ extension PusherMockServer {
         await server.stop()
         return .done
     }
+
+    private var isOnLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 }

@@ -35,13 +35,12 @@ struct CredentialOptions: ParsableArguments {
 
     /// The secret from the argument, with a warning, or from the environment.
     var secretGiven: String? {
-        SecretOption(name: "--secret", variable: "PUSHER_SECRET").given(secret)
+        SecretOption.secret.given(secret)
     }
 
     /// The master key from the argument, with a warning, or from the environment.
     var encryptionMasterKeyGiven: String? {
-        SecretOption(name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY")
-            .given(encryptionMasterKey)
+        SecretOption.encryptionMasterKey.given(encryptionMasterKey)
     }
 
     func signer() throws -> PusherSigner {
@@ -52,6 +51,10 @@ struct CredentialOptions: ParsableArguments {
 
 /// A secret that may come as an argument, but should come from the environment.
 struct SecretOption {
+    static let secret = SecretOption(name: "--secret", variable: "PUSHER_SECRET")
+    static let encryptionMasterKey = SecretOption(
+        name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY")
+
     let name: String
     let variable: String
 

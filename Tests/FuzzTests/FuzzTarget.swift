@@ -1,0 +1,37 @@
+/// What reads bytes of strangers. Each target takes any bytes, and says which claim does not hold for them.
+enum FuzzTarget: String, CaseIterable {
+    case websocket
+    case handshake
+    case frames
+    case jsonStrings = "json-strings"
+    case presence
+    case auth
+    case users
+    case encryption
+    case httpAPI = "http-api"
+    case clientFrames = "client-frames"
+
+    func run(_ bytes: [UInt8]) throws(BrokenClaim) {
+        switch self {
+        case .websocket: try fuzzWebSocket(bytes)
+        case .handshake: try fuzzHandshake(bytes)
+        case .frames: try fuzzFrames(bytes)
+        case .jsonStrings: try fuzzJSONStrings(bytes)
+        case .presence: try fuzzPresence(bytes)
+        case .auth: try fuzzAuth(bytes)
+        case .users: try fuzzUsers(bytes)
+        case .encryption: try fuzzEncryption(bytes)
+        case .httpAPI: try fuzzHTTPAPI(bytes)
+        case .clientFrames: try fuzzClientFrames(bytes)
+        }
+    }
+}
+
+/// Something that should hold for all bytes does not hold for some.
+struct BrokenClaim: Error, CustomStringConvertible {
+    let description: String
+}
+
+func claim(_ what: String, _ holds: @autoclosure () -> Bool) throws(BrokenClaim) {
+    guard holds() else { throw BrokenClaim(description: what) }
+}

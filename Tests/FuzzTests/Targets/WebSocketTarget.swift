@@ -1,0 +1,99 @@
+@testable import Transport
+
+/// The first byte says how large messages may be, the second how the rest is cut into reads.
+func fuzzWebSocket(_ bytes: [UInt8]) throws(BrokenClaim) {
+    guard bytes.count > 2 else { return }
+    let limit = Int(bytes[0]) * 4
+    let oversized: WebSocketRequest.OversizedMessages = bytes[0].isMultiple(of: 2) ? .close : .discard
+    let stream = Array(bytes.dropFirst(2))
+    let whole = Decoded(stream, chunkSizes: [stream.count], limit: limit, oversized: oversized)
+    let bySeed = Decoded(stream, chunkSizes: chunkSizes(seed: bytes[1]), limit: limit, oversized: oversized)
+    let byByte = Decoded(stream, chunkSizes: [1], limit: limit, oversized: oversized)
+    try claim("reads of any size give the same", whole == bySeed)
+    try claim("reads of a byte each give the same", whole == byByte)
+    for decoded in [whole, bySeed, byByte] {
+        try claim("no message is larger than allowed", decoded.largestMessage <= limit)
+        try claim("nothing comes after the end", !decoded.wentOnAfterEnd)
+        try claim("text is UTF-8", decoded.textIsValid)
+    }
+}
+
+/// What a machine makes of a stream.
+private struct Decoded: Equatable {
+    private(set) var messages: [WebSocketMessage] = []
+    private(set) var output: [UInt8] = []
+    private(set) var pongs = 0
+    private(set) var end: WebSocketClosure?
+    private(set) var wentOnAfterEnd = false
+
+    init(
+        _ stream: [UInt8], chunkSizes: [Int], limit: Int, oversized: WebSocketRequest.OversizedMessages
+    ) {
+        var random = Zeros()
+        let request = WebSocketRequest(
+            url: "ws://example.com/", maximumMessageSize: limit, oversizedMessages: oversized)
+        guard var machine = try? WebSocketMachine(request, using: &random) else { return }
+        _ = machine.takeOutput()
+        _ = machine.receive(acceptance(of: nonceOfZeros), using: &random)
+        var rest = stream[...]
+        var turn = 0
+        while !rest.isEmpty {
+            let chunk = rest.prefix(max(chunkSizes[turn % chunkSizes.count], 1))
+            rest = rest.dropFirst(chunk.count)
+            turn += 1
+            let received = machine.receive(Array(chunk), using: &random)
+            wentOnAfterEnd = wentOnAfterEnd || end != nil && (received.end != nil || !received.messages.isEmpty)
+            messages += received.messages
+            pongs += received.hasPong ? 1 : 0
+            end = end ?? received.end
+        }
+        output = machine.takeOutput()
+    }
+
+    var largestMessage: Int {
+        messages.map { message in
+            switch message {
+            case .text(let bytes), .binary(let bytes): bytes.count
+            case .oversized: 0
+            }
+        }.max() ?? 0
+    }
+
+    var textIsValid: Bool {
+        messages.allSatisfy { message in
+            switch message {
+            case .text(let bytes): String(validating: bytes, as: UTF8.self) != nil
+            case .binary, .oversized: true
+            }
+        }
+    }
+
+    static func == (lhs: Self, rhs: Self) -> Bool {
+        // A pong is told once a read: how many of them depends on the reads.
+        lhs.messages == rhs.messages && lhs.output == rhs.output && lhs.end == rhs.end
+            && (lhs.pongs == 0) == (rhs.pongs == 0)
+    }
+}
+
+/// Sizes of 1 to 16, the same for the same seed.
+func chunkSizes(seed: UInt8) -> [Int] {
+    var value = UInt32(seed) &+ 1
+    return (0..<16).map { _ in
+        value = value &* 1_664_525 &+ 1_013_904_223
+        return Int(value >> 28) + 1
+    }
+}
+
+/// No randomness, so that two runs give the same.
+struct Zeros: RandomNumberGenerator {
+    mutating func next() -> UInt64 { 0 }
+}
+
+/// The `Sec-WebSocket-Key` of a client without randomness.
+let nonceOfZeros = "AAAAAAAAAAAAAAAAAAAAAA=="
+
+func acceptance(of key: String) -> [UInt8] {
+    Array(
+        ("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Accept: \(ClientHandshake.accept(key: key))\r\n\r\n").utf8)
+}

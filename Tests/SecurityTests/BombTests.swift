@@ -1,0 +1,165 @@
+import CurlTransport
+import Foundation
+import PusherHTTP
+import PusherProtocol
+import PusherSwift
+import PusherTestSupport
+import Realtime
+import TestSupport
+import Testing
+import Transport
+
+@testable import PusherMockServer
+
+/// Small inputs that are made to cost much.
+@Suite(.overSockets)
+struct BombTests {
+    private static let depth = 100_000
+
+    /// Arrays in arrays, objects in objects, and such that never end.
+    private static let nested: [String] = [
+        String(repeating: "[", count: depth) + String(repeating: "]", count: depth),
+        String(repeating: #"{"a":"#, count: depth) + "1" + String(repeating: "}", count: depth),
+        String(repeating: "[", count: depth), String(repeating: #"{"a":"#, count: depth),
+        String(repeating: #"[{"a":"#, count: depth) + "1",
+    ]
+
+    /// The stack of other threads than the first is small: half a megabyte here.
+    private func onSmallStack(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                body()
+                continuation.resume()
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
+    }
+
+    @Test func deepJSONIsAnErrorToTheClient() async {
+        for json in Self.nested {
+            await onSmallStack {
+                let frames = [
+                    json, #"{"event":"e","channel":"c","data":\#(json)}"#, #"{"event":"e","x":\#(json)}"#,
+                    #"{"event":\#(json)}"#,
+                ]
+                for frame in frames {
+                    #expect(throws: MalformedFrame.self) { try FrameParser.parse(Array(frame.utf8)[...]) }
+                }
+                #expect(JSON.object(json) == nil && JSON.value(json) == nil && !JSON.isValid(json))
+                for body in [json, #"{"auth":\#(json)}"#, #"{"auth":"k:s","x":\#(json)}"#] {
+                    #expect(throws: AuthFailure.self) { try AuthAnswer(body: Array(body.utf8)) }
+                    #expect(throws: AuthFailure.self) { try UserAuthAnswer(body: Array(body.utf8)) }
+                }
+                #expect(PresenceMembers(subscriptionData: #"{"presence":{"hash":\#(json)}}"#) == nil)
+                #expect(PresenceMembers.Member(data: #"{"user_id":"1","user_info":\#(json)}"#) == nil)
+                #expect(SignedInUser(signinData: #"{"user_data":\#(json)}"#) == nil)
+                #expect(throws: MalformedFrame.self) { try WatchlistChange.list(#"{"events":\#(json)}"#) }
+                let key = ChannelKey([UInt8](repeating: 7, count: 32))
+                #expect(throws: ChannelKey.Failure.malformed) { try key?.decrypt(json) }
+            }
+        }
+    }
+
+    @Test func deepDataIsDeliveredAsTextAndNotDecoded() async throws {
+        struct Value: Decodable { let a: Int }
+        for json in Self.nested {
+            let frame = #"{"event":"e","channel":"c","data":\#(JSON.quoted(json))}"#
+            let event = try FrameParser.parse(Array(frame.utf8)[...])
+            #expect(event.data == json)
+            await onSmallStack {
+                #expect(throws: PusherError.self) { try event.decode(Value.self) }
+                #expect(throws: PusherError.self) { try event.decode([Int].self) }
+            }
+        }
+    }
+
+    @Test func deepJSONIsAnErrorToTheServerSide() async {
+        for json in Self.nested {
+            let credentials = AppCredentials(key: "k", secret: "s")
+            await onSmallStack {
+                #expect(JSONObject(json) == nil && !JSONText.isJSON(json))
+                #expect(throws: ClientMessage.Malformed.self) { try ClientMessage(parsing: json) }
+                #expect(throws: ClientMessage.Malformed.self) {
+                    try ClientMessage(parsing: #"{"event":"client-a","channel":"private-b","data":\#(json)}"#)
+                }
+                #expect(throws: UserData.Malformed.self) { try UserData(#"{"id":"1","x":\#(json)}"#) }
+                let body = Array(#"{"time_ms":1,"events":\#(json)}"#.utf8)
+                #expect {
+                    try PusherWebhook(
+                        body: body, key: "k", signature: credentials.webhookSignature(body: body), secrets: ["k": "s"])
+                } throws: { ($0 as? PusherWebhookError)?.kind == .malformed }
+                #expect(throws: PusherHTTPError.self) {
+                    try PusherSigner(key: "k", secret: "s").authorizeChannel(
+                        socketID: "1.2", channel: "presence-x", channelData: #"{"user_id":"1","x":\#(json)}"#)
+                }
+            }
+        }
+    }
+
+    /// 10 MB of zeros in 10 kB.
+    private func bomb() throws -> [UInt8] {
+        let output = Pipe()
+        let gzip = Process()
+        gzip.executableURL = URL(filePath: "/bin/sh")
+        gzip.arguments = ["-c", "head -c 10000000 /dev/zero | gzip -9"]
+        gzip.standardOutput = output
+        try gzip.run()
+        let bytes = Array(try output.fileHandleForReading.readToEnd() ?? Data())
+        gzip.waitUntilExit()
+        return bytes
+    }
+
+    /// Answers are never decompressed, also if the application asks for it in a header of its own.
+    @Test(arguments: ["gzip", "deflate", "br", "zstd", "gzip, gzip"])
+    func aCompressedAnswerIsNotDecompressed(encoding: String) async throws {
+        let bomb = try bomb()
+        #expect((100..<100_000).contains(bomb.count))
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write(
+                Array("HTTP/1.1 200 OK\r\nContent-Encoding: \(encoding)\r\nContent-Length: \(bomb.count)\r\n\r\n".utf8)
+                    + bomb)
+        }
+        let response = try await HTTPClient.send(
+            HTTPRequest(url: "http://127.0.0.1:\(server.port)/", fields: ["Accept-Encoding": encoding]),
+            options: NetworkOptions(proxy: ""))
+        #expect(response.body == bomb)
+    }
+
+    /// Of any length, and of a length that is never said.
+    @Test func anAuthAnswerWithoutAnEndIsBounded() async throws {
+        let recorder = Recorder()
+        let endpoint = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+            // Until the client has had enough: then writing fails, and reading ends.
+            for _ in 0..<64 { peer.write([UInt8](repeating: 0x20, count: 1 << 20)) }
+        }
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) {
+                $0.authMethod = .endpoint(authEndpoint: "http://127.0.0.1:\(endpoint.port)/")
+                $0.maximumAuthRetries = 0
+            }
+            pusher.subscribe("private-x")
+            pusher.connect()
+            #expect(await recorder.waitFor("failed private-x"))
+            #expect(recorder.contains("maximumBodySize"))
+        }
+    }
+
+    /// A head of any number of lines.
+    @Test func anHTTPHeadWithoutAnEndIsBounded() async throws {
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\n")
+            let line = Array(("X-Filler: " + String(repeating: "x", count: 1000) + "\r\n").utf8)
+            for _ in 0..<10_000 { peer.write(line) }
+        }
+        await #expect {
+            try await HTTPClient.send(
+                HTTPRequest(url: "http://127.0.0.1:\(server.port)/", timeout: .seconds(20)),
+                options: NetworkOptions(proxy: ""))
+        } throws: { ($0 as? TransportError)?.code == .tooLarge }
+    }
+}
