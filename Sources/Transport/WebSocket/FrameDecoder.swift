@@ -218,37 +218,11 @@ struct FrameDecoder: Sendable {
         output.messages.append(message.isText ? .text(message.bytes[...]) : .binary(message.bytes[...]))
     }
 
-    /// Section 5.5.1 and 7.4.
     private mutating func finishClose(_ bytes: UnsafeRawBufferPointer, into output: inout Output) {
-        guard bytes.count != 1 else {
-            violation(1002, "a close frame with half a code", into: &output)
-            return
-        }
         isEnded = true
-        guard bytes.count >= 2 else {
-            output.controls.append(.close(code: nil, reason: ""))
-            return
-        }
-        let code = UInt16(bigEndian: bytes.loadUnaligned(as: UInt16.self))
-        guard Self.isValidCloseCode(code) else {
-            output.controls.append(
-                .violation(code: 1002, "a close frame with the code \(code), which must not be sent"))
-            return
-        }
-        let reason = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(2))
-        var validator = UTF8Validator()
-        guard validator.accepts(reason), validator.isComplete else {
-            output.controls.append(.violation(code: 1007, "a close reason that is not UTF-8"))
-            return
-        }
-        output.controls.append(.close(code: code, reason: String(decoding: reason, as: UTF8.self)))
-    }
-
-    /// Codes that may stand in a close frame (section 7.4 and the IANA registry).
-    private static func isValidCloseCode(_ code: UInt16) -> Bool {
-        switch code {
-        case 1000...1003, 1007...1014, 3000...4999: true
-        default: false
+        switch CloseFrame(payload: bytes) {
+        case .close(let code, let reason): output.controls.append(.close(code: code, reason: reason))
+        case .violation(let code, let reason): output.controls.append(.violation(code: code, reason))
         }
     }
 }
