@@ -106,6 +106,10 @@ let package = Package(
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: swiftSettings),
+        // The peer of `make conformance`.
+        .executableTarget(
+            name: "ConformancePeer", dependencies: ["CurlTransport", "PusherMockServer", "Transport"],
+            path: "Tests/ConformancePeer", swiftSettings: swiftSettings),
         // Known bugs of older Pusher clients, which must not exist here.
         .testTarget(
             name: "RegressionTests",
