@@ -46,9 +46,10 @@ let package = Package(
             name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CLibsodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // The network layer: pure protocol code, then the one target that does client I/O.
-        .target(name: "Transport", dependencies: ["CLibcrypto"], swiftSettings: swiftSettings),
+        .target(name: "Transport", dependencies: ["CLibcrypto", "CZlib"], swiftSettings: swiftSettings),
         .target(
             name: "CurlTransport", dependencies: ["Transport", "CLibcurl", "CLinux"], swiftSettings: swiftSettings),
 

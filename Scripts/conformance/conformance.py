@@ -15,7 +15,12 @@ from kosoku import FailureError, run_fuzzingclient, run_fuzzingserver
 
 HERE = Path(__file__).resolve().parent
 TIME_LIMIT = 1800  # seconds for all cases of one side
+COMPRESSED = (12, 13)  # groups that the mock server is spared: SwiftNIO compresses no messages
 SLOW = 20  # seconds that one case may take, where Autobahn allows up to 480
+
+
+def patterns(numbers):
+    return [f"{number}.*" for number in numbers]
 
 
 async def verdicts(results):
@@ -39,7 +44,8 @@ async def test_server(peer, groups):
     server = await asyncio.create_subprocess_exec(peer, "server", stdout=asyncio.subprocess.PIPE)
     try:
         port = int(await server.stdout.readline())
-        return await verdicts(run_fuzzingclient(f"ws://127.0.0.1:{port}", groups, None, concurrency=1))
+        address = f"ws://127.0.0.1:{port}"
+        return await verdicts(run_fuzzingclient(address, groups, patterns(COMPRESSED), concurrency=1))
     finally:
         server.kill()
         await server.wait()
@@ -58,7 +64,7 @@ def verdict(case):
 
 def judge(side, cases, expected, seconds):
     """Prints a line for each group and one for each case that is not as expected; returns how many those are."""
-    print(f"\n{side}: {len(cases)} cases in {seconds:.1f} s")
+    print(f"\n{side}: {len(cases)} cases in {seconds:.1f} s", flush=True)
     wrong = []
     for number in sorted({group(case.case_id) for case in cases}):
         members = [case for case in cases if group(case.case_id) == number]
@@ -78,10 +84,12 @@ def judge(side, cases, expected, seconds):
 
 
 async def main(peer, numbers):
-    groups = [f"{number}.*" for number in numbers] or None
+    groups = patterns(numbers) or None
     expected = json.loads((HERE / "expected.json").read_text())
     wrong = 0
     for side, test in (("client", test_client), ("server", test_server)):
+        if side == "server" and numbers and all(group(number) in COMPRESSED for number in numbers):
+            continue
         start = time.monotonic()
         cases = await asyncio.wait_for(test(peer, groups), TIME_LIMIT)
         if not cases:

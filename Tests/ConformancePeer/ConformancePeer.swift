@@ -29,7 +29,8 @@ struct ConformancePeer {
 
     /// The cases of group 9 have messages of up to 16 MiB.
     private static func request(_ url: String) -> WebSocketRequest {
-        WebSocketRequest(url: url, maximumMessageSize: 64 << 20, maximumSendQueueSize: 256 << 20)
+        WebSocketRequest(
+            url: url, compression: DeflateOffer(), maximumMessageSize: 64 << 20, maximumSendQueueSize: 256 << 20)
     }
 
     private static func serve() async throws {
