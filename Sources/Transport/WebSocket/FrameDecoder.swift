@@ -92,18 +92,11 @@ struct FrameDecoder {
                     index += size
                     guard accepts(header, into: &output) else { return }
                     let end = index + min(header.payloadLength, bytes.count - index)
-                    if isCompressed(header) {
-                        beginCompressedFrame(header)
-                        _ = continuePartial(UnsafeRawBufferPointer(rebasing: bytes[index..<end]), into: &output)
-                    } else if end - index == header.payloadLength, !isTooLarge(header) {
-                        finish(
-                            header, chunk[index..<end], UnsafeRawBufferPointer(rebasing: bytes[index..<end]),
-                            into: &output)
+                    let payload = UnsafeRawBufferPointer(rebasing: bytes[index..<end])
+                    if payload.count == header.payloadLength, !isTooLarge(header), !isCompressed(header) {
+                        finish(header, chunk[index..<end], payload, into: &output)
                     } else {
-                        partial = PartialFrame(
-                            header: header, missing: header.payloadLength,
-                            validator: fragments?.validator ?? UTF8Validator(), isSkipped: isTooLarge(header))
-                        _ = continuePartial(UnsafeRawBufferPointer(rebasing: bytes[index..<end]), into: &output)
+                        begin(header, payload, into: &output)
                     }
                     index = end
                 }
@@ -125,12 +118,17 @@ struct FrameDecoder {
             }
         case .close, .ping, .pong: return true
         }
+        return isTooLarge(header) || isCompressed(header) ? acceptsSize(of: header, into: &output) : true
+    }
+
+    /// Of a message that is too large or compressed. Not inlined, for the sake of those that are neither.
+    @inline(never)
+    private mutating func acceptsSize(of header: FrameHeader, into output: inout Output) -> Bool {
         if isCompressed(header) {
             // Its size is not known yet; but who sends without end what comes to nothing is stopped.
             return header.payloadLength <= skippableSize - (fragments?.compressedByteCount ?? 0)
                 ? true : tooLarge(into: &output)
         }
-        guard isTooLarge(header) else { return true }
         switch oversized {
         case .discard where header.payloadLength <= skippableSize - (fragments?.byteCount ?? 0): return true
         case .discard, .close: return tooLarge(into: &output)
@@ -161,6 +159,24 @@ struct FrameDecoder {
     }
 
     // MARK: Frames that come in parts
+
+    /// A frame that is not whole, is too large or compressed. Not inlined, for the sake of those that are not.
+    @inline(never)
+    private mutating func begin(
+        _ header: FrameHeader, _ payload: UnsafeRawBufferPointer, into output: inout Output
+    ) {
+        let isCompressed = isCompressed(header)
+        if isCompressed {
+            var message = fragments ?? Fragments(isText: header.opcode == .text, isCompressed: true)
+            fragments = nil
+            message.compressedByteCount += header.payloadLength
+            fragments = message
+        }
+        partial = PartialFrame(
+            header: header, isCompressed: isCompressed, missing: header.payloadLength,
+            validator: fragments?.validator ?? UTF8Validator(), isSkipped: !isCompressed && isTooLarge(header))
+        _ = continuePartial(payload, into: &output)
+    }
 
     /// Takes what belongs to the frame under way and returns how many bytes that were.
     private mutating func continuePartial(_ bytes: UnsafeRawBufferPointer, into output: inout Output) -> Int {
@@ -257,13 +273,6 @@ struct FrameDecoder {
 
     private func isCompressed(_ header: FrameHeader) -> Bool {
         header.isCompressed || header.opcode == .continuation && fragments?.isCompressed == true
-    }
-
-    private mutating func beginCompressedFrame(_ header: FrameHeader) {
-        var message = fragments ?? Fragments(isText: header.opcode == .text, isCompressed: true)
-        message.compressedByteCount += header.payloadLength
-        fragments = message
-        partial = PartialFrame(header: header, isCompressed: true, missing: header.payloadLength)
     }
 
     /// Adds what `piece` holds to the message under way. What is too large is decompressed too, since what follows may

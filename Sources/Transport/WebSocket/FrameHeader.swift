@@ -45,10 +45,10 @@ struct FrameHeader: Hashable, Sendable {
         guard second & 0x80 == 0 else { return .violation("a frame of the server is masked") }
         let isFinal = first & 0x80 != 0
         let isCompressed = first & 0x40 != 0
-        if isCompressed, opcode != .text, opcode != .binary {
+        let short = Int(second & 0x7F)
+        if isCompressed, opcode.isControl || opcode == .continuation {
             return .violation("a frame that cannot begin a message is marked as compressed")
         }
-        let short = Int(second & 0x7F)
         if opcode.isControl {
             guard isFinal else { return .violation("a control frame is fragmented") }
             guard short <= maximumControlPayload else { return .violation("a control frame is too long") }
