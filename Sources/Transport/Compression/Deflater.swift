@@ -52,7 +52,8 @@ final class Deflater {
                 stream.pointee.next_out = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
                 stream.pointee.avail_out = UInt32(buffer.count)
                 CZlib.deflate(stream, isLast ? Z_SYNC_FLUSH : Z_NO_FLUSH)
-                output += buffer[..<(buffer.count - Int(stream.pointee.avail_out))]
+                let written = buffer[..<(buffer.count - Int(stream.pointee.avail_out))]
+                output += UnsafeRawBufferPointer(rebasing: written)
             } while stream.pointee.avail_out == 0
         }
     }
