@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop bench soak simulate simulate-bugs \
-        herd tsan asan fuzz fuzz-smoke release install uninstall check-install clean
+.PHONY: help setup demo test count-tests build lint format examples interop conformance bench soak simulate \
+        simulate-bugs herd tsan asan fuzz fuzz-smoke release install uninstall check-install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -39,6 +39,10 @@ examples: setup ## Builds the examples; shows that they compile neither SwiftNIO
 interop: setup ## Official Python library and Pysher against our server and client.
 	@swift build --quiet --product pusher-cli
 	@Scripts/interop/run
+
+conformance: setup ## Autobahn's WebSocket cases against our client and the mock server; CASES="1 2" takes some groups.
+	@swift build --quiet --product ConformancePeer
+	@Scripts/conformance/run $(CASES)
 
 bench: setup ## Events per CPU second beside a floor in C; memory per connection.
 	@Scripts/bench

@@ -46,9 +46,10 @@ let package = Package(
             name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
             name: "CLibsodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // The network layer: pure protocol code, then the one target that does client I/O.
-        .target(name: "Transport", dependencies: ["CLibcrypto"], swiftSettings: swiftSettings),
+        .target(name: "Transport", dependencies: ["CLibcrypto", "CZlib"], swiftSettings: swiftSettings),
         .target(
             name: "CurlTransport", dependencies: ["Transport", "CLibcurl", "CLinux"], swiftSettings: swiftSettings),
 
@@ -110,6 +111,10 @@ let package = Package(
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: swiftSettings),
+        // The peer of `make conformance`.
+        .executableTarget(
+            name: "ConformancePeer", dependencies: ["CurlTransport", "PusherMockServer", "Transport"],
+            path: "Tests/ConformancePeer", swiftSettings: swiftSettings),
         // Known bugs of older Pusher clients, which must not exist here.
         .testTarget(
             name: "RegressionTests",

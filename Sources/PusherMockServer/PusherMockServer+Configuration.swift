@@ -27,6 +27,8 @@ extension PusherMockServer {
         public var script: Script?
         /// Log entries kept for ``PusherMockServer/State/history``; the oldest are forgotten.
         public var historyLimit: Int
+        /// Sends every message back instead of speaking Pusher's protocol, for tests of the WebSocket alone.
+        package var echoesMessages = false
 
         /// Unless told otherwise: one application with default credentials, plain, on a free port of the loopback interface.
         public init(

@@ -73,6 +73,8 @@ public struct PusherClientOptions: Sendable {
     /// `http://`, `https://`, `socks5://` or `socks5h://`, with `user:password@` if needed. Nil, the default: what the
     /// environment (`https_proxy`, `http_proxy`, `all_proxy`, `no_proxy`) says. Empty: none.
     public var proxy: String?
+    /// What to offer the server of message compression; nil, the default, is none.
+    public var compression: PusherCompression?
     /// Default: a serial queue of the client's own.
     public var callbackQueue = PusherCallbackQueue.own
     /// Gets errors at `warning` and transitions at `debug`; nil, the default, logs nothing.
@@ -80,7 +82,7 @@ public struct PusherClientOptions: Sendable {
     /// Counts what happens; nil, the default, counts nothing.
     public var metrics: PusherMetrics?
 
-    /// Bytes of one incoming message; a larger one is dropped and reported. Default: 10 MiB.
+    /// Bytes of one incoming message, decompressed; a larger one is dropped and reported. Default: 10 MiB.
     public var maximumMessageSize = 10 << 20
     /// Requests for authorization under way at a time. Default: 8.
     public var maximumAuthRequests = 8

@@ -110,6 +110,9 @@ struct ConnectingTests {
             (.text, [0xFF], true, true, 1007),
             (.text, Array("{}".utf8), true, false, 1002),
             (.continuation, [1], true, true, 1002),
+            (.connectionClose, [0x03], true, true, 1002),
+            (.connectionClose, [0x03, 0xED], true, true, 1002),
+            (.connectionClose, [0x03, 0xE8, 0xFF], true, true, 1007),
             (.text, [UInt8](repeating: 0x20, count: 2000), true, true, 1009),
         ] as [(WebSocketOpcode, [UInt8], Bool, Bool, Int)])
     func wrongFramesCloseTheConnection(

@@ -194,14 +194,25 @@ package final class WebSocketConnection {
     ///
     /// - Throws: If more bytes wait already than the request's `maximumSendQueueSize` allows.
     package func send(text: [UInt8]) throws(TransportError) {
-        guard unsent.count + (machine?.outputCount ?? 0) + text.count <= request.maximumSendQueueSize else {
+        try checkSendQueue(adding: text.count)
+        machine?.send(text: text, using: &random)
+        scheduleFlush()
+    }
+
+    /// Sends a binary message, under the same terms.
+    package func send(binary: [UInt8]) throws(TransportError) {
+        try checkSendQueue(adding: binary.count)
+        machine?.send(binary: binary, using: &random)
+        scheduleFlush()
+    }
+
+    private func checkSendQueue(adding count: Int) throws(TransportError) {
+        guard unsent.count + (machine?.outputCount ?? 0) + count <= request.maximumSendQueueSize else {
             throw TransportError(
                 .tooLarge,
                 "more than \(request.maximumSendQueueSize) bytes wait to be sent (maximumSendQueueSize): the peer does not read"
             )
         }
-        machine?.send(text: text, using: &random)
-        scheduleFlush()
     }
 
     /// Sends a control ping.

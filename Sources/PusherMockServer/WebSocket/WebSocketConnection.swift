@@ -86,6 +86,10 @@ final class WebSocketConnection: ChannelInboundHandler {
 
     private func open() {
         guard case .opening = state else { return }
+        guard !core.configuration.echoesMessages else {
+            state = .established(core.makeSocketID())
+            return
+        }
         switch request {
         case .success(let request):
             let socketID = core.makeSocketID()
@@ -142,6 +146,7 @@ final class WebSocketConnection: ChannelInboundHandler {
         let frame = Self.unwrapInboundIn(data)
         switch frame.opcode {
         case .text: textReceived(frame.unmaskedData)
+        case .binary where core.configuration.echoesMessages: echo(.binary, frame.unmaskedData)
         case .binary: close(code: 1003, reason: "Binary frames are not supported")
         case .ping: pingReceived(frame.unmaskedData)
         case .pong: if let socketID { core.log(.pongReceived(socketID: socketID.string)) }
@@ -155,9 +160,16 @@ final class WebSocketConnection: ChannelInboundHandler {
         guard let text = String(validating: buffer.readableBytesView, as: UTF8.self) else {
             return close(code: 1007, reason: "Text that is not UTF-8")
         }
+        guard !core.configuration.echoesMessages else { return echo(.text, buffer) }
         core.log(.frameReceived(text, socketID: socketID.string))
         if behaviour.ignoresPings, (try? ClientMessage(parsing: text)) == .ping { return }
         core.received(text, from: socketID)
+    }
+
+    private func echo(_ opcode: WebSocketOpcode, _ payload: ByteBuffer) {
+        guard case .established = state else { return }
+        write(WebSocketFrame(fin: true, opcode: opcode, data: payload))
+        flushAll()
     }
 
     private func pingReceived(_ payload: ByteBuffer) {
@@ -169,13 +181,15 @@ final class WebSocketConnection: ChannelInboundHandler {
     }
 
     private func closeReceived(_ payload: ByteBuffer) {
-        var payload = payload
-        let code = payload.readInteger(as: UInt16.self)
-        closeCode = closeCode ?? code.map(Int.init) ?? 1005
+        let frame = payload.withUnsafeReadableBytes { CloseFrame(payload: $0) }
+        if case .close(let code, _) = frame { closeCode = closeCode ?? code.map(Int.init) ?? 1005 }
         if case .closing = state {
             context?.close(promise: nil)
-        } else {
-            answerClose(code: code)
+            return
+        }
+        switch frame {
+        case .close(let code, _): answerClose(code: code)
+        case .violation(let code, let reason): close(code: Int(code), reason: reason)
         }
     }
 

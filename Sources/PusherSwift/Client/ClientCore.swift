@@ -113,7 +113,8 @@ final class ClientCore: Sendable {
     private func open(_ id: ConnectionMachine.TransportID, url: String) {
         watchNetwork()
         let request = WebSocketRequest(
-            url: url, maximumMessageSize: options.maximumMessageSize, oversizedMessages: .discard)
+            url: url, compression: options.compression?.offer, maximumMessageSize: options.maximumMessageSize,
+            oversizedMessages: .discard)
         let connection = WebSocketConnection(request, options: options.network) { [weak self] event in
             self?.received(event, from: id)
         }

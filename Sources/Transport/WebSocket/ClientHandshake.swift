@@ -13,6 +13,7 @@ struct ClientHandshake: Sendable {
     let request: [UInt8]
     private let key: String
     private let subprotocols: [String]
+    private let compression: DeflateOffer?
     private let maximumSize: Int
     private let host: String
     private var head: [UInt8] = []
@@ -24,6 +25,7 @@ struct ClientHandshake: Sendable {
         let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
         key = Data(nonce).base64EncodedString()
         subprotocols = request.subprotocols
+        compression = request.compression
         maximumSize = request.maximumHandshakeSize
         self.host = host
         let isDefaultPort = url.port == nil || url.port == (url.scheme == "wss" ? 443 : 80)
@@ -33,6 +35,7 @@ struct ClientHandshake: Sendable {
             "Connection": "Upgrade", "Sec-WebSocket-Key": key, "Sec-WebSocket-Version": "13",
         ]
         if !subprotocols.isEmpty { fields["Sec-WebSocket-Protocol"] = subprotocols.joined(separator: ", ") }
+        if let compression { fields["Sec-WebSocket-Extensions"] = try compression.fieldValue() }
         for field in request.fields.fields {
             guard !Self.ownFields.contains(where: field.name.equalsIgnoringASCIICase) else {
                 throw TransportError(.invalidRequest, "the header \(field.name) belongs to the WebSocket handshake")
@@ -47,7 +50,8 @@ struct ClientHandshake: Sendable {
     enum Answer {
         case needsMore
         /// The connection is a WebSocket. What followed the head in the same read belongs to the frames.
-        case accepted(rest: ArraySlice<UInt8>)
+        /// Messages are compressed as `compression` says; nil: they are not.
+        case accepted(rest: ArraySlice<UInt8>, compression: DeflateParameters?)
         case refused(TransportError)
     }
 
@@ -66,7 +70,12 @@ struct ClientHandshake: Sendable {
         guard let (status, reason, fields) = Self.parse(head[..<end]) else {
             return refuse(.notWebSocket, "answered the handshake with malformed HTTP")
         }
-        return check(status: status, reason: reason, fields).map { .refused($0) } ?? .accepted(rest: rest)
+        do throws(TransportError) {
+            try check(status: status, reason: reason, fields)
+            return .accepted(rest: rest, compression: try agreedCompression(fields))
+        } catch {
+            return .refused(error)
+        }
     }
 
     /// The peer has closed the connection in the middle of its answer.
@@ -84,31 +93,38 @@ struct ClientHandshake: Sendable {
 
     // MARK: Rules (section 4.1)
 
-    private func check(status: Int, reason: String, _ fields: HTTPFields) -> TransportError? {
+    private func check(status: Int, reason: String, _ fields: HTTPFields) throws(TransportError) {
         guard status == 101 else {
             let words = reason.isEmpty ? "\(status)" : "\(status) \(reason)"
             guard !(200..<300).contains(status) else {
-                return TransportError(.notWebSocket, "\(host) answered \(words): it is not a WebSocket server")
+                throw TransportError(.notWebSocket, "\(host) answered \(words): it is not a WebSocket server")
             }
-            return TransportError(
+            throw TransportError(
                 .handshakeRefused(status: status), "\(host) refused the WebSocket handshake: \(words)")
         }
-        func notAccepted(_ why: String) -> TransportError {
-            TransportError(.notWebSocket, "\(host) answered 101, but \(why)")
-        }
         guard fields.hasToken("websocket", in: "Upgrade"), fields.hasToken("upgrade", in: "Connection") else {
-            return notAccepted("does not upgrade to a WebSocket")
+            throw notAccepted("does not upgrade to a WebSocket")
         }
         guard fields["Sec-WebSocket-Accept"] == Self.accept(key: key) else {
-            return notAccepted("its Sec-WebSocket-Accept is wrong")
-        }
-        guard fields["Sec-WebSocket-Extensions"] == nil else {
-            return notAccepted("with an extension nobody asked for")
+            throw notAccepted("its Sec-WebSocket-Accept is wrong")
         }
         if let chosen = fields["Sec-WebSocket-Protocol"], !subprotocols.contains(chosen) {
-            return notAccepted("with a subprotocol nobody asked for")
+            throw notAccepted("with a subprotocol nobody asked for")
         }
-        return nil
+    }
+
+    private func agreedCompression(_ fields: HTTPFields) throws(TransportError) -> DeflateParameters? {
+        let answers = fields.fields.filter { $0.name.equalsIgnoringASCIICase("Sec-WebSocket-Extensions") }
+        guard let answer = answers.first else { return nil }
+        guard let compression else { throw notAccepted("with an extension nobody asked for") }
+        guard answers.count == 1, let parameters = compression.parameters(answeredBy: answer.value) else {
+            throw notAccepted("with another compression than the one it was offered")
+        }
+        return parameters
+    }
+
+    private func notAccepted(_ why: String) -> TransportError {
+        TransportError(.notWebSocket, "\(host) answered 101, but \(why)")
     }
 
     static func accept(key: String) -> String {

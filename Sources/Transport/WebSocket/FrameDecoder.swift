@@ -2,7 +2,7 @@
 ///
 /// Messages are slices of what one read brought, which is not copied. Only fragments, and messages that do not fit into
 /// a read, are gathered elsewhere, in buffers that grow with what has really arrived.
-struct FrameDecoder: Sendable {
+struct FrameDecoder {
     /// What came in, in two lists: messages in order, and control frames in order. A close or a violation is the last
     /// thing ever.
     struct Output: Sendable {
@@ -21,16 +21,20 @@ struct FrameDecoder: Sendable {
     /// A message whose fragments are being gathered.
     private struct Fragments {
         let isText: Bool
+        var isCompressed = false
         var bytes: [UInt8] = []
         var validator = UTF8Validator()
         /// All bytes so far, skipped ones included.
         var byteCount = 0
+        /// Bytes of a compressed message before decompression.
+        var compressedByteCount = 0
         var isSkipped = false
     }
 
     /// A frame of which a part has arrived.
     private struct PartialFrame {
         let header: FrameHeader
+        var isCompressed = false
         var bytes: [UInt8] = []
         var missing: Int
         var validator = UTF8Validator()
@@ -46,11 +50,19 @@ struct FrameDecoder: Sendable {
     private var headerBytes: [UInt8] = []
     private var partial: PartialFrame?
     private var fragments: Fragments?
+    private var inflater: Inflater?
+    private var reservedBits = FrameHeader.reservedBits
     private var isEnded = false
 
     init(maximumMessageSize: Int, oversized: WebSocketRequest.OversizedMessages) {
         self.maximumMessageSize = maximumMessageSize
         self.oversized = oversized
+    }
+
+    /// From now on, messages may be compressed.
+    mutating func inflatesMessages(windowBits: Int) {
+        inflater = Inflater(windowBits: windowBits)
+        reservedBits = FrameHeader.reservedBitsWithCompression
     }
 
     /// What follows from more bytes.
@@ -70,7 +82,7 @@ struct FrameDecoder: Sendable {
         chunk.withUnsafeBytes { bytes in
             var index = start
             while !isEnded, index < bytes.count {
-                switch FrameHeader.parse(bytes, at: index) {
+                switch FrameHeader.parse(bytes, at: index, reservedBits: reservedBits) {
                 case .needsMore:
                     headerBytes = Array(chunk[index...])
                     return
@@ -80,15 +92,11 @@ struct FrameDecoder: Sendable {
                     index += size
                     guard accepts(header, into: &output) else { return }
                     let end = index + min(header.payloadLength, bytes.count - index)
-                    if end - index == header.payloadLength, !isTooLarge(header) {
-                        finish(
-                            header, chunk[index..<end], UnsafeRawBufferPointer(rebasing: bytes[index..<end]),
-                            into: &output)
+                    let payload = UnsafeRawBufferPointer(rebasing: bytes[index..<end])
+                    if payload.count == header.payloadLength, !isTooLarge(header), !isCompressed(header) {
+                        finish(header, chunk[index..<end], payload, into: &output)
                     } else {
-                        partial = PartialFrame(
-                            header: header, missing: header.payloadLength,
-                            validator: fragments?.validator ?? UTF8Validator(), isSkipped: isTooLarge(header))
-                        _ = continuePartial(UnsafeRawBufferPointer(rebasing: bytes[index..<end]), into: &output)
+                        begin(header, payload, into: &output)
                     }
                     index = end
                 }
@@ -110,16 +118,31 @@ struct FrameDecoder: Sendable {
             }
         case .close, .ping, .pong: return true
         }
-        guard isTooLarge(header) else { return true }
-        let total = header.payloadLength.addingReportingOverflow(fragments?.byteCount ?? 0)
-        let skippable = maximumMessageSize.multipliedReportingOverflow(by: Self.skippedSizeFactor)
-        switch oversized {
-        case .discard where !total.overflow && (skippable.overflow || total.partialValue <= skippable.partialValue):
-            return true
-        case .discard, .close:
-            return violation(
-                1009, "a message of more than \(maximumMessageSize) bytes (maximumMessageSize)", into: &output)
+        return isTooLarge(header) || isCompressed(header) ? acceptsSize(of: header, into: &output) : true
+    }
+
+    /// Of a message that is too large or compressed. Not inlined, for the sake of those that are neither.
+    @inline(never)
+    private mutating func acceptsSize(of header: FrameHeader, into output: inout Output) -> Bool {
+        if isCompressed(header) {
+            // Its size is not known yet; but who sends without end what comes to nothing is stopped.
+            return header.payloadLength <= skippableSize - (fragments?.compressedByteCount ?? 0)
+                ? true : tooLarge(into: &output)
         }
+        switch oversized {
+        case .discard where header.payloadLength <= skippableSize - (fragments?.byteCount ?? 0): return true
+        case .discard, .close: return tooLarge(into: &output)
+        }
+    }
+
+    /// Bytes of a message that are skipped before the connection is closed.
+    private var skippableSize: Int {
+        let size = maximumMessageSize.multipliedReportingOverflow(by: Self.skippedSizeFactor)
+        return size.overflow ? .max : size.partialValue
+    }
+
+    private mutating func tooLarge(into output: inout Output) -> Bool {
+        violation(1009, "a message of more than \(maximumMessageSize) bytes (maximumMessageSize)", into: &output)
     }
 
     private func isTooLarge(_ header: FrameHeader) -> Bool {
@@ -137,13 +160,35 @@ struct FrameDecoder: Sendable {
 
     // MARK: Frames that come in parts
 
+    /// A frame that is not whole, is too large or compressed. Not inlined, for the sake of those that are not.
+    @inline(never)
+    private mutating func begin(
+        _ header: FrameHeader, _ payload: UnsafeRawBufferPointer, into output: inout Output
+    ) {
+        let isCompressed = isCompressed(header)
+        if isCompressed {
+            var message = fragments ?? Fragments(isText: header.opcode == .text, isCompressed: true)
+            fragments = nil
+            message.compressedByteCount += header.payloadLength
+            fragments = message
+        }
+        partial = PartialFrame(
+            header: header, isCompressed: isCompressed, missing: header.payloadLength,
+            validator: fragments?.validator ?? UTF8Validator(), isSkipped: !isCompressed && isTooLarge(header))
+        _ = continuePartial(payload, into: &output)
+    }
+
     /// Takes what belongs to the frame under way and returns how many bytes that were.
     private mutating func continuePartial(_ bytes: UnsafeRawBufferPointer, into output: inout Output) -> Int {
         guard var frame = partial else { return 0 }
         partial = nil
         let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(frame.missing))
         frame.missing -= piece.count
-        if !frame.isSkipped {
+        if frame.isCompressed {
+            guard inflate(piece, endsMessage: frame.missing == 0 && frame.header.isFinal, into: &output) else {
+                return piece.count
+            }
+        } else if !frame.isSkipped {
             frame.bytes.append(contentsOf: piece)
             guard isText(frame.header) ? frame.validator.accepts(piece) : true else {
                 violation(1007, "text that is not UTF-8", into: &output)
@@ -154,7 +199,9 @@ struct FrameDecoder: Sendable {
             partial = frame
             return piece.count
         }
-        if frame.isSkipped {
+        if frame.isCompressed {
+            if frame.header.isFinal { finishCompressed(into: &output) }
+        } else if frame.isSkipped {
             skip(frame.header, into: &output)
         } else {
             frame.bytes.withUnsafeBytes { finish(frame.header, frame.bytes[...], $0, into: &output) }
@@ -215,40 +262,70 @@ struct FrameDecoder: Sendable {
             fragments = message
             return
         }
+        deliver(message, into: &output)
+    }
+
+    private func deliver(_ message: Fragments, into output: inout Output) {
         output.messages.append(message.isText ? .text(message.bytes[...]) : .binary(message.bytes[...]))
     }
 
-    /// Section 5.5.1 and 7.4.
-    private mutating func finishClose(_ bytes: UnsafeRawBufferPointer, into output: inout Output) {
-        guard bytes.count != 1 else {
-            violation(1002, "a close frame with half a code", into: &output)
-            return
-        }
-        isEnded = true
-        guard bytes.count >= 2 else {
-            output.controls.append(.close(code: nil, reason: ""))
-            return
-        }
-        let code = UInt16(bigEndian: bytes.loadUnaligned(as: UInt16.self))
-        guard Self.isValidCloseCode(code) else {
-            output.controls.append(
-                .violation(code: 1002, "a close frame with the code \(code), which must not be sent"))
-            return
-        }
-        let reason = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(2))
-        var validator = UTF8Validator()
-        guard validator.accepts(reason), validator.isComplete else {
-            output.controls.append(.violation(code: 1007, "a close reason that is not UTF-8"))
-            return
-        }
-        output.controls.append(.close(code: code, reason: String(decoding: reason, as: UTF8.self)))
+    // MARK: Compressed messages (RFC 7692, section 6.2)
+
+    private func isCompressed(_ header: FrameHeader) -> Bool {
+        header.isCompressed || header.opcode == .continuation && fragments?.isCompressed == true
     }
 
-    /// Codes that may stand in a close frame (section 7.4 and the IANA registry).
-    private static func isValidCloseCode(_ code: UInt16) -> Bool {
-        switch code {
-        case 1000...1003, 1007...1014, 3000...4999: true
-        default: false
+    /// Adds what `piece` holds to the message under way. What is too large is decompressed too, since what follows may
+    /// refer to it, but not kept.
+    private mutating func inflate(
+        _ piece: UnsafeRawBufferPointer, endsMessage: Bool, into output: inout Output
+    ) -> Bool {
+        guard let inflater, var message = fragments else {
+            return violation(1011, "a compressed message, for which there is no memory", into: &output)
+        }
+        fragments = nil
+        var isText = true
+        let (limit, skippable) = (maximumMessageSize, oversized == .discard ? skippableSize : 0)
+        func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+            message.byteCount += bytes.count
+            guard message.byteCount <= limit else {
+                message.isSkipped = true
+                message.bytes = []
+                return message.byteCount <= skippable
+            }
+            message.bytes += bytes
+            isText = !message.isText || message.validator.accepts(bytes)
+            return isText
+        }
+        var outcome = inflater.inflate(piece, take)
+        if case .done = outcome, endsMessage { outcome = inflater.finishMessage(take) }
+        switch outcome {
+        case .done:
+            fragments = message
+            return true
+        case .stopped where !isText: return violation(1007, "text that is not UTF-8", into: &output)
+        case .stopped: return tooLarge(into: &output)
+        case .corrupt: return violation(1007, "a compressed message that cannot be decompressed", into: &output)
+        }
+    }
+
+    private mutating func finishCompressed(into output: inout Output) {
+        guard let message = fragments else { return }
+        fragments = nil
+        if message.isSkipped {
+            output.messages.append(.oversized(byteCount: message.byteCount))
+        } else if message.isText, !message.validator.isComplete {
+            violation(1007, "text that is not UTF-8", into: &output)
+        } else {
+            deliver(message, into: &output)
+        }
+    }
+
+    private mutating func finishClose(_ bytes: UnsafeRawBufferPointer, into output: inout Output) {
+        isEnded = true
+        switch CloseFrame(payload: bytes) {
+        case .close(let code, let reason): output.controls.append(.close(code: code, reason: reason))
+        case .violation(let code, let reason): output.controls.append(.violation(code: code, reason))
         }
     }
 }

@@ -21,6 +21,8 @@ struct FrameHeader: Hashable, Sendable {
     var isFinal: Bool
     var opcode: Opcode
     var payloadLength: Int
+    /// The first bit that RFC 6455 reserves: the message that starts here is compressed (RFC 7692, section 6).
+    var isCompressed = false
 
     enum Parsed {
         case needsMore
@@ -28,48 +30,62 @@ struct FrameHeader: Hashable, Sendable {
         case violation(String)
     }
 
+    /// Bits that are reserved without an extension, and with compression.
+    static let reservedBits: UInt8 = 0x70
+    static let reservedBitsWithCompression: UInt8 = 0x30
+
     /// Reads the head of a frame from a server, which is never masked.
     @inline(__always)
-    static func parse(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Parsed {
+    static func parse(_ bytes: UnsafeRawBufferPointer, at start: Int, reservedBits: UInt8) -> Parsed {
         guard bytes.count - start >= 2 else { return .needsMore }
         let first = bytes[start]
         let second = bytes[start + 1]
-        guard first & 0x70 == 0 else { return .violation("a reserved bit is set without an extension") }
+        guard first & reservedBits == 0 else { return .violation("a reserved bit is set without an extension") }
         guard let opcode = Opcode(rawValue: first & 0x0F) else { return .violation("unknown opcode \(first & 0x0F)") }
         guard second & 0x80 == 0 else { return .violation("a frame of the server is masked") }
         let isFinal = first & 0x80 != 0
+        let isCompressed = first & 0x40 != 0
         let short = Int(second & 0x7F)
+        if isCompressed, opcode.isControl || opcode == .continuation {
+            return .violation("a frame that cannot begin a message is marked as compressed")
+        }
         if opcode.isControl {
             guard isFinal else { return .violation("a control frame is fragmented") }
             guard short <= maximumControlPayload else { return .violation("a control frame is too long") }
+        }
+        func header(_ length: Int, size: Int) -> Parsed {
+            .header(
+                FrameHeader(isFinal: isFinal, opcode: opcode, payloadLength: length, isCompressed: isCompressed),
+                size: size)
         }
         switch short {
         case 126:
             guard bytes.count - start >= 4 else { return .needsMore }
             let length = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 2, as: UInt16.self)))
             guard length >= 126 else { return .violation("a length is not in its shortest form") }
-            return .header(FrameHeader(isFinal: isFinal, opcode: opcode, payloadLength: length), size: 4)
+            return header(length, size: 4)
         case 127:
             guard bytes.count - start >= 10 else { return .needsMore }
             let length = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 2, as: UInt64.self))
             guard length > UInt16.max else { return .violation("a length is not in its shortest form") }
             guard let length = Int(exactly: length) else { return .violation("a length has its highest bit set") }
-            return .header(FrameHeader(isFinal: isFinal, opcode: opcode, payloadLength: length), size: 10)
+            return header(length, size: 10)
         default:
-            return .header(FrameHeader(isFinal: isFinal, opcode: opcode, payloadLength: short), size: 2)
+            return header(short, size: 2)
         }
     }
 
     /// A whole frame from a client, masked with a key of its own (section 5.3).
     static func encode(
-        _ opcode: Opcode, payload: some Collection<UInt8>, using random: inout some RandomNumberGenerator
+        _ opcode: Opcode, payload: some Collection<UInt8>, isCompressed: Bool = false,
+        using random: inout some RandomNumberGenerator
     ) -> [UInt8] {
         let count = payload.count
         let key = UInt32.random(in: .min ... .max, using: &random)
         let headSize = 6 + (count > Int(UInt16.max) ? 8 : count > maximumControlPayload ? 2 : 0)
         return [UInt8](unsafeUninitializedCapacity: headSize + count) { buffer, initialized in
             let bytes = UnsafeMutableRawBufferPointer(buffer)
-            bytes[0] = 0x80 | opcode.rawValue
+            bytes[0] = (isCompressed ? 0xC0 : 0x80) | opcode.rawValue
             if count > Int(UInt16.max) {
                 bytes[1] = 0x80 | 127
                 bytes.storeBytes(of: UInt64(count).bigEndian, toByteOffset: 2, as: UInt64.self)

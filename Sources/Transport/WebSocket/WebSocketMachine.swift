@@ -1,8 +1,8 @@
 /// A client's WebSocket as a value: bytes of the peer in, messages and bytes for the peer out (RFC 6455).
 ///
 /// It holds no socket and no timer. After each call the owner writes ``takeOutput()``; when ``Received/end`` is set it
-/// closes the connection once that is written.
-package struct WebSocketMachine: Sendable {
+/// closes the connection once that is written. With compression, copies share its state.
+package struct WebSocketMachine {
     private enum State {
         case handshake(ClientHandshake)
         case open
@@ -25,6 +25,8 @@ package struct WebSocketMachine: Sendable {
 
     private var state: State
     private var decoder: FrameDecoder
+    /// Nil: messages are sent as they are.
+    private var deflater: Deflater?
     private var output: [UInt8] = []
 
     package init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
@@ -57,8 +59,9 @@ package struct WebSocketMachine: Sendable {
             case .refused(let error):
                 state = .closed
                 received.end = WebSocketClosure(code: 1006, error: error)
-            case .accepted(let rest):
+            case .accepted(let rest, let compression):
                 state = .open
+                if let compression { compress(as: compression) }
                 received.isOpened = true
                 decode(Array(rest), into: &received, using: &random)
             }
@@ -68,6 +71,11 @@ package struct WebSocketMachine: Sendable {
             break  // data after the end is ignored (section 5.5.1)
         }
         return received
+    }
+
+    private mutating func compress(as agreed: DeflateParameters) {
+        decoder.inflatesMessages(windowBits: agreed.peerWindowBits)
+        deflater = Deflater(windowBits: agreed.ownWindowBits, keepsContext: agreed.keepsOwnContext)
     }
 
     /// The peer has closed the connection, or it broke.
@@ -108,11 +116,11 @@ package struct WebSocketMachine: Sendable {
 
     /// Sends a text message in one frame. Nothing is sent unless the connection is open.
     package mutating func send(text: [UInt8], using random: inout some RandomNumberGenerator) {
-        if case .open = state { write(.text, text, using: &random) }
+        if case .open = state { writeMessage(.text, text, using: &random) }
     }
 
     package mutating func send(binary: [UInt8], using random: inout some RandomNumberGenerator) {
-        if case .open = state { write(.binary, binary, using: &random) }
+        if case .open = state { writeMessage(.binary, binary, using: &random) }
     }
 
     package mutating func ping(using random: inout some RandomNumberGenerator) {
@@ -147,6 +155,13 @@ package struct WebSocketMachine: Sendable {
             }
         }
         write(.close, payload, using: &random)
+    }
+
+    private mutating func writeMessage(
+        _ opcode: FrameHeader.Opcode, _ payload: [UInt8], using random: inout some RandomNumberGenerator
+    ) {
+        guard let deflater else { return write(opcode, payload, using: &random) }
+        output += FrameHeader.encode(opcode, payload: deflater.deflate(payload), isCompressed: true, using: &random)
     }
 
     private mutating func write(

@@ -13,7 +13,9 @@ package struct WebSocketRequest: Sendable {
     /// Fields to add to the handshake; those that RFC 6455 defines are refused.
     package var fields: HTTPFields
     package var subprotocols: [String]
-    /// Bytes of one incoming message, all fragments together.
+    /// What to offer of message compression. Nil, the default: nothing.
+    package var compression: DeflateOffer?
+    /// Bytes of one incoming message, all fragments together, decompressed.
     package var maximumMessageSize: Int
     package var oversizedMessages: OversizedMessages
     /// Bytes of the server's handshake answer up to the blank line.
@@ -24,7 +26,8 @@ package struct WebSocketRequest: Sendable {
     package var closeTimeout: Duration
 
     package init(
-        url: String, fields: HTTPFields = [:], subprotocols: [String] = [], maximumMessageSize: Int = 10 << 20,
+        url: String, fields: HTTPFields = [:], subprotocols: [String] = [], compression: DeflateOffer? = nil,
+        maximumMessageSize: Int = 10 << 20,
         oversizedMessages: OversizedMessages = .close, maximumHandshakeSize: Int = 16 << 10,
         maximumSendQueueSize: Int = 16 << 20,
         closeTimeout: Duration = .seconds(2)
@@ -32,6 +35,7 @@ package struct WebSocketRequest: Sendable {
         self.url = url
         self.fields = fields
         self.subprotocols = subprotocols
+        self.compression = compression
         self.maximumMessageSize = maximumMessageSize
         self.oversizedMessages = oversizedMessages
         self.maximumHandshakeSize = maximumHandshakeSize

@@ -1,0 +1,3 @@
+// zlib's deflate and inflate.
+#pragma once
+#include <zlib.h>
