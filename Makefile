@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop bench soak tsan release install uninstall check-install clean
+.PHONY: help setup demo test count-tests build lint format examples interop bench chaos soak tsan release install uninstall check-install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -39,6 +39,10 @@ interop: setup ## Official Python library and Pysher against our server and clie
 
 bench: setup ## Events per CPU second beside a floor in C; memory per connection.
 	@Scripts/bench
+
+chaos: setup ## Real network faults between client and server: how soon noticed, how soon back.
+	@swift build --quiet --product pusher-cli
+	@Scripts/chaos/run
 
 soak: setup ## One client through 10,000 reconnects: its memory must stay flat.
 	@Scripts/soak
