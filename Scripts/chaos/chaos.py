@@ -230,6 +230,8 @@ def all_faults(network, server, proxy, resolver, folder):
     return [
         Fault("link down", network.link_down, heal=network.link_up, noticed_within=HINT_NOTICED, back_within=RETRIED,
               time_outs=(30, PONG_TIMEOUT)),
+        Fault("cable out", network.cable_out, heal=network.cable_in, noticed_within=HINT_NOTICED, back_within=RETRIED,
+              time_outs=(30, PONG_TIMEOUT)),
         Fault("30 % loss", lambda: network.lose(30), heal=network.lose_nothing, lasts=10, back_within=TCP_RETRIED,
               needs_nft=True),
         Fault("2 s delay", delay_and_drop, noticed_within=2 + SLACK, back_within=2 + RECONNECT_DELAY + 8 + SLACK,

@@ -45,6 +45,13 @@ class Network:
     def link_down(self):
         run("ip", "link", "set", "client", "down")
 
+    def cable_out(self):
+        """The other end goes: our interface stays up, without a carrier."""
+        self.there("ip", "link", "set", "server", "down")
+
+    def cable_in(self):
+        self.there("ip", "link", "set", "server", "up")
+
     def change_address(self, old, new):
         """As a DHCP server or another access point does: the same way out, another address."""
         run("ip", "address", "del", f"{old}/24", "dev", "client")
