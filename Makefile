@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop bench chaos soak tsan release install uninstall check-install clean
+.PHONY: help setup demo test count-tests build lint format examples interop bench chaos soak soak-reconnects tsan release install uninstall check-install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -44,8 +44,11 @@ chaos: setup ## Real network faults between client and server: how soon noticed,
 	@swift build --quiet --product pusher-cli
 	@Scripts/chaos/run
 
-soak: setup ## One client through 10,000 reconnects: its memory must stay flat.
-	@Scripts/soak
+soak: setup ## 1,000 clients of a server that goes wrong at random; TIME=60 CLIENTS=1000 SEED=any.
+	@Scripts/soak $(or $(TIME),60) $(or $(CLIENTS),1000) $(SEED)
+
+soak-reconnects: setup ## One client through 10,000 reconnects: its memory must stay flat.
+	@Scripts/soak-reconnects
 
 tsan: setup ## All tests under ThreadSanitizer, one after the other.
 	@swift test --no-parallel --sanitize=thread --scratch-path .build-tsan
