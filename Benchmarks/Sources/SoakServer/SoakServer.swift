@@ -8,14 +8,16 @@ import Foundation
 import PusherMockServer
 import SoakSupport
 
-/// One thing that happens to one connection.
+/// One thing that happens to one connection. None may hold events back for long (pieces leave one a millisecond):
+/// while old ones come the connection looks alive, and when it ends those that were held back are missing from before
+/// its gap.
 private let connectionFaults: [PusherMockServer.ConnectionFault] =
     [.dropTCP, .resetTCP, .goSilent, .ignorePings, .ping([1, 2, 3])]
     + [nil, 1000, 1001, 1011, 3000, 4100, 4199, 4200, 4201, 4299].map { .close(code: $0, reason: "soak") }
     + ["{nonsense", "", "[]", #"{"event":7}"#, #"{"event":"tick","channel":"nobody's","data":"1"}"#].map { .text($0) }
     + [
-        .binary([0, 255]), .bytes([0xFF, 0xFF, 0, 0]), .hugeText(byteCount: 100_000), .fragmentFrames(byteCount: 7),
-        .splitWrites(byteCount: 5), .delayFrames(.milliseconds(200)),
+        .binary([0, 255]), .bytes([0xFF, 0xFF, 0, 0]), .hugeText(byteCount: 2_000), .fragmentFrames(byteCount: 7),
+        .splitWrites(byteCount: 10), .delayFrames(.milliseconds(200)),
     ]
 
 /// What happens to new connections.
