@@ -1,6 +1,7 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop conformance bench soak simulate \
-        simulate-bugs herd tsan asan fuzz fuzz-smoke release install uninstall check-install clean
+.PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
+        soak-reconnects simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install uninstall \
+        check-install clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -47,8 +48,15 @@ conformance: setup ## Autobahn's WebSocket cases against our client and the mock
 bench: setup ## Events per CPU second beside a floor in C; memory per connection.
 	@Scripts/bench
 
-soak: setup ## One client through 10,000 reconnects: its memory must stay flat.
-	@Scripts/soak
+chaos: setup ## Real network faults between client and server: how soon noticed, how soon back.
+	@swift build --quiet --product pusher-cli
+	@Scripts/chaos/run
+
+soak: setup ## 1,000 clients of a server that goes wrong at random; TIME=60 CLIENTS=1000 SEED=any.
+	@Scripts/soak $(or $(TIME),60) $(or $(CLIENTS),1000) $(SEED)
+
+soak-reconnects: setup ## One client through 10,000 reconnects: its memory must stay flat.
+	@Scripts/soak-reconnects
 
 simulate: setup ## Random schedules on a simulated clock and network: SEEDS=n [FIRST=seed].
 	@swift build --quiet -c release --product simulate

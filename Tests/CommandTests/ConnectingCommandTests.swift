@@ -72,6 +72,24 @@ struct ConnectingCommandTests {
         }
     }
 
+    @Test func aSilentServerIsNoticedWithinTheTimeOutsGiven() async throws {
+        try await withServer { server, options in
+            await server.injectIntoNewConnections(.goSilent, next: 1)
+            let command = try CommandRun(
+                ["listen", "c", "--json", "--activity-timeout", "0.2", "--pong-timeout", "0.2"] + options)
+            #expect(
+                await command.waitFor { $0.contains { $0.contains(#""from":"connected","to":"reconnecting""#) } })
+            #expect(await server.waitFor { !$0.subscribers(of: "c").isEmpty })
+        }
+    }
+
+    @Test(arguments: ["--activity-timeout", "--pong-timeout", "--max-reconnect-delay"])
+    func aTimeOutIsAboveZero(option: String) async throws {
+        let command = try CommandRun(["listen", "c", option, "0"])
+        #expect(await command.status() == 64)
+        #expect(command.errors.contains { $0.contains("\(option) is above 0.") })
+    }
+
     @Test func listenPrintsWhatIsSentToTheUser() async throws {
         try await withServer { server, options in
             let command = try CommandRun(

@@ -21,7 +21,7 @@ final class EchoConnection {
     private func open(_ request: WebSocketRequest) {
         let connection = WebSocketConnection(request, options: NetworkOptions(proxy: "")) { [weak self] event in
             switch event {
-            case .opened, .pong: break
+            case .opened, .reached, .pong: break
             case .received(let messages, _): self?.echo(messages)
             case .closed: self?.finish()
             }

@@ -21,12 +21,28 @@ struct RouteTableTests {
         return withUnsafeBytes(of: body) { Array($0) } + [8, 0, 4, 0, interface, 0, 0, 0]
     }
 
-    /// A whole answer to the table's question.
-    private func refresh(_ table: inout RouteTable, _ routes: [[UInt8]]) -> RouteTable.News {
+    /// The address 10.0.0.`last` of `interface`.
+    private func address(_ last: UInt8, of interface: UInt32, family: UInt8 = 2, scope: Int = 0) -> [UInt8] {
+        var body = ifaddrmsg()
+        (body.ifa_family, body.ifa_index, body.ifa_scope) = (family, interface, UInt8(scope))
+        return withUnsafeBytes(of: body) { Array($0) } + [8, 0, 2, 0, 10, 0, 0, last]
+    }
+
+    private func read(_ bytes: [UInt8], into table: inout RouteTable) -> RouteTable.News {
+        bytes.withUnsafeBytes { table.read($0) }
+    }
+
+    /// Whole answers to the table's two questions.
+    private func refresh(
+        _ table: inout RouteTable, _ routes: [[UInt8]], _ addresses: [[UInt8]] = []
+    ) -> RouteTable.News {
         table.beginRefresh()
-        let bytes =
+        let answer =
             routes.flatMap { message(Int(RTM_NEWROUTE), sequence: 7, $0) } + message(Int(NLMSG_DONE), sequence: 7)
-        return bytes.withUnsafeBytes { table.read($0) }
+        #expect(read(answer, into: &table) == .routesRead)
+        return read(
+            addresses.flatMap { message(Int(RTM_NEWADDR), sequence: 8, $0) } + message(Int(NLMSG_DONE), sequence: 8),
+            into: &table)
     }
 
     @Test func onlyTransitionsAreNews() {
@@ -37,6 +53,21 @@ struct RouteTableTests {
         #expect(refresh(&table, []) == .refreshed(nil))
         #expect(refresh(&table, [route(3)]) == .refreshed(.returned))
         #expect(refresh(&table, [route(4)]) == .refreshed(.changed))
+    }
+
+    @Test func anotherAddressIsAnotherWayOut() {
+        var table = RouteTable()
+        #expect(refresh(&table, [route(2)], [address(1, of: 2)]) == .refreshed(nil))
+        #expect(refresh(&table, [route(2)], [address(1, of: 2)]) == .refreshed(nil))
+        #expect(refresh(&table, [route(2)], [address(5, of: 2)]) == .refreshed(.changed))
+        #expect(refresh(&table, [], []) == .refreshed(.lost))
+    }
+
+    @Test func addressesThatTheWayOutDoesNotUseAreNoNews() {
+        var table = RouteTable()
+        #expect(refresh(&table, [route(2)], [address(1, of: 2)]) == .refreshed(nil))
+        let others = [address(9, of: 3), address(9, of: 2, family: 10), address(9, of: 2, scope: 253)]
+        #expect(refresh(&table, [route(2)], [address(1, of: 2)] + others) == .refreshed(nil))
     }
 
     @Test func aMachineWithoutNetworkHasLostNothing() {
@@ -56,7 +87,7 @@ struct RouteTableTests {
         #expect(refresh(&table, [route(2)]) == .refreshed(nil))
         table.beginRefresh()
         let refusal = message(Int(NLMSG_ERROR), sequence: 7, [0xFF, 0xFF, 0xFF, 0xFF])
-        #expect(refusal.withUnsafeBytes { table.read($0) } == .refreshed(nil))
+        #expect(read(refusal, into: &table) == .refreshed(nil))
         #expect(refresh(&table, [route(2)]) == .refreshed(nil))
         #expect(refresh(&table, []) == .refreshed(.lost))
     }
@@ -65,17 +96,17 @@ struct RouteTableTests {
     func anyChangeAsksForARefresh(type: Int) {
         var table = RouteTable()
         let bytes = message(type, sequence: 0, route(2))
-        #expect(bytes.withUnsafeBytes { table.read($0) } == .somethingChanged)
+        #expect(read(bytes, into: &table) == .somethingChanged)
     }
 
     @Test func brokenMessagesAreHarmless() {
         var table = RouteTable()
         let whole = message(Int(RTM_NEWROUTE), sequence: 7, route(2))
         for count in 0..<whole.count {
-            #expect(whole.prefix(count).withUnsafeBytes { table.read($0) } == .nothing)
+            #expect(read(Array(whole.prefix(count)), into: &table) == .nothing)
         }
         var long = whole
         long[0] = 255
-        #expect(long.withUnsafeBytes { table.read($0) } == .nothing)
+        #expect(read(long, into: &table) == .nothing)
     }
 }

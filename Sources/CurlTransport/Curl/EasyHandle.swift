@@ -49,6 +49,9 @@ final class EasyHandle {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        // Clients that come back together share a look-up, but a server that has moved is not looked for at its old
+        // address for libcurl's 60 s. Longer caching is the system resolver's business, which knows the records' TTL.
+        try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         if let caFile = options.caFile {

@@ -76,13 +76,15 @@ package final class NetworkMonitor {
         refresh()
     }
 
-    /// Asks the kernel for all default routes; the answer ends with `NLMSG_DONE`.
+    /// Asks the kernel for all routes, then for all addresses; each answer ends with `NLMSG_DONE`.
     private func refresh() {
         guard !isRefreshing else { return }
-        isRefreshing = true
         routes.beginRefresh()
-        var request = RouteTable.dumpRequest
-        if send(socket, &request, request.count, 0) < 0 { isRefreshing = false }
+        ask(RouteTable.routeRequest)
+    }
+
+    private func ask(_ request: [UInt8]) {
+        isRefreshing = send(socket, request, request.count, 0) >= 0
     }
 
     private func read() {
@@ -104,6 +106,7 @@ package final class NetworkMonitor {
         switch news {
         case .nothing: break
         case .somethingChanged: settle()
+        case .routesRead: ask(RouteTable.addressRequest)
         case .refreshed(let change):
             isRefreshing = false
             if let change { for observer in observers.values { observer(change) } }

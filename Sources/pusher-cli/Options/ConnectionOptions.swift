@@ -36,6 +36,15 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: "A header for the auth endpoints, as 'Name: value'. May be repeated.")
     var authHeader: [String] = []
 
+    @Option(help: "Seconds of silence after which the server is pinged; it may ask for less. Default: 120.")
+    var activityTimeout: Double?
+
+    @Option(help: "Seconds that the server may take to answer a ping. Default: 30.")
+    var pongTimeout: Double?
+
+    @Option(help: "The longest wait before connecting again, in seconds. Default: 120.")
+    var maxReconnectDelay: Double?
+
     @Flag(help: "Log what happens to standard error.")
     var verbose = false
 
@@ -43,6 +52,13 @@ struct ConnectionOptions: ParsableArguments {
         guard port.map({ (1...65535).contains($0) }) ?? true else { throw ValidationError("--port is 1 to 65535.") }
         for header in authHeader where !header.contains(":") {
             throw ValidationError("--auth-header takes 'Name: value'.")
+        }
+        for (name, seconds) in [
+            ("--activity-timeout", activityTimeout), ("--pong-timeout", pongTimeout),
+            ("--max-reconnect-delay", maxReconnectDelay),
+        ] {
+            guard let seconds else { continue }
+            guard seconds > 0, seconds < 1e9 else { throw ValidationError("\(name) is above 0.") }
         }
         for (name, url) in [("--auth-endpoint", authEndpoint), ("--user-auth-endpoint", userAuthEndpoint)] {
             guard let url else { continue }
@@ -64,6 +80,9 @@ struct ConnectionOptions: ParsableArguments {
         options.encryptionMasterKey = credentials.encryptionMasterKeyGiven
         options.caFile = caFile
         options.proxy = proxy
+        options.activityTimeout = activityTimeout
+        if let pongTimeout { options.pongTimeout = .seconds(pongTimeout) }
+        if let maxReconnectDelay { options.reconnectPolicy.maximumDelay = .seconds(maxReconnectDelay) }
         if verbose { options.logger = StandardError.logger }
         return options
     }
