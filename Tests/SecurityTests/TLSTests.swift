@@ -117,9 +117,9 @@ struct TLSTests {
         options.useTLS = false
         let pusher = connect(options)
         #expect(await eventually { asked.withLock { $0 } >= 3 })
+        #expect(await recorder.waitFor("refused the WebSocket handshake: 301 Moved", count: 2))
         pusher.disconnect()
         #expect(visits.withLock { $0 } == 0)
-        #expect(recorder.contains("refused the WebSocket handshake: 301 Moved"))
     }
 
     /// Nor does the token in its headers go to anybody else.

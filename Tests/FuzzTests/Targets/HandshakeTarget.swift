@@ -14,6 +14,14 @@ func fuzzHandshake(_ bytes: [UInt8]) throws(BrokenClaim) {
     }
 }
 
+/// It has asked, and waits for the answer.
+private let askingMachine: WebSocketMachine? = {
+    var random = Zeros()
+    let request = WebSocketRequest(
+        url: "ws://example.com/", subprotocols: ["chat"], maximumHandshakeSize: Handshaken.maximumSize)
+    return try? WebSocketMachine(request, using: &random)
+}()
+
 private struct Handshaken: Equatable {
     static let maximumSize = 256
 
@@ -22,9 +30,7 @@ private struct Handshaken: Equatable {
 
     init(_ answer: [UInt8], chunkSizes: [Int]) throws(BrokenClaim) {
         var random = Zeros()
-        let request = WebSocketRequest(
-            url: "ws://example.com/", subprotocols: ["chat"], maximumHandshakeSize: Self.maximumSize)
-        guard var machine = try? WebSocketMachine(request, using: &random) else { return }
+        guard var machine = askingMachine else { return }
         var rest = answer[...]
         var turn = 0
         while !isOpened, end == nil, !rest.isEmpty {

@@ -3,18 +3,30 @@
 /// The first byte says how large messages may be, the second how the rest is cut into reads.
 func fuzzWebSocket(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard bytes.count > 2 else { return }
-    let limit = Int(bytes[0]) * 4
-    let oversized: WebSocketRequest.OversizedMessages = bytes[0].isMultiple(of: 2) ? .close : .discard
+    let (limit, machine) = openMachines[Int(bytes[0]) % openMachines.count]
     let stream = Array(bytes.dropFirst(2))
-    let whole = Decoded(stream, chunkSizes: [stream.count], limit: limit, oversized: oversized)
-    let bySeed = Decoded(stream, chunkSizes: chunkSizes(seed: bytes[1]), limit: limit, oversized: oversized)
-    let byByte = Decoded(stream, chunkSizes: [1], limit: limit, oversized: oversized)
+    let whole = Decoded(stream, chunkSizes: [stream.count], by: machine)
+    let bySeed = Decoded(stream, chunkSizes: chunkSizes(seed: bytes[1]), by: machine)
+    let byByte = Decoded(stream, chunkSizes: [1], by: machine)
     try claim("reads of any size give the same", whole == bySeed)
     try claim("reads of a byte each give the same", whole == byByte)
     for decoded in [whole, bySeed, byByte] {
         try claim("no message is larger than allowed", decoded.largestMessage <= limit)
         try claim("nothing comes after the end", !decoded.wentOnAfterEnd)
         try claim("text is UTF-8", decoded.textIsValid)
+    }
+}
+
+/// Past the handshake, with the largest message that each allows.
+private let openMachines: [(limit: Int, machine: WebSocketMachine)] = [0, 5, 125, 1000].flatMap { limit in
+    [.close, .discard].compactMap { (oversized: WebSocketRequest.OversizedMessages) in
+        var random = Zeros()
+        let request = WebSocketRequest(
+            url: "ws://example.com/", maximumMessageSize: limit, oversizedMessages: oversized)
+        guard var machine = try? WebSocketMachine(request, using: &random) else { return nil }
+        _ = machine.takeOutput()
+        _ = machine.receive(acceptance(of: nonceOfZeros), using: &random)
+        return (limit, machine)
     }
 }
 
@@ -26,15 +38,9 @@ private struct Decoded: Equatable {
     private(set) var end: WebSocketClosure?
     private(set) var wentOnAfterEnd = false
 
-    init(
-        _ stream: [UInt8], chunkSizes: [Int], limit: Int, oversized: WebSocketRequest.OversizedMessages
-    ) {
+    init(_ stream: [UInt8], chunkSizes: [Int], by machine: WebSocketMachine) {
+        var machine = machine
         var random = Zeros()
-        let request = WebSocketRequest(
-            url: "ws://example.com/", maximumMessageSize: limit, oversizedMessages: oversized)
-        guard var machine = try? WebSocketMachine(request, using: &random) else { return }
-        _ = machine.takeOutput()
-        _ = machine.receive(acceptance(of: nonceOfZeros), using: &random)
         var rest = stream[...]
         var turn = 0
         while !rest.isEmpty {
