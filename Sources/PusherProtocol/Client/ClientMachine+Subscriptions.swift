@@ -84,6 +84,14 @@ extension ClientMachine {
         if case .failed = channels[id]?.state { channels[id]?.failure } else { nil }
     }
 
+    /// Whether a subscription is done or on its way, on this connection.
+    package func isSubscribing(_ id: EventRouter.ChannelID) -> Bool {
+        switch channels[id]?.state {
+        case .queued, .authorizing, .retrying, .awaitingUser, .subscribing, .subscribed: true
+        case .idle, .failed, .leaving, nil: false
+        }
+    }
+
     package func isWanted(_ id: EventRouter.ChannelID) -> Bool { channels[id]?.isWanted ?? false }
 
     package func members(of id: EventRouter.ChannelID) -> PresenceMembers { channels[id]?.members ?? PresenceMembers() }

@@ -18,6 +18,9 @@ extension ClientMachine {
 
     package var onlineUsers: Set<String> { user.online }
 
+    /// Whether a sign-in is done or on its way, on this connection.
+    package var isSigningIn: Bool { user.isOnItsWay || user.signedIn != nil }
+
     /// Why the sign-in is neither done nor on the way; nil if it is.
     package var signInFailure: PusherError? { user.isFailed ? user.failure : nil }
 

@@ -102,7 +102,7 @@ extension ClientCore {
         if let failure { throw failure }
         for await outcome in outcomes {
             // An outcome may be older than this call: what counts is how things stand.
-            if case .failure = outcome, read({ $0.isWanted(channel) && $0.failure(of: channel) == nil }) { continue }
+            if case .failure = outcome, read({ $0.isSubscribing(channel) }) { continue }
             return try outcome.get()
         }
         try Task.checkCancellation()

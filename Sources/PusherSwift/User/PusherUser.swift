@@ -41,7 +41,7 @@ public final class PusherUser: PusherEventSource, @unchecked Sendable {
         if let userId { return userId }
         for await outcome in outcomes {
             // An outcome may be older than this call: what counts is how things stand.
-            if case .failure = outcome, core.read({ $0.signInFailure }) == nil { continue }
+            if case .failure = outcome, core.read({ $0.isSigningIn }) { continue }
             return try outcome.get()
         }
         try Task.checkCancellation()

@@ -15,7 +15,8 @@ func fuzzHandshake(_ bytes: [UInt8]) throws(BrokenClaim) {
 }
 
 /// It has asked, and waits for the answer.
-private let askingMachine: WebSocketMachine? = {
+// A value that only compression would share, and it has none: `nonisolated(unsafe)` says what is so.
+nonisolated(unsafe) private let askingMachine: WebSocketMachine? = {
     var random = Zeros()
     let request = WebSocketRequest(
         url: "ws://example.com/", subprotocols: ["chat"], maximumHandshakeSize: Handshaken.maximumSize)
