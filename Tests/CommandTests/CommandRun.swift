@@ -20,7 +20,7 @@ final class CommandRun: Sendable {
     ) throws {
         // Nothing of the tests' environment but what programs need to run.
         let environment = ProcessInfo.processInfo.environment
-            .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS"].contains($0.key) }
+            .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
             .merging(environment) { $1 }
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
         process = try ChildProcess(
