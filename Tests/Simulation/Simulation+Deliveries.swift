@@ -24,7 +24,9 @@ extension Simulation {
         if !isLive {
             statistics.count(.cachedEvents)
             check(number >= subscription.lastNumber, "kept event \(number) of \(name) comes after a newer one")
-            check(!subscription.isContiguous || subscription.jumpsAhead > 0, "kept event \(number) of \(name) comes after others")
+            check(
+                !subscription.isContiguous || subscription.jumpsAhead > 0,
+                "kept event \(number) of \(name) comes after others")
         } else if subscription.isContiguous {
             var expected = subscription.lastNumber + 1
             while subscription.lost.contains(expected) { expected += 1 }
