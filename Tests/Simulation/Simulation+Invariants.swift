@@ -180,8 +180,9 @@ extension Simulation {
 
     /// - Parameter old: The state in which `code` came.
     func checkForbidden(code: Int, from old: ConnectionState) {
-        guard old == .connecting || old == .connected, Ledger.forbidsRetry(code, usesTLS: machine.endpoint.usesTLS),
-            code != 4000
+        // Who has just asked to move has left that transport already.
+        guard old == .connecting || old == .connected, !ledger.isEndAsked, code != 4000,
+            Ledger.forbidsRetry(code, usesTLS: machine.endpoint.usesTLS)
         else { return }
         check(machine.connectionState == .disconnected, "it does not stop after \(code)")
     }
