@@ -101,6 +101,9 @@ extension Simulation {
             statistics.count(old == .connected ? .reconnects : .attemptsFailed)
             check(errors == 1 || errors == 0 && ledger.announcements > 0, "a loss is reported \(errors) times")
             if errors == 0 {
+                if let connectedAt = ledger.connectedAt, now - connectedAt >= ConnectionMachine.stableAfter {
+                    ledger.immediateRetries = 0
+                }
                 ledger.retryDue = nil
                 ledger.failures += 1
             }
