@@ -16,6 +16,8 @@ struct Application {
         var lastNumber = 0
         /// The next live event must be the one after the last.
         var isContiguous = false
+        /// Events that waited for a key when a connection broke come after the gap was told: the jump is still ahead.
+        var jumpsAhead = 0
         /// Events reported as undecryptable.
         var lost: Set<Int> = []
     }

@@ -9,6 +9,9 @@ struct Ledger {
     var connectionErrors = 0
     /// The same, of `pusher:error` with a code that a close may repeat.
     var announcements = 0
+    /// Of the last of them; a close right after it is not reported once more.
+    var announcedCode: Int?
+    var isLastFrameAnError = false
     /// The application has asked to end what there is.
     var isEndAsked = false
     /// The client is shut down, and what was on its way then is done.

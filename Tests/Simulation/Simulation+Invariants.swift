@@ -101,6 +101,9 @@ extension Simulation {
             statistics.count(old == .connected ? .reconnects : .attemptsFailed)
             check(errors == 1 || errors == 0 && ledger.announcements > 0, "a loss is reported \(errors) times")
             if errors == 0 {
+                if let connectedAt = ledger.connectedAt, now - connectedAt >= ConnectionMachine.stableAfter {
+                    ledger.immediateRetries = 0
+                }
                 ledger.retryDue = nil
                 ledger.failures += 1
             }
@@ -130,7 +133,9 @@ extension Simulation {
         switch error.kind {
         case .couldNotConnect, .connectionLost, .closedByServer: connectionFailed(error)
         case .serverError:
-            if let code = error.code, (4000...4299).contains(code) { ledger.announcements += 1 }
+            guard let code = error.code, (4000...4299).contains(code) else { return }
+            ledger.announcements += 1
+            ledger.announcedCode = code
         case .decryptionFailed:
             statistics.count(.decryptionsFailed)
             ledger.undecryptableErrors += 1
@@ -146,6 +151,7 @@ extension Simulation {
     private func connectionFailed(_ error: PusherError) {
         ledger.connectionErrors += 1
         let code = error.code ?? 0
+        check(!ledger.isLastFrameAnError || ledger.announcedCode != code, "an end with \(code) is reported twice")
         if error.message.contains("did not answer a ping") { statistics.count(.pongTimeouts) }
         if error.message.contains("connect time-out") { statistics.count(.connectTimeouts) }
         guard error.willRetry, let delay = error.retryAfter else {
@@ -177,8 +183,9 @@ extension Simulation {
 
     /// - Parameter old: The state in which `code` came.
     func checkForbidden(code: Int, from old: ConnectionState) {
-        guard old == .connecting || old == .connected, Ledger.forbidsRetry(code, usesTLS: machine.endpoint.usesTLS),
-            code != 4000
+        // Who has just asked to move has left that transport already.
+        guard old == .connecting || old == .connected, !ledger.isEndAsked, code != 4000,
+            Ledger.forbidsRetry(code, usesTLS: machine.endpoint.usesTLS)
         else { return }
         check(machine.connectionState == .disconnected, "it does not stop after \(code)")
     }
@@ -188,8 +195,10 @@ extension Simulation {
         guard machine.connectionState == .connected || machine.connectionState == .connecting else { return }
         var isEstablished = machine.socketID != nil
         for message in messages {
+            ledger.isLastFrameAnError = false
             switch message {
             case .text(let text) where text.count > 1:
+                ledger.isLastFrameAnError = isEstablished && text.starts(with: #"{"event":"pusher:error""#.utf8)
                 if text.starts(with: #"{"event":"pusher:connection_established""#.utf8) { isEstablished = true }
             case .text, .binary, .oversized: if isEstablished { ledger.malformedMessages += 1 }
             }

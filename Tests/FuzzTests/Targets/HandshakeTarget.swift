@@ -15,7 +15,7 @@ func fuzzHandshake(_ bytes: [UInt8]) throws(BrokenClaim) {
 }
 
 /// It has asked, and waits for the answer.
-// A value that only compression would share, and it has none: `nonisolated(unsafe)` says what is so.
+/// Only compression would share anything between copies, and there is none: hence `nonisolated(unsafe)`.
 nonisolated(unsafe) private let askingMachine: WebSocketMachine? = {
     var random = Zeros()
     let request = WebSocketRequest(

@@ -18,8 +18,9 @@ func fuzzWebSocket(_ bytes: [UInt8]) throws(BrokenClaim) {
 }
 
 /// Past the handshake, with the largest message that each allows.
-// Values that only compression would share, and they have none: `nonisolated(unsafe)` says what is so.
-nonisolated(unsafe) private let openMachines: [(limit: Int, machine: WebSocketMachine)] = [0, 5, 125, 1000].flatMap { limit in
+/// Only compression would share anything between copies, and there is none: hence `nonisolated(unsafe)`.
+nonisolated(unsafe) private let openMachines: [(limit: Int, machine: WebSocketMachine)] = [0, 5, 125, 1000].flatMap {
+    limit in
     [.close, .discard].compactMap { (oversized: WebSocketRequest.OversizedMessages) in
         var random = Zeros()
         let request = WebSocketRequest(
