@@ -133,6 +133,7 @@ extension Simulation {
         switch error.kind {
         case .couldNotConnect, .connectionLost, .closedByServer: connectionFailed(error)
         case .serverError:
+            ledger.announcedCode = nil
             guard let code = error.code, (4000...4299).contains(code) else { return }
             ledger.announcements += 1
             ledger.announcedCode = code
