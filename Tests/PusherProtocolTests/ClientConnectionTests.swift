@@ -147,6 +147,8 @@ struct ClientConnectionTests {
         #expect(client.take() == [])
         client.pass(.seconds(1))
         #expect(client.take() == ["error the server reports: Invalid message format (code 4200)"])
+        client.close(4200)  // late: it tells nothing new
+        #expect(client.take() == ["connected → reconnecting"])
     }
 
     @Test func anAnnouncedCodeCountsIfTheConnectionThenJustBreaks() {

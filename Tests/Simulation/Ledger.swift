@@ -12,6 +12,8 @@ struct Ledger {
     /// Of the last of them; a close right after it is not reported once more.
     var announcedCode: Int?
     var isLastFrameAnError = false
+    /// Received, and not told yet: neither by themselves nor with a close.
+    var untoldErrors = 0
     /// The application has asked to end what there is.
     var isEndAsked = false
     /// The client is shut down, and what was on its way then is done.

@@ -133,6 +133,7 @@ extension Simulation {
         switch error.kind {
         case .couldNotConnect, .connectionLost, .closedByServer: connectionFailed(error)
         case .serverError:
+            ledger.untoldErrors -= 1
             ledger.announcedCode = nil
             guard let code = error.code, (4000...4299).contains(code) else { return }
             ledger.announcements += 1
@@ -152,7 +153,9 @@ extension Simulation {
     private func connectionFailed(_ error: PusherError) {
         ledger.connectionErrors += 1
         let code = error.code ?? 0
-        check(!ledger.isLastFrameAnError || ledger.announcedCode != code, "an end with \(code) is reported twice")
+        let isTold = ledger.isLastFrameAnError && ledger.untoldErrors <= 0 && ledger.announcedCode == code
+        check(!isTold, "an end with \(code) is reported twice")
+        ledger.untoldErrors = 0
         if error.message.contains("did not answer a ping") { statistics.count(.pongTimeouts) }
         if error.message.contains("connect time-out") { statistics.count(.connectTimeouts) }
         guard error.willRetry, let delay = error.retryAfter else {
@@ -200,6 +203,7 @@ extension Simulation {
             switch message {
             case .text(let text) where text.count > 1:
                 ledger.isLastFrameAnError = isEstablished && text.starts(with: #"{"event":"pusher:error""#.utf8)
+                if ledger.isLastFrameAnError { ledger.untoldErrors += 1 }
                 if text.starts(with: #"{"event":"pusher:connection_established""#.utf8) { isEstablished = true }
             case .text, .binary, .oversized: if isEstablished { ledger.malformedMessages += 1 }
             }

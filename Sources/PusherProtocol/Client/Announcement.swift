@@ -12,4 +12,6 @@ struct Announcement: Sendable {
     /// What is reported if something else comes, or nothing.
     let error: PusherError
     let deadline: MonotonicInstant
+    /// The close has not come in time, so that the error is told; should it come yet, it tells nothing new.
+    var isReported = false
 }

@@ -31,6 +31,7 @@ extension ClientMachine {
                 handshake(try ServerEvent(event), on: id, now: now)
             } else {
                 reportAnnouncement()
+                announcement = nil
                 if event.isOfProtocol { handle(try ServerEvent(event), now: now) } else { deliver(event, now: now) }
             }
         } catch {
@@ -169,8 +170,8 @@ extension ClientMachine {
 
     /// The close that the error seemed to announce has not come.
     mutating func reportAnnouncement() {
-        guard let announcement else { return }
-        self.announcement = nil
+        guard let announcement, !announcement.isReported else { return }
+        self.announcement?.isReported = true
         report(announcement.error)
     }
 

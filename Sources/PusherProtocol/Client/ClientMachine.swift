@@ -154,7 +154,7 @@ package struct ClientMachine: Sendable {
         return [
             connection.nextDeadline, authorizations.nextDeadline, authRetries.first, subscription,
             user.deadline(isReadingPaused: isReadingPaused),
-            clientEvents.nextDeadline, announcement?.deadline,
+            clientEvents.nextDeadline, announcement.flatMap { $0.isReported ? nil : $0.deadline },
         ].compactMap { $0 }.min()
     }
 
@@ -212,12 +212,13 @@ package struct ClientMachine: Sendable {
     ) {
         // The code that a `pusher:error` announced counts if the connection then just breaks.
         let code = code.rawValue < 4000 ? announcement.map { CloseCode(rawValue: $0.code) } ?? code : code
-        var draft = draft
+        var draft: ErrorDraft? = draft
         if let announcement, announcement.code == code.rawValue {
-            draft = announcement.draft
-            self.announcement = nil
+            draft = announcement.isReported ? nil : announcement.draft
+        } else {
+            reportAnnouncement()
         }
-        reportAnnouncement()
+        announcement = nil
         let disposition: ConnectionMachine.Disposition
         switch code.disposition {
         case .reconnectWithTLS where endpoint.usesTLS: disposition = .stop
@@ -225,7 +226,7 @@ package struct ClientMachine: Sendable {
             endpoint.usesTLS = true
             disposition = .retryImmediately
         case .stop: disposition = .stop
-        case .backOff(let atLeast): disposition = draft.isHopeless ? .stop : .backOff(atLeast: atLeast)
+        case .backOff(let atLeast): disposition = draft?.isHopeless == true ? .stop : .backOff(atLeast: atLeast)
         case .reconnectImmediately: disposition = .retryImmediately
         }
         apply(
@@ -314,6 +315,7 @@ package struct ClientMachine: Sendable {
         guard socketID != nil else { return }
         socketID = nil
         reportAnnouncement()
+        announcement = nil
         pingSentAt = nil
         quietNames = []
         forgetUser()
