@@ -47,16 +47,18 @@ let package = Package(
         .systemLibrary(
             name: "CLibsodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        // Two inline functions on vectors of bytes, which Swift cannot express well.
+        .systemLibrary(name: "CVector"),
 
         // The network layer: pure protocol code, then the one target that does client I/O.
-        .target(name: "Transport", dependencies: ["CLibcrypto", "CZlib"], swiftSettings: swiftSettings),
+        .target(name: "Transport", dependencies: ["CLibcrypto", "CVector", "CZlib"], swiftSettings: swiftSettings),
         .target(
             name: "CurlTransport", dependencies: ["Transport", "CLibcurl", "CLinux"], swiftSettings: swiftSettings),
 
         // Connections, events and bindings of any protocol; the Pusher protocol on top. Both are pure.
         .target(name: "Realtime", dependencies: ["Transport"], swiftSettings: swiftSettings),
         .target(
-            name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto", "CLibsodium"],
+            name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"],
             swiftSettings: swiftSettings),
 
         // What users import.

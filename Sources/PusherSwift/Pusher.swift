@@ -188,7 +188,7 @@ extension ClientMachine.Notice {
     var error: PusherError? {
         switch self {
         case .error(let error), .subscriptionFailed(_, let error, _, _), .signInFailed(let error, _): error
-        case .stateChanged, .event, .subscribed, .decryptionFailed, .memberAdded, .memberRemoved, .subscriptionCount,
+        case .stateChanged, .events, .subscribed, .decryptionFailed, .memberAdded, .memberRemoved, .subscriptionCount,
             .gap, .signedIn, .watchlistChanged, .pingAnswered:
             nil
         }

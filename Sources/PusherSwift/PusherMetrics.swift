@@ -52,7 +52,7 @@ public struct PusherMetrics: Sendable {
         var events = 0
         for notice in notices {
             switch notice {
-            case .event: events += 1
+            case .events(let batch): events += batch.count
             case .stateChanged(_, .reconnecting): reconnects.increment()
             case .pingAnswered(let latency): pingLatency.recordNanoseconds(latency.wholeNanoseconds)
             case .decryptionFailed: dropped()

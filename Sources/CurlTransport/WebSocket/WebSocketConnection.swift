@@ -12,7 +12,7 @@ package final class WebSocketConnection {
         /// The handshake succeeded.
         case opened
         /// What one read brought, in order. Empty if it was control frames or a part of a message: the peer lives.
-        case received([WebSocketMessage], bytes: Int)
+        case received(WebSocketMessages, bytes: Int)
         /// The peer has answered ``WebSocketConnection/ping()``.
         case pong
         /// The last event, once.
@@ -47,7 +47,7 @@ package final class WebSocketConnection {
     private var writeFailure: TransportError?
     private var closeTimer: NetworkTimer?
     private var isReadScheduled = false
-    /// The last read brought all that it could hold.
+    /// The last read brought a good part of what it could hold.
     private var isBusy = false
 
     /// - Parameter handler: Called on the I/O thread; it may call any method of the connection.
@@ -129,7 +129,7 @@ package final class WebSocketConnection {
             let (outcome, chunk) = readChunk(from: stream)
             switch outcome {
             case .bytes(let count):
-                isBusy = count == Self.readSize
+                isBusy = count >= Self.readSize / 4
                 receive(chunk)
                 // A plain descriptor that had less than was asked for is empty; epoll tells when there is more.
                 if count < Self.readSize, stream.isPlain, writeFailure == nil { return }

@@ -24,7 +24,7 @@ extension ClientMachine {
     private mutating func open(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> Bool {
         guard let key = channels[id]?.key else { return false }
         do throws(ChannelKey.Failure) {
-            notices.append(.event(event.withData(try key.decrypt(event.data)), id))
+            notices.append(event.withData(try key.decrypt(event.data)), on: id)
         } catch {
             switch error {
             case .malformed: undecryptable(event, on: id, "its data is not an encrypted text")

@@ -5,15 +5,20 @@ package import Transport
 extension ClientMachine {
     /// Messages of one read, in order.
     package mutating func received(
-        _ messages: [WebSocketMessage], from id: ConnectionMachine.TransportID, now: MonotonicInstant
+        _ messages: WebSocketMessages, from id: ConnectionMachine.TransportID, now: MonotonicInstant
     ) {
         connection.heard(id, now: now)
         lastHeard = now
-        notices.reserveCapacity(notices.count + messages.count)
-        for message in messages {
+        notices.expectedEvents = messages.count
+        defer { notices.expectedEvents = 0 }
+        for index in messages.indices {
             guard connection.isReceiving(from: id) else { return }
-            switch message {
-            case .text(let frame): received(frame, from: id, now: now)
+            if let range = messages.textInChunk(at: index) {
+                received(messages.chunk, range, from: id, now: now)
+                continue
+            }
+            switch messages[index] {
+            case .text(let frame): received(Array(frame), 0..<frame.count, from: id, now: now)
             case .binary(let bytes):
                 reportMalformed("a binary message of \(bytes.count) bytes, which the protocol does not have")
             case .oversized(let byteCount):
@@ -23,10 +28,13 @@ extension ClientMachine {
     }
 
     private mutating func received(
-        _ frame: ArraySlice<UInt8>, from id: ConnectionMachine.TransportID, now: MonotonicInstant
+        _ bytes: [UInt8], _ frame: Range<Int>, from id: ConnectionMachine.TransportID, now: MonotonicInstant
     ) {
+        if let head, announcement == nil, let end = FrameScanner.dataEnd(bytes, frame, like: head) {
+            return notices.append(bytes, frame, dataEnd: end, like: head)
+        }
         do throws(MalformedFrame) {
-            let event = try FrameParser.parse(frame)
+            let event = try FrameParser.parse(bytes, frame)
             if socketID == nil {
                 handshake(try ServerEvent(event), on: id, now: now)
             } else {
@@ -81,7 +89,7 @@ extension ClientMachine {
         case .application(let event): deliver(event, now: nil)
         case .ping:
             send(.pong)
-            notices.append(.event(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), nil))
+            notices.append(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), on: nil)
         case .pong: pongReceived(now: now)
         case .subscriptionSucceeded(let event): subscriptionSucceeded(event, now: now)
         case .subscriptionFailed(let event, let reason): subscriptionFailed(event, reason: reason)
@@ -100,7 +108,7 @@ extension ClientMachine {
     /// - Parameter now: Nil for an event of the protocol, which is never encrypted.
     private mutating func deliver(_ event: RealtimeEvent, now: MonotonicInstant?) {
         guard let entry = entry(of: event) else {
-            if event.hasChannel { reportUnknownChannel(of: event) } else { notices.append(.event(event, nil)) }
+            if event.hasChannel { reportUnknownChannel(of: event) } else { notices.append(event, on: nil) }
             return
         }
         guard entry.isWanted else { return }
@@ -108,8 +116,25 @@ extension ClientMachine {
         if entry.isEncrypted, let now {
             deliverEncrypted(event, on: entry.id, now: now)
         } else {
-            notices.append(.event(event, entry.id))
+            if now != nil, !entry.isCached { noteKind(of: event, on: entry.id) }
+            notices.append(event, on: entry.id)
         }
+    }
+
+    /// Events alike often come in a row.
+    private mutating func noteKind(of event: RealtimeEvent, on id: EventRouter.ChannelID) {
+        let kind = event.withName { Self.fold($0) &+ id.number }
+        if kind == latestKind { head = EventHead(of: event, on: id) }
+        latestKind = kind
+    }
+
+    /// Its length and up to 16 of its bytes.
+    private static func fold(_ name: UnsafeRawBufferPointer) -> Int {
+        guard name.count >= 8 else { return name.reduce(name.count) { $0 &<< 8 | Int($1) } }
+        let (first, last) = (
+            name.loadUnaligned(as: Int.self), name.loadUnaligned(fromByteOffset: name.count - 8, as: Int.self)
+        )
+        return first &* 31 &+ last &+ name.count
     }
 
     private mutating func withOrigin(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> RealtimeEvent {
@@ -131,7 +156,7 @@ extension ClientMachine {
         guard let (_, entry, _) = channel(of: event), entry.isWanted else { return }
         channels[entry.id]?.subscriptionCount = count
         notices.append(.subscriptionCount(entry.id, count))
-        notices.append(.event(event.renamed("pusher:subscription_count"), entry.id))
+        notices.append(event.renamed("pusher:subscription_count"), on: entry.id)
     }
 
     private mutating func entry(of event: RealtimeEvent) -> Entry? {

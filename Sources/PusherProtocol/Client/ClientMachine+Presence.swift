@@ -18,7 +18,7 @@ extension ClientMachine {
         }
         guard channels[entry.id]?.members.add(member) == true else { return }  // known: no arrival
         notices.append(.memberAdded(entry.id, member))
-        notices.append(.event(event.renamed("pusher:member_added"), entry.id))
+        notices.append(event.renamed("pusher:member_added"), on: entry.id)
     }
 
     mutating func memberRemoved(_ event: RealtimeEvent) {
@@ -28,7 +28,7 @@ extension ClientMachine {
         }
         guard let known = channels[entry.id]?.members.remove(userID: member.userID) else { return }
         notices.append(.memberRemoved(entry.id, known))
-        notices.append(.event(event.renamed("pusher:member_removed"), entry.id))
+        notices.append(event.renamed("pusher:member_removed"), on: entry.id)
     }
 
     private mutating func reportPresence(_ event: RealtimeEvent, _ what: String) {

@@ -232,7 +232,7 @@ extension ClientMachine {
                 channels[entry.id]?.missingSince = nil
                 notices.append(.gap(entry.id, name: channel.name.string, from: start, to: now))
             }
-            notices.append(.event(event.renamed("pusher:subscription_succeeded"), entry.id))
+            notices.append(event.renamed("pusher:subscription_succeeded"), on: entry.id)
             sendUnsentEvents(of: entry.id, now: now)
         case .idle, .queued, .authorizing, .retrying, .awaitingUser, .failed(mayBeSubscribed: false):
             break  // an answer to no question means nothing

@@ -42,30 +42,6 @@ package struct ClientMachine: Sendable {
         case cancelAuthorization(AuthRequestID)
     }
 
-    /// What the application is told. The rare cases are indirect: a notice is as large as its largest case, and nearly
-    /// all are events.
-    package enum Notice: Sendable {
-        case stateChanged(from: ConnectionState, to: ConnectionState)
-        /// For the bindings of a channel, or with nil for the global ones alone.
-        case event(RealtimeEvent, EventRouter.ChannelID?)
-        case subscribed(EventRouter.ChannelID, name: String)
-        /// - Parameter event: The `pusher:subscription_error` for the bindings.
-        indirect case subscriptionFailed(EventRouter.ChannelID, PusherError, AuthFailure?, event: RealtimeEvent)
-        /// The event as it came, with its encrypted data.
-        indirect case decryptionFailed(EventRouter.ChannelID, RealtimeEvent)
-        indirect case memberAdded(EventRouter.ChannelID, PresenceMembers.Member)
-        indirect case memberRemoved(EventRouter.ChannelID, PresenceMembers.Member)
-        case subscriptionCount(EventRouter.ChannelID, Int)
-        /// The channel is subscribed again; what was published in between did not come.
-        case gap(EventRouter.ChannelID, name: String, from: MonotonicInstant, to: MonotonicInstant)
-        indirect case signedIn(SignedInUser)
-        /// - Parameter event: The `pusher:signin_error` for the user's bindings.
-        indirect case signInFailed(PusherError, event: RealtimeEvent)
-        indirect case watchlistChanged(WatchlistChange)
-        case pingAnswered(after: Duration)
-        indirect case error(PusherError)
-    }
-
     /// What is known of a channel name on this connection.
     struct Entry {
         var id: EventRouter.ChannelID
@@ -88,16 +64,20 @@ package struct ClientMachine: Sendable {
     package internal(set) var endpoint: Endpoint
     package internal(set) var socketID: SocketID?
     var actions: [Action] = []
-    var notices: [Notice] = []
+    var notices = NoticeQueue()
 
     var connection: ConnectionMachine
     var entries: [ByteKey: Entry] = [:] {
-        didSet { latestKey = nil }
+        didSet { (latestKey, head) = (nil, nil) }
     }
     /// The channel of the last event: often the next one is of the same, and needs no hashing then.
     var latestKey: ByteKey?
     /// The entry of `latestKey`.
     var latestEntry: Entry?
+    /// How the frames of the last events began, once two were alike: what follows may be recognised by it.
+    var head: EventHead?
+    /// Equal for two events of the same channel and name, and hardly ever for others.
+    var latestKind = 0
     var channels: [EventRouter.ChannelID: ChannelMachine] = [:]
     var lastChannel = 0
 
@@ -143,10 +123,7 @@ package struct ClientMachine: Sendable {
         return actions
     }
 
-    package mutating func takeNotices() -> [Notice] {
-        defer { notices = [] }
-        return notices
-    }
+    package mutating func takeNotices() -> [Notice] { notices.take() }
 
     /// When ``timePassed(now:)`` may have something to do next.
     package var nextDeadline: MonotonicInstant? {
@@ -314,6 +291,7 @@ package struct ClientMachine: Sendable {
     private mutating func connectionEnded() {
         guard socketID != nil else { return }
         socketID = nil
+        head = nil
         reportAnnouncement()
         announcement = nil
         pingSentAt = nil

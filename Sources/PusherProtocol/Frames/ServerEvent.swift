@@ -83,6 +83,6 @@ package enum ServerEvent: Sendable {
 extension RealtimeEvent {
     /// Whether the name starts with `pusher`, so that it is worth a closer look.
     var isOfProtocol: Bool {
-        withName { $0.starts(with: "pusher".utf8) }
+        withName { $0.count >= 6 && memcmp($0.baseAddress.unsafelyUnwrapped, "pusher", 6) == 0 }
     }
 }

@@ -8,12 +8,13 @@ import Transport
 /// Notices cross to the queue through a locked inbox that one block empties, so a batch costs one hop.
 final class CallbackQueue: Sendable {
     private enum Item: Sendable {
-        case notices([ClientMachine.Notice])
+        /// - Parameter count: Each event counts.
+        case notices([ClientMachine.Notice], count: Int)
         case work(@Sendable () -> Void)
 
         var count: Int {
             switch self {
-            case .notices(let notices): notices.count
+            case .notices(_, let count): count
             case .work: 1
             }
         }
@@ -40,7 +41,10 @@ final class CallbackQueue: Sendable {
 
     /// Hands `notices` to `receiver`. Called on the I/O thread.
     func add(_ notices: [ClientMachine.Notice], to receiver: ClientCore) {
-        enqueue(.notices(notices), for: receiver)
+        let count = notices.reduce(0) { count, notice in
+            if case .events(let batch) = notice { count + batch.count } else { count + 1 }
+        }
+        enqueue(.notices(notices, count: count), for: receiver)
     }
 
     /// Runs code of the application that answers a question.
@@ -92,11 +96,11 @@ final class CallbackQueue: Sendable {
     private func run(_ item: Item, for receiver: ClientCore, _ route: inout Route?) {
         switch item {
         case .work(let work): work()
-        case .notices(let notices):
+        case .notices(let notices, _):
             for notice in notices {
                 // A closed receiver has no bindings.
-                if case .event(let event, let channel) = notice {
-                    receiver.deliver(event, on: channel, by: &route)
+                if case .events(let batch) = notice {
+                    batch.forEach { receiver.deliver($0, on: $1, isLikeTheLast: $2, by: &route) }
                 } else {
                     receiver.deliver(notice)
                 }

@@ -13,7 +13,7 @@ import Transport
 extension ClientCore {
     func deliver(_ notice: ClientMachine.Notice) {
         switch notice {
-        case .event: return  // delivered by the next method
+        case .events: return  // delivered by the next method
         case .stateChanged(let old, let new): stateChanged(from: old, to: new)
         case .subscribed(let channel, let name): subscribed(channel, name: name)
         case .subscriptionFailed(let channel, let error, let failure, let event):
@@ -52,9 +52,18 @@ extension ClientCore {
 
     /// Global bindings first, then the channel's, in order of binding.
     ///
-    /// - Parameter route: That of the last event. It is looked up anew when something was bound or unbound since.
-    func deliver(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?, by route: inout Route?) {
-        if route?.isValid(for: event, on: channel, version: routerVersion.value) != true {
+    /// - Parameters:
+    ///   - isLikeTheLast: Whether it has name and channel of the event before.
+    ///   - route: That of the last event. It is looked up anew when something was bound or unbound since.
+    func deliver(
+        _ event: RealtimeEvent, on channel: EventRouter.ChannelID?, isLikeTheLast: Bool = false,
+        by route: inout Route?
+    ) {
+        let version = routerVersion.value
+        let isValid =
+            isLikeTheLast
+            ? route?.isCurrent(version) == true : route?.isValid(for: event, on: channel, version: version) == true
+        if !isValid {
             route = bindings.withLock { $0.router.route(of: event, on: channel) }
         }
         guard let route else { return }
@@ -148,8 +157,7 @@ extension ClientMachine.Notice {
         case .subscribed(let id, _), .subscriptionFailed(let id, _, _, _), .decryptionFailed(let id, _),
             .memberAdded(let id, _), .memberRemoved(let id, _), .subscriptionCount(let id, _), .gap(let id, _, _, _):
             id
-        case .event(_, let id): id
-        case .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error: nil
+        case .events, .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error: nil
         }
     }
 }

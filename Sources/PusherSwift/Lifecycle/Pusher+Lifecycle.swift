@@ -68,7 +68,7 @@ extension Pusher {
             case .stateChanged(_, .disconnected):
                 return connection?.connectionState == .disconnected ? .ended : nil
             case .error(let error): return error.isOfConnection ? .failed(error) : nil
-            case .stateChanged, .event, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded,
+            case .stateChanged, .events, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded,
                 .memberRemoved, .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered:
                 return nil
             }

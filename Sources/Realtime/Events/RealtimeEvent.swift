@@ -25,7 +25,7 @@ public struct RealtimeEvent: Sendable {
         case jsonString
     }
 
-    /// Where a part stands, counted from the start of `bytes`. Empty and absent differ: see ``RealtimeEvent/Span/none``.
+    /// Where a part stands in `bytes`. Empty and absent differ: see ``RealtimeEvent/Span/none``.
     @usableFromInline
     package struct Span: Sendable {
         @usableFromInline package let start: UInt32
@@ -49,27 +49,34 @@ public struct RealtimeEvent: Sendable {
         package var isPresent: Bool { start != .max }
     }
 
-    @usableFromInline let bytes: ArraySlice<UInt8>
-    @usableFromInline let name: Span
-    @usableFromInline let channel: Span
-    @usableFromInline let payload: Span
-    @usableFromInline let user: Span
-    @usableFromInline let dataForm: DataForm
-    /// Whether the event is new, or was kept by the server for new subscribers.
-    public var origin: EventOrigin { isKept ? (isRepeated ? .repeatedCache : .cache) : .live }
-    @usableFromInline var isKept: Bool
-    @usableFromInline var isRepeated: Bool
+    /// Where the parts of an event stand in some bytes, without the bytes: plain memory, cheap to copy.
+    @usableFromInline
+    package struct Layout: Sendable {
+        /// The whole message of the server; none for an event that was put together.
+        @usableFromInline package var frame = Span.none
+        @usableFromInline package var name = Span.none
+        @usableFromInline package var channel = Span.none
+        @usableFromInline package var payload = Span.none
+        @usableFromInline package var user = Span.none
+        @usableFromInline package var dataForm = DataForm.absent
+        @usableFromInline package var isKept = false
+        @usableFromInline package var isRepeated = false
 
-    /// A view of a frame. All spans must lie inside `bytes`, and name, channel and user must be plain text there.
+        package init() {}
+    }
+
+    /// May hold other events too.
+    @usableFromInline package let bytes: [UInt8]
+    @usableFromInline package private(set) var layout: Layout
+
+    /// Whether the event is new, or was kept by the server for new subscribers.
+    public var origin: EventOrigin { layout.isKept ? (layout.isRepeated ? .repeatedCache : .cache) : .live }
+
+    /// A view of `bytes`. All spans must lie inside them, and name, channel and user must be plain text there.
     @inlinable
-    package init(bytes: ArraySlice<UInt8>, name: Span, channel: Span, data: Span, dataForm: DataForm, user: Span) {
+    package init(bytes: [UInt8], layout: Layout) {
         self.bytes = bytes
-        self.name = name
-        self.channel = channel
-        payload = data
-        self.dataForm = dataForm
-        self.user = user
-        (isKept, isRepeated) = (false, false)
+        self.layout = layout
     }
 
     /// An event that is not a view of a frame.
@@ -81,57 +88,57 @@ public struct RealtimeEvent: Sendable {
             bytes.append(contentsOf: text.utf8)
             return Span(start, bytes.count)
         }
-        self.name = append(name)
-        self.channel = append(channel)
-        payload = append(data)
-        user = append(userId)
-        dataForm = data == nil ? .absent : .text
-        self.bytes = bytes[...]
-        (isKept, isRepeated) = (false, false)
+        layout = Layout()
+        layout.name = append(name)
+        layout.channel = append(channel)
+        layout.payload = append(data)
+        layout.user = append(userId)
+        layout.dataForm = data == nil ? .absent : .text
+        self.bytes = bytes
     }
 
     /// The event's name, such as `price` or `client-typing`.
-    public var eventName: String { text(name) ?? "" }
+    public var eventName: String { text(layout.name) ?? "" }
 
     /// The channel that the event belongs to; nil for an event of the connection itself.
-    public var channelName: String? { text(channel) }
+    public var channelName: String? { text(layout.channel) }
 
     /// The user who sent a client event on a presence channel, as the server vouches for it; otherwise nil.
-    public var userId: String? { text(user) }
+    public var userId: String? { text(layout.user) }
 
     /// The data as it was published: usually JSON text, but any text can be published. Nil if there was none. Data
     /// that was not sent as a string is given as compact JSON text.
     public var data: String? {
-        switch dataForm {
+        switch layout.dataForm {
         case .absent: nil
-        case .text: text(payload)
-        case .jsonString: slice(payload).withUnsafeBufferPointer { JSONString.unescape($0) }
+        case .text: text(layout.payload)
+        case .jsonString: slice(layout.payload).withUnsafeBufferPointer { JSONString.unescape($0) }
         }
     }
 
-    package var nameKey: ByteKey { ByteKey(slice(name)) }
+    package var nameKey: ByteKey { ByteKey(slice(layout.name)) }
 
-    package var channelKey: ByteKey? { channel.isPresent ? ByteKey(slice(channel)) : nil }
+    package var channelKey: ByteKey? { layout.channel.isPresent ? ByteKey(slice(layout.channel)) : nil }
 
     @inlinable
-    package var hasChannel: Bool { channel.isPresent }
+    package var hasChannel: Bool { layout.channel.isPresent }
 
     /// The same as comparing ``nameKey``, without making one.
     @inlinable
     package func isNamed(_ key: ByteKey) -> Bool {
-        withBytes(of: name) { key.equals($0) }
+        withBytes(of: layout.name) { key.equals($0) }
     }
 
     /// The same as comparing ``channelKey``, without making one.
     @inlinable
     package func isOn(_ key: ByteKey) -> Bool {
-        channel.isPresent && withBytes(of: channel) { key.equals($0) }
+        layout.channel.isPresent && withBytes(of: layout.channel) { key.equals($0) }
     }
 
     /// The bytes of the name, for a quick look.
     @inlinable
     package func withName<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        withBytes(of: name, body)
+        withBytes(of: layout.name, body)
     }
 
     @inlinable
@@ -152,18 +159,18 @@ public struct RealtimeEvent: Sendable {
     /// The same event, told apart from a new one.
     package func withOrigin(_ origin: EventOrigin) -> RealtimeEvent {
         var event = self
-        (event.isKept, event.isRepeated) = (origin != .live, origin == .repeatedCache)
+        (event.layout.isKept, event.layout.isRepeated) = (origin != .live, origin == .repeatedCache)
         return event
     }
 
     /// The frame that the event was cut from; nil for an event that was put together.
-    package var frame: ArraySlice<UInt8>? { bytes.first == UInt8(ascii: "{") ? bytes : nil }
+    package var frame: ArraySlice<UInt8>? { layout.frame.isPresent ? slice(layout.frame) : nil }
 
     /// Equal for two events of the same name and data, as they came; differs between processes.
     package var fingerprint: Int {
         var hasher = Hasher()
         hasher.combine(nameKey)
-        if payload.isPresent { slice(payload).withUnsafeBytes { hasher.combine(bytes: $0) } }
+        if layout.payload.isPresent { slice(layout.payload).withUnsafeBytes { hasher.combine(bytes: $0) } }
         return hasher.finalize()
     }
 
@@ -172,7 +179,7 @@ public struct RealtimeEvent: Sendable {
     }
 
     private func slice(_ span: Span) -> ArraySlice<UInt8> {
-        bytes[(bytes.startIndex + Int(span.start))..<(bytes.startIndex + Int(span.end))]
+        bytes[Int(span.start)..<Int(span.end)]
     }
 }
 
@@ -190,6 +197,6 @@ extension RealtimeEvent {
             span.isPresent ? slice(span).withUnsafeBufferPointer { JSONString.unescape($0) } : nil
         }
         return RealtimeEvent(
-            name: unescaped(name) ?? "", channel: unescaped(channel), data: data, userId: unescaped(user))
+            name: unescaped(layout.name) ?? "", channel: unescaped(layout.channel), data: data, userId: unescaped(layout.user))
     }
 }

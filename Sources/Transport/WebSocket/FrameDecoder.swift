@@ -6,7 +6,7 @@ struct FrameDecoder {
     /// What came in, in two lists: messages in order, and control frames in order. A close or a violation is the last
     /// thing ever.
     struct Output: Sendable {
-        var messages: [WebSocketMessage] = []
+        var messages = WebSocketMessages()
         var controls: [Control] = []
     }
 
@@ -69,11 +69,13 @@ struct FrameDecoder {
     mutating func decode(_ chunk: [UInt8], into output: inout Output) {
         guard !isEnded else { return }
         if headerBytes.isEmpty {
+            output.messages = WebSocketMessages(of: chunk)
             let taken = chunk.withUnsafeBytes { continuePartial($0, into: &output) }
             decode(chunk, from: taken, into: &output)
         } else {
             let joined = headerBytes + chunk  // a header that was cut: rare
             headerBytes = []
+            output.messages = WebSocketMessages(of: joined)
             decode(joined, from: 0, into: &output)
         }
     }
@@ -94,7 +96,7 @@ struct FrameDecoder {
                     let end = index + min(header.payloadLength, bytes.count - index)
                     let payload = UnsafeRawBufferPointer(rebasing: bytes[index..<end])
                     if payload.count == header.payloadLength, !isTooLarge(header), !isCompressed(header) {
-                        finish(header, chunk[index..<end], payload, into: &output)
+                        finish(header, payload, partOfChunk: index..<end, into: &output)
                     } else {
                         begin(header, payload, into: &output)
                     }
@@ -204,7 +206,7 @@ struct FrameDecoder {
         } else if frame.isSkipped {
             skip(frame.header, into: &output)
         } else {
-            frame.bytes.withUnsafeBytes { finish(frame.header, frame.bytes[...], $0, into: &output) }
+            frame.bytes.withUnsafeBytes { finish(frame.header, $0, gathered: frame.bytes, into: &output) }
         }
         return piece.count
     }
@@ -224,26 +226,37 @@ struct FrameDecoder {
 
     // MARK: Whole frames
 
+    /// - Parameters:
+    ///   - part: Where in the chunk the payload lies, or nil:
+    ///   - gathered: The payload in an array of its own.
     @inline(__always)
     private mutating func finish(
-        _ header: FrameHeader, _ payload: ArraySlice<UInt8>, _ bytes: UnsafeRawBufferPointer,
-        into output: inout Output
+        _ header: FrameHeader, _ payload: UnsafeRawBufferPointer, partOfChunk part: Range<Int>? = nil,
+        gathered: [UInt8] = [], into output: inout Output
     ) {
         switch header.opcode {
         case .text where header.isFinal:
             var validator = UTF8Validator()
-            guard validator.accepts(bytes), validator.isComplete else {
+            guard validator.accepts(payload), validator.isComplete else {
                 violation(1007, "text that is not UTF-8", into: &output)
                 return
             }
-            output.messages.append(.text(payload))
+            if let part {
+                output.messages.appendPart(part, isText: true)
+            } else {
+                output.messages.append(.text(gathered[...]))
+            }
         case .binary where header.isFinal:
-            output.messages.append(.binary(payload))
+            if let part {
+                output.messages.appendPart(part, isText: false)
+            } else {
+                output.messages.append(.binary(gathered[...]))
+            }
         case .text, .binary, .continuation:
-            finishFragment(header, bytes, into: &output)
+            finishFragment(header, payload, into: &output)
         case .ping: output.controls.append(.ping(Array(payload)))
         case .pong: output.controls.append(.pong)
-        case .close: finishClose(bytes, into: &output)
+        case .close: finishClose(payload, into: &output)
         }
     }
 

@@ -1,3 +1,5 @@
+import CVector
+
 /// Checks UTF-8 that arrives in pieces (RFC 3629), and says no as soon as it cannot become valid any more.
 struct UTF8Validator: Sendable {
     /// Continuation bytes still to come.
@@ -12,8 +14,10 @@ struct UTF8Validator: Sendable {
     mutating func accepts(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         while index < bytes.count {
-            if missing == 0 { index = Self.skipASCII(bytes, from: index) }
-            guard index < bytes.count else { return true }
+            if missing == 0, bytes[index] < 0x80 {
+                index += Int(ascii_prefix(bytes.baseAddress.unsafelyUnwrapped + index, UInt64(bytes.count - index)))
+                guard index < bytes.count else { return true }
+            }
             guard acceptsNext(bytes[index]) else { return false }
             index += 1
         }
@@ -39,18 +43,5 @@ struct UTF8Validator: Sendable {
         default: return false
         }
         return true
-    }
-
-    /// The first byte from `start` on that is not ASCII. Looks at eight at a time.
-    @inline(__always)
-    private static func skipASCII(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-        var index = start
-        while index + 8 <= bytes.count {
-            let high = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080
-            guard high == 0 else { return index + UInt64(littleEndian: high).trailingZeroBitCount / 8 }
-            index += 8
-        }
-        while index < bytes.count, bytes[index] < 0x80 { index += 1 }
-        return index
     }
 }

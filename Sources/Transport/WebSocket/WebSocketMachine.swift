@@ -16,7 +16,7 @@ package struct WebSocketMachine {
         /// The handshake succeeded with this read.
         package var isOpened = false
         /// Whole messages in order.
-        package var messages: [WebSocketMessage] = []
+        package var messages = WebSocketMessages()
         /// The peer has answered a ping.
         package var hasPong = false
         /// The connection is over: how it ended.

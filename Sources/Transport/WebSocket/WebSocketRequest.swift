@@ -44,16 +44,6 @@ package struct WebSocketRequest: Sendable {
     }
 }
 
-/// One whole message, its fragments joined. The bytes are usually a slice of what one read brought in, shared with
-/// the messages around it.
-package enum WebSocketMessage: Hashable, Sendable {
-    /// Valid UTF-8.
-    case text(ArraySlice<UInt8>)
-    case binary(ArraySlice<UInt8>)
-    /// Too large, and skipped as ``WebSocketRequest/OversizedMessages/discard`` asks.
-    case oversized(byteCount: Int)
-}
-
 /// How a WebSocket connection ended, or that it never opened.
 package struct WebSocketClosure: Hashable, Sendable {
     /// The close code that the peer sent; 1005 if its close frame had none, 1006 if there was no close frame

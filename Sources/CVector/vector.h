@@ -1,0 +1,81 @@
+// Which of many bytes are special, as a bit mask: what Swift's vectors compile to scalar code (Swift 6.3).
+#pragma once
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+// Bit i of each mask speaks of byte i.
+typedef struct {
+    uint64_t quotes;       // "
+    uint64_t backslashes;  // the other byte that ends a stretch of plain text in JSON
+    uint64_t controls;     // below 0x20
+} special_bytes_t;
+
+#if defined(__aarch64__)
+static inline uint64_t mask_of(uint8x16_t hits) {
+    const uint8x16_t weights = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    uint8x16_t bits = vandq_u8(hits, weights);
+    return vaddv_u8(vget_low_u8(bits)) | (uint64_t)vaddv_u8(vget_high_u8(bits)) << 8;
+}
+#endif
+
+// Adds what is special among 16 bytes, the first of which is number `index`.
+static inline void add_special_bytes(special_bytes_t *result, const uint8_t *bytes, uint64_t index) {
+#if defined(__SSE2__)
+    __m128i block = _mm_loadu_si128((const __m128i *)(bytes + index)), last = _mm_set1_epi8(0x1F);
+    result->quotes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('"'))) << index;
+    result->backslashes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('\\'))) << index;
+    result->controls |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(block, last), last)) << index;
+#elif defined(__aarch64__)
+    uint8x16_t block = vld1q_u8(bytes + index);
+    result->quotes |= mask_of(vceqq_u8(block, vdupq_n_u8('"'))) << index;
+    result->backslashes |= mask_of(vceqq_u8(block, vdupq_n_u8('\\'))) << index;
+    result->controls |= mask_of(vcltq_u8(block, vdupq_n_u8(0x20))) << index;
+#else
+    for (uint64_t end = index + 16; index < end; index++) {
+        result->quotes |= (uint64_t)(bytes[index] == '"') << index;
+        result->backslashes |= (uint64_t)(bytes[index] == '\\') << index;
+        result->controls |= (uint64_t)(bytes[index] < 0x20) << index;
+    }
+#endif
+}
+
+// Of `count` bytes, 64 at most; none behind them is read.
+static inline special_bytes_t special_bytes(const void *start, uint64_t count) {
+    special_bytes_t result = {0, 0, 0};
+    if (count >= 16) {
+        uint64_t index = 0;
+        for (; index + 16 <= count; index += 16) add_special_bytes(&result, (const uint8_t *)start, index);
+        if (index < count) add_special_bytes(&result, (const uint8_t *)start, count - 16);  // some of them again
+    } else {
+        uint8_t padded[16];
+        memset(padded, ' ', 16);
+        memcpy(padded, start, count);
+        add_special_bytes(&result, padded, 0);
+    }
+    return result;
+}
+
+// How many bytes at the beginning are ASCII.
+static inline uint64_t ascii_prefix(const void *start, uint64_t count) {
+    const uint8_t *bytes = (const uint8_t *)start;
+    uint64_t index = 0;
+#if defined(__SSE2__)
+    for (; index + 16 <= count; index += 16) {
+        int high = _mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(bytes + index)));
+        if (high) return index + (uint64_t)__builtin_ctz((unsigned)high);
+    }
+#endif
+    for (; index + 8 <= count; index += 8) {
+        uint64_t word;
+        memcpy(&word, bytes + index, 8);
+        if (word & 0x8080808080808080) break;
+    }
+    while (index < count && bytes[index] < 0x80) index++;
+    return index;
+}

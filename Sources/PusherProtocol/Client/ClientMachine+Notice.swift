@@ -1,0 +1,70 @@
+package import Realtime
+package import Transport
+
+extension ClientMachine {
+    /// What the application is told. The rare cases are indirect: a notice is as large as its largest case, and nearly
+    /// all are events.
+    package enum Notice: Sendable {
+        case stateChanged(from: ConnectionState, to: ConnectionState)
+        /// For the bindings.
+        case events(EventBatch)
+        case subscribed(EventRouter.ChannelID, name: String)
+        /// - Parameter event: The `pusher:subscription_error` for the bindings.
+        indirect case subscriptionFailed(EventRouter.ChannelID, PusherError, AuthFailure?, event: RealtimeEvent)
+        /// The event as it came, with its encrypted data.
+        indirect case decryptionFailed(EventRouter.ChannelID, RealtimeEvent)
+        indirect case memberAdded(EventRouter.ChannelID, PresenceMembers.Member)
+        indirect case memberRemoved(EventRouter.ChannelID, PresenceMembers.Member)
+        case subscriptionCount(EventRouter.ChannelID, Int)
+        /// The channel is subscribed again; what was published in between did not come.
+        case gap(EventRouter.ChannelID, name: String, from: MonotonicInstant, to: MonotonicInstant)
+        indirect case signedIn(SignedInUser)
+        /// - Parameter event: The `pusher:signin_error` for the user's bindings.
+        indirect case signInFailed(PusherError, event: RealtimeEvent)
+        indirect case watchlistChanged(WatchlistChange)
+        case pingAnswered(after: Duration)
+        indirect case error(PusherError)
+    }
+
+    /// Notices in order, successive events of one read as one.
+    struct NoticeQueue: Sendable {
+        private var notices: [Notice] = []
+        /// The last notice, as long as more events may join it.
+        private var batch: EventBatch?
+        /// How many events of the present read may still come.
+        var expectedEvents = 0
+
+        mutating func append(_ notice: Notice) {
+            closeBatch()
+            notices.append(notice)
+        }
+
+        mutating func append(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
+            openBatch(of: event.bytes)
+            batch?.append(event, on: channel)
+        }
+
+        /// An event whose frame begins like that of the one before.
+        mutating func append(_ bytes: [UInt8], _ frame: Range<Int>, dataEnd: Int, like head: EventHead) {
+            openBatch(of: bytes)
+            batch?.append(frame, dataEnd: dataEnd, like: head)
+        }
+
+        private mutating func openBatch(of bytes: [UInt8]) {
+            if let batch, batch.isOf(bytes) { return }
+            closeBatch()
+            batch = EventBatch(of: bytes, expecting: max(expectedEvents, 1))
+        }
+
+        private mutating func closeBatch() {
+            if let batch { notices.append(.events(batch)) }
+            batch = nil
+        }
+
+        mutating func take() -> [Notice] {
+            closeBatch()
+            defer { notices = [] }
+            return notices
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/// Events in order, each with its channel, all of them parts of the same bytes: what one read brought. Many cost little
+/// more to hand to another thread than one.
+package struct EventBatch: Sendable, RandomAccessCollection {
+    /// Without a channel it is for the global bindings alone.
+    package typealias Element = (event: RealtimeEvent, channel: EventRouter.ChannelID?)
+
+    /// What successive events have in common.
+    private struct Kind: Sendable {
+        let layout: RealtimeEvent.Layout
+        let channel: EventRouter.ChannelID?
+    }
+
+    private struct Item: Sendable {
+        let kind: UInt32
+        /// How far the layout is to be moved.
+        let offset: UInt32
+        let payloadEnd: UInt32
+    }
+
+    private let bytes: [UInt8]
+    private var kinds: [Kind] = []
+    private var items: [Item] = []
+    /// Whether the last kind is that of a head, which more events may follow.
+    private var lastKindIsHead = false
+
+    /// - Parameter count: How many events are likely to come.
+    package init(of bytes: [UInt8], expecting count: Int) {
+        self.bytes = bytes
+        items.reserveCapacity(count)
+    }
+
+    package func isOf(_ bytes: [UInt8]) -> Bool {
+        self.bytes.withUnsafeBufferPointer { own in
+            bytes.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress }
+        }
+    }
+
+    /// An event that is a part of this batch's bytes.
+    package mutating func append(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
+        lastKindIsHead = false
+        items.append(Item(kind: UInt32(kinds.count), offset: 0, payloadEnd: event.layout.payload.end))
+        kinds.append(Kind(layout: event.layout, channel: channel))
+    }
+
+    /// An event whose frame begins with `head`, the same head as long as no other event came in between.
+    package mutating func append(_ frame: Range<Int>, dataEnd: Int, like head: EventHead) {
+        if !lastKindIsHead {
+            kinds.append(Kind(layout: head.layout, channel: head.channel))
+            lastKindIsHead = true
+        }
+        items.append(
+            Item(
+                kind: UInt32(kinds.count - 1), offset: UInt32(truncatingIfNeeded: frame.lowerBound),
+                payloadEnd: UInt32(truncatingIfNeeded: dataEnd)))
+    }
+
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { items.count }
+
+    package subscript(index: Int) -> Element {
+        let (item, kind) = (items[index], kinds[Int(items[index].kind)])
+        return (event(item, of: kind), kind.channel)
+    }
+
+    @inline(__always)
+    private func event(_ item: Item, of kind: Kind) -> RealtimeEvent {
+        guard item.offset != 0 || kind.layout.payload.end != item.payloadEnd else {
+            return RealtimeEvent(bytes: bytes, layout: kind.layout)
+        }
+        var layout = kind.layout.moved(by: item.offset)
+        layout.payload = RealtimeEvent.Span(start: layout.payload.start, end: item.payloadEnd)
+        layout.frame = RealtimeEvent.Span(start: item.offset, end: item.payloadEnd + 2)
+        return RealtimeEvent(bytes: bytes, layout: layout)
+    }
+
+    /// Calls `body` with each event, its channel, and whether it has name and channel of the one before.
+    package func forEach(_ body: (RealtimeEvent, EventRouter.ChannelID?, _ isLikeTheLast: Bool) -> Void) {
+        var last: UInt32?
+        for item in items {
+            let kind = kinds[Int(item.kind)]
+            body(event(item, of: kind), kind.channel, last == item.kind)
+            last = item.kind
+        }
+    }
+}
