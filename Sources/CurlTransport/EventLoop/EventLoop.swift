@@ -16,6 +16,7 @@ final class EventLoop: SerialExecutor {
 
     private struct Inbox {
         var jobs: [Job] = []
+        /// Whether the loop will look here before it waits.
         var isAwake = false
     }
 
@@ -69,10 +70,11 @@ final class EventLoop: SerialExecutor {
         _ = write(wakeUp, &one, 8)
     }
 
+    /// Runs those that are there now; those that they submit have to wait for a look at the descriptors.
     @NetworkActor
     private func runJobs() {
         let jobs = inbox.withLock { inbox in
-            defer { inbox = Inbox() }
+            defer { inbox.jobs = [] }
             return inbox.jobs
         }
         for job in jobs {
@@ -112,14 +114,18 @@ final class EventLoop: SerialExecutor {
         let capacity = 256
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         while true {
-            let count = epoll_wait(epoll, events, Int32(capacity), -1)
+            let hasJobs = inbox.withLock { inbox in
+                inbox.isAwake = !inbox.jobs.isEmpty
+                return inbox.isAwake
+            }
+            let count = epoll_wait(epoll, events, Int32(capacity), hasJobs ? 0 : -1)
+            inbox.withLock { $0.isAwake = true }
             for index in 0..<max(Int(count), 0) {
                 let event = events[index]
                 switch event.data.u64 {
                 case Token.wakeUp:
                     var value: UInt64 = 0
                     _ = read(wakeUp, &value, 8)
-                    runJobs()
                 case Token.timer:
                     var value: UInt64 = 0
                     _ = read(timer, &value, 8)
@@ -128,6 +134,7 @@ final class EventLoop: SerialExecutor {
                 case let token: watches[token]?.onReady(event.events)  // nil: cancelled by an event before this one
                 }
             }
+            runJobs()
         }
     }
 

@@ -30,7 +30,7 @@ package final class WebSocketConnection {
     /// Bytes of one read. A TLS record brings at most 16 KiB, a busy plain connection all of it.
     private static let readSize = 64 << 10
     /// Reads before others get their turn.
-    private static let readsInARow = 16
+    private static let readsInARow = 4
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
 
     private let request: WebSocketRequest

@@ -51,7 +51,7 @@ extension ClientMachine {
         }
 
         private mutating func openBatch(of bytes: [UInt8]) {
-            if let batch, batch.isOf(bytes) { return }
+            if batch?.isOf(bytes) == true { return }
             closeBatch()
             batch = EventBatch(of: bytes, expecting: max(expectedEvents, 1))
         }

@@ -27,6 +27,7 @@ final class ClientCore: Sendable {
     @NetworkActor private var armedDeadline: MonotonicInstant?
     @NetworkActor private var networkObservation: NetworkMonitor.Observation?
     @NetworkActor private var isCarryingOut = false
+    @NetworkActor private var isToCarryOut = false
 
     init(key: String, options: PusherClientOptions) {
         self.options = options
@@ -84,6 +85,17 @@ final class ClientCore: Sendable {
         }
     }
 
+    /// What several reads in a row bring reaches the application in one go.
+    @NetworkActor
+    private func carryOutSoon() {
+        guard !isToCarryOut else { return }
+        isToCarryOut = true
+        NetworkActor.execute { [weak self] in
+            self?.isToCarryOut = false
+            self?.carryOut()
+        }
+    }
+
     @NetworkActor
     private func carryOut(_ action: ClientMachine.Action) {
         switch action {
@@ -132,6 +144,7 @@ final class ClientCore: Sendable {
         case .received(let messages, let byteCount):
             options.metrics?.received(messages: messages.count, bytes: byteCount)
             machine.withLock { $0.received(messages, from: id, now: .now) }
+            return carryOutSoon()
         case .pong:
             machine.withLock { $0.pongReceived(now: .now) }
         case .closed(let closure):

@@ -2,7 +2,7 @@ import Glibc
 
 /// How an event's frame begins: all up to its data. Often the next frame begins the same way and differs in its data
 /// alone; then nobody has to look again what is what, and whose it is.
-package struct EventHead: Sendable {
+package final class EventHead: Sendable {
     /// From the frame's first byte to the quote that opens the data.
     package let prefix: [UInt8]
     /// Counted from the frame's first byte.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Where an event goes: global bindings first, then the channel's. Kept by who delivers events, since often the next
 /// one takes the same way and then needs neither lock nor lookup.
-package struct Route: Sendable {
+package final class Route: Sendable {
     private let version: Int
     private let channel: EventRouter.ChannelID?
     /// Nil for a route that was found for a single event: one without bindings to its name.
