@@ -11,28 +11,36 @@ extension ClientMachine {
         lastHeard = now
         notices.expectedEvents = messages.count
         defer { notices.expectedEvents = 0 }
-        for index in messages.indices {
-            guard connection.isReceiving(from: id) else { return }
-            if let range = messages.textInChunk(at: index) {
-                received(messages.chunk, range, from: id, now: now)
-                continue
+        var isReceiving = connection.isReceiving(from: id)
+        for index in messages.indices where isReceiving {
+            let inChunk = messages.textInChunk(at: index)
+            if let inChunk, isLikeTheLast(messages.chunk, inChunk) { continue }
+            if let inChunk {
+                received(messages.chunk, inChunk, from: id, now: now)
+            } else {
+                switch messages[index] {
+                case .text(let frame): received(Array(frame), 0..<frame.count, from: id, now: now)
+                case .binary(let bytes):
+                    reportMalformed("a binary message of \(bytes.count) bytes, which the protocol does not have")
+                case .oversized(let byteCount):
+                    reportMalformed("a message of \(byteCount) bytes, more than maximumMessageSize allows")
+                }
             }
-            switch messages[index] {
-            case .text(let frame): received(Array(frame), 0..<frame.count, from: id, now: now)
-            case .binary(let bytes):
-                reportMalformed("a binary message of \(bytes.count) bytes, which the protocol does not have")
-            case .oversized(let byteCount):
-                reportMalformed("a message of \(byteCount) bytes, more than maximumMessageSize allows")
-            }
+            isReceiving = connection.isReceiving(from: id)
         }
+    }
+
+    /// Delivers the event if its frame begins like that of the one before.
+    @inline(__always)
+    private mutating func isLikeTheLast(_ bytes: [UInt8], _ frame: Range<Int>) -> Bool {
+        guard let head, case .none = announcement, FrameScanner.isEvent(bytes, frame, like: head) else { return false }
+        notices.append(bytes, frame, like: head)
+        return true
     }
 
     private mutating func received(
         _ bytes: [UInt8], _ frame: Range<Int>, from id: ConnectionMachine.TransportID, now: MonotonicInstant
     ) {
-        if let head, announcement == nil, let end = FrameScanner.dataEnd(bytes, frame, like: head) {
-            return notices.append(bytes, frame, dataEnd: end, like: head)
-        }
         do throws(MalformedFrame) {
             let event = try FrameParser.parse(bytes, frame)
             if socketID == nil {

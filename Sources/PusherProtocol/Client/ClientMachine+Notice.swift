@@ -45,9 +45,9 @@ extension ClientMachine {
         }
 
         /// An event whose frame begins like that of the one before.
-        mutating func append(_ bytes: [UInt8], _ frame: Range<Int>, dataEnd: Int, like head: EventHead) {
+        mutating func append(_ bytes: [UInt8], _ frame: Range<Int>, like head: EventHead) {
             openBatch(of: bytes)
-            batch?.append(frame, dataEnd: dataEnd, like: head)
+            batch?.append(frame, like: head)
         }
 
         private mutating func openBatch(of bytes: [UInt8]) {

@@ -19,11 +19,11 @@ package struct MalformedFrame: Error, Hashable, Sendable {
 package enum FrameParser {
     /// - Parameter range: Where in `bytes` the frame lies.
     package static func parse(_ bytes: [UInt8], _ range: Range<Int>) throws(MalformedFrame) -> RealtimeEvent {
-        guard let (layout, namesHaveEscapes) = bytes.withUnsafeBufferPointer({ FrameScanner.scan($0, range) }) else {
+        guard let found = bytes.withUnsafeBufferPointer({ FrameScanner.scan($0, range) }) else {
             return try parseGenerally(bytes[range])
         }
-        let event = RealtimeEvent(bytes: bytes, layout: layout)
-        return namesHaveEscapes ? event.unescapingNames() : event
+        let event = RealtimeEvent(bytes: bytes, range: range, layout: found.layout, dataEnd: found.dataEnd)
+        return found.namesHaveEscapes ? event.unescapingNames() : event
     }
 
     package static func parseGenerally(_ frame: ArraySlice<UInt8>) throws(MalformedFrame) -> RealtimeEvent {

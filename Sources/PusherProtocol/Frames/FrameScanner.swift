@@ -3,14 +3,17 @@ import Realtime
 
 /// The fast way for usual frames: finds where their parts stand, without a look at what they hold.
 enum FrameScanner {
+    struct Found {
+        var layout = RealtimeEvent.Layout()
+        var dataEnd: UInt32 = 0
+        var namesHaveEscapes = false
+    }
+
     /// Nil if the frame is unusual, or not a frame at all.
     ///
     /// - Parameter frame: Where in `bytes` it lies.
-    static func scan(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ frame: Range<Int>
-    ) -> (RealtimeEvent.Layout, namesHaveEscapes: Bool)? {
-        var layout = RealtimeEvent.Layout()
-        var namesHaveEscapes = false
+    static func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ frame: Range<Int>) -> Found? {
+        var found = Found()
         var quotes = QuoteWalk(bytes, frame)
         var index = skipSpace(bytes, frame.lowerBound, frame.upperBound)
         guard index < frame.upperBound, bytes[index] == UInt8(ascii: "{") else { return nil }
@@ -20,29 +23,27 @@ enum FrameScanner {
             index = skipSpace(bytes, key.end + 1, frame.upperBound)
             guard index < frame.upperBound, bytes[index] == UInt8(ascii: ":"),
                 let value = quotes.nextString(at: skipSpace(bytes, index + 1, frame.upperBound)),
-                note(value, for: key, bytes, in: &layout, &namesHaveEscapes)
+                note(value, for: key, bytes, from: frame.lowerBound, in: &found)
             else { return nil }
             index = skipSpace(bytes, value.end + 1, frame.upperBound)
             guard index < frame.upperBound else { return nil }
             if bytes[index] == UInt8(ascii: "}") { break }
             guard bytes[index] == UInt8(ascii: ",") else { return nil }
         }
-        guard layout.name.isPresent, skipSpace(bytes, index + 1, frame.upperBound) == frame.upperBound else {
+        guard found.layout.name.isPresent, skipSpace(bytes, index + 1, frame.upperBound) == frame.upperBound else {
             return nil
         }
-        layout.frame = RealtimeEvent.Span(frame.lowerBound, frame.upperBound)
-        return (layout, namesHaveEscapes)
+        return found
     }
 
-    /// Where the data of a frame ends that begins with `head` and has nothing behind its data; nil for others.
-    static func dataEnd(_ bytes: [UInt8], _ frame: Range<Int>, like head: EventHead) -> Int? {
+    /// Whether the frame begins with `head`, and has nothing behind its data.
+    static func isEvent(_ bytes: [UInt8], _ frame: Range<Int>, like head: EventHead) -> Bool {
         bytes.withUnsafeBufferPointer { bytes in
-            guard let start = head.dataStart(bytes, frame) else { return nil }
+            guard let start = head.dataStart(bytes, frame), bytes[frame.upperBound - 1] == UInt8(ascii: "}") else {
+                return false
+            }
             var quotes = QuoteWalk(bytes, start..<frame.upperBound)
-            guard let end = quotes.nextQuote()?.index, end + 2 == frame.upperBound,
-                bytes[end + 1] == UInt8(ascii: "}")
-            else { return nil }
-            return end
+            return quotes.nextQuote()?.index == frame.upperBound - EventHead.tail
         }
     }
 
@@ -50,32 +51,35 @@ enum FrameScanner {
     @inline(__always)
     private static func note(
         _ value: QuoteWalk.JSONText, for key: QuoteWalk.JSONText, _ bytes: UnsafeBufferPointer<UInt8>,
-        in layout: inout RealtimeEvent.Layout, _ namesHaveEscapes: inout Bool
+        from start: Int, in found: inout Found
     ) -> Bool {
         func isKey(_ name: StaticString) -> Bool {
             key.end - key.start == name.utf8CodeUnitCount
                 && memcmp(bytes.baseAddress.unsafelyUnwrapped + key.start, name.utf8Start, name.utf8CodeUnitCount) == 0
         }
         let isRepeated: Bool
-        let span = RealtimeEvent.Span(value.start, value.end)
+        let (valueStart, valueEnd) = (
+            UInt32(truncatingIfNeeded: value.start - start), UInt32(truncatingIfNeeded: value.end - start)
+        )
+        let span = RealtimeEvent.Span(valueStart, valueEnd)
         if isKey("event") {
-            isRepeated = layout.name.isPresent
-            layout.name = span
+            isRepeated = found.layout.name.isPresent
+            found.layout.name = span
         } else if isKey("data") {
-            isRepeated = layout.payload.isPresent
-            layout.payload = span
-            layout.dataForm = .jsonString
+            isRepeated = found.layout.dataForm != .absent
+            found.layout.dataForm = .jsonString
+            (found.layout.dataStart, found.dataEnd) = (valueStart, valueEnd)
             return !isRepeated
         } else if isKey("channel") {
-            isRepeated = layout.channel.isPresent
-            layout.channel = span
+            isRepeated = found.layout.channel.isPresent
+            found.layout.channel = span
         } else if isKey("user_id") {
-            isRepeated = layout.user.isPresent
-            layout.user = span
+            isRepeated = found.layout.user.isPresent
+            found.layout.user = span
         } else {
             return true
         }
-        if value.hasEscapes { namesHaveEscapes = true }
+        if value.hasEscapes { found.namesHaveEscapes = true }
         return !isRepeated
     }
 

@@ -12,9 +12,10 @@ package struct EventBatch: Sendable, RandomAccessCollection {
 
     private struct Item: Sendable {
         let kind: UInt32
-        /// How far the layout is to be moved.
-        let offset: UInt32
-        let payloadEnd: UInt32
+        let start: UInt32
+        let end: UInt32
+        /// Counted from the start.
+        let dataEnd: UInt32
     }
 
     private let bytes: [UInt8]
@@ -38,20 +39,22 @@ package struct EventBatch: Sendable, RandomAccessCollection {
     /// An event that is a part of this batch's bytes.
     package mutating func append(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
         lastKindIsHead = false
-        items.append(Item(kind: UInt32(kinds.count), offset: 0, payloadEnd: event.layout.payload.end))
+        items.append(
+            Item(kind: UInt32(kinds.count), start: event.start, end: event.end, dataEnd: event.dataEnd))
         kinds.append(Kind(layout: event.layout, channel: channel))
     }
 
     /// An event whose frame begins with `head`, the same head as long as no other event came in between.
-    package mutating func append(_ frame: Range<Int>, dataEnd: Int, like head: EventHead) {
+    package mutating func append(_ frame: Range<Int>, like head: EventHead) {
         if !lastKindIsHead {
             kinds.append(Kind(layout: head.layout, channel: head.channel))
             lastKindIsHead = true
         }
         items.append(
             Item(
-                kind: UInt32(kinds.count - 1), offset: UInt32(truncatingIfNeeded: frame.lowerBound),
-                payloadEnd: UInt32(truncatingIfNeeded: dataEnd)))
+                kind: UInt32(kinds.count - 1), start: UInt32(truncatingIfNeeded: frame.lowerBound),
+                end: UInt32(truncatingIfNeeded: frame.upperBound),
+                dataEnd: UInt32(truncatingIfNeeded: frame.count - EventHead.tail)))
     }
 
     package var startIndex: Int { 0 }
@@ -64,13 +67,7 @@ package struct EventBatch: Sendable, RandomAccessCollection {
 
     @inline(__always)
     private func event(_ item: Item, of kind: Kind) -> RealtimeEvent {
-        guard item.offset != 0 || kind.layout.payload.end != item.payloadEnd else {
-            return RealtimeEvent(bytes: bytes, layout: kind.layout)
-        }
-        var layout = kind.layout.moved(by: item.offset)
-        layout.payload = RealtimeEvent.Span(start: layout.payload.start, end: item.payloadEnd)
-        layout.frame = RealtimeEvent.Span(start: item.offset, end: item.payloadEnd + 2)
-        return RealtimeEvent(bytes: bytes, layout: layout)
+        RealtimeEvent(bytes: bytes, start: item.start, end: item.end, layout: kind.layout, dataEnd: item.dataEnd)
     }
 
     /// Calls `body` with each event, its channel, and whether it has name and channel of the one before.

@@ -25,58 +25,68 @@ public struct RealtimeEvent: Sendable {
         case jsonString
     }
 
-    /// Where a part stands in `bytes`. Empty and absent differ: see ``RealtimeEvent/Span/none``.
+    /// Where a part stands, counted from the event's start. Empty and absent differ: see ``RealtimeEvent/Span/none``.
     @usableFromInline
     package struct Span: Sendable {
-        @usableFromInline package let start: UInt32
-        @usableFromInline package let end: UInt32
+        @usableFromInline let start: UInt32
+        @usableFromInline let end: UInt32
 
-        package static let none = Span(start: .max, end: .max)
+        package static let none = Span(.max, .max)
 
-        @inlinable
-        package init(start: UInt32, end: UInt32) {
+        package init(_ start: UInt32, _ end: UInt32) {
             self.start = start
             self.end = end
-        }
-
-        @inlinable
-        package init(_ start: Int, _ end: Int) {
-            self.start = UInt32(truncatingIfNeeded: start)
-            self.end = UInt32(truncatingIfNeeded: end)
         }
 
         @inlinable
         package var isPresent: Bool { start != .max }
     }
 
-    /// Where the parts of an event stand in some bytes, without the bytes: plain memory, cheap to copy.
+    /// Which part is what. Equal for events whose frames begin alike.
     @usableFromInline
     package struct Layout: Sendable {
-        /// The whole message of the server; none for an event that was put together.
-        @usableFromInline package var frame = Span.none
         @usableFromInline package var name = Span.none
         @usableFromInline package var channel = Span.none
-        @usableFromInline package var payload = Span.none
         @usableFromInline package var user = Span.none
+        @usableFromInline package var dataStart: UInt32 = 0
         @usableFromInline package var dataForm = DataForm.absent
-        @usableFromInline package var isKept = false
-        @usableFromInline package var isRepeated = false
+        /// Whether it describes a message of the server, or what was put together here.
+        package var isFrame = true
+        var isKept = false
+        var isRepeated = false
 
         package init() {}
     }
 
-    /// May hold other events too.
+    /// They may hold other events too.
     @usableFromInline package let bytes: [UInt8]
+    /// Where this event starts there, and ends.
+    @usableFromInline let start: UInt32
+    let end: UInt32
+    /// Counted from the start.
+    let dataEnd: UInt32
     @usableFromInline package private(set) var layout: Layout
 
     /// Whether the event is new, or was kept by the server for new subscribers.
     public var origin: EventOrigin { layout.isKept ? (layout.isRepeated ? .repeatedCache : .cache) : .live }
 
-    /// A view of `bytes`. All spans must lie inside them, and name, channel and user must be plain text there.
-    @inlinable
-    package init(bytes: [UInt8], layout: Layout) {
+    /// A view of `bytes`. All parts must lie inside them, and name, channel and user must be plain text there.
+    ///
+    /// - Parameters:
+    ///   - range: Where in `bytes` it lies; below 4 GiB.
+    ///   - dataEnd: Counted from its start, as all that `layout` says.
+    package init(bytes: [UInt8], range: Range<Int>, layout: Layout, dataEnd: UInt32) {
+        self.init(
+            bytes: bytes, start: UInt32(truncatingIfNeeded: range.lowerBound),
+            end: UInt32(truncatingIfNeeded: range.upperBound), layout: layout, dataEnd: dataEnd)
+    }
+
+    @inline(__always)
+    init(bytes: [UInt8], start: UInt32, end: UInt32, layout: Layout, dataEnd: UInt32) {
         self.bytes = bytes
+        (self.start, self.end) = (start, end)
         self.layout = layout
+        self.dataEnd = dataEnd
     }
 
     /// An event that is not a view of a frame.
@@ -86,15 +96,17 @@ public struct RealtimeEvent: Sendable {
             guard let text else { return .none }
             let start = bytes.count
             bytes.append(contentsOf: text.utf8)
-            return Span(start, bytes.count)
+            return Span(UInt32(truncatingIfNeeded: start), UInt32(truncatingIfNeeded: bytes.count))
         }
-        layout = Layout()
+        var layout = Layout()
+        layout.isFrame = false
         layout.name = append(name)
         layout.channel = append(channel)
-        layout.payload = append(data)
         layout.user = append(userId)
+        let dataSpan = append(data)
+        layout.dataStart = dataSpan.start
         layout.dataForm = data == nil ? .absent : .text
-        self.bytes = bytes
+        self.init(bytes: bytes, range: 0..<bytes.count, layout: layout, dataEnd: dataSpan.end)
     }
 
     /// The event's name, such as `price` or `client-typing`.
@@ -111,8 +123,8 @@ public struct RealtimeEvent: Sendable {
     public var data: String? {
         switch layout.dataForm {
         case .absent: nil
-        case .text: text(layout.payload)
-        case .jsonString: slice(layout.payload).withUnsafeBufferPointer { JSONString.unescape($0) }
+        case .text: text(dataSpan)
+        case .jsonString: slice(dataSpan).withUnsafeBufferPointer { JSONString.unescape($0) }
         }
     }
 
@@ -143,7 +155,9 @@ public struct RealtimeEvent: Sendable {
 
     @inlinable
     func withBytes<Result>(of span: Span, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[Int(span.start)..<Int(span.end)])) }
+        bytes.withUnsafeBytes {
+            body(UnsafeRawBufferPointer(rebasing: $0[Int(start &+ span.start)..<Int(start &+ span.end)]))
+        }
     }
 
     /// The same event under another name.
@@ -164,22 +178,24 @@ public struct RealtimeEvent: Sendable {
     }
 
     /// The frame that the event was cut from; nil for an event that was put together.
-    package var frame: ArraySlice<UInt8>? { layout.frame.isPresent ? slice(layout.frame) : nil }
+    package var frame: ArraySlice<UInt8>? { layout.isFrame ? bytes[Int(start)..<Int(end)] : nil }
 
     /// Equal for two events of the same name and data, as they came; differs between processes.
     package var fingerprint: Int {
         var hasher = Hasher()
         hasher.combine(nameKey)
-        if layout.payload.isPresent { slice(layout.payload).withUnsafeBytes { hasher.combine(bytes: $0) } }
+        if layout.dataForm != .absent { slice(dataSpan).withUnsafeBytes { hasher.combine(bytes: $0) } }
         return hasher.finalize()
     }
+
+    private var dataSpan: Span { Span(layout.dataStart, dataEnd) }
 
     private func text(_ span: Span) -> String? {
         span.isPresent ? String(decoding: slice(span), as: UTF8.self) : nil
     }
 
     private func slice(_ span: Span) -> ArraySlice<UInt8> {
-        bytes[Int(span.start)..<Int(span.end)]
+        bytes[Int(start &+ span.start)..<Int(start &+ span.end)]
     }
 }
 
