@@ -13,7 +13,7 @@
 typedef struct {
     uint64_t quotes;       // "
     uint64_t backslashes;  // the other byte that ends a stretch of plain text in JSON
-    uint64_t controls;     // below 0x20
+    int has_controls;      // one is below 0x20
 } special_bytes_t;
 
 #if defined(__aarch64__)
@@ -30,17 +30,17 @@ static inline void add_special_bytes(special_bytes_t *result, const uint8_t *byt
     __m128i block = _mm_loadu_si128((const __m128i *)(bytes + index)), last = _mm_set1_epi8(0x1F);
     result->quotes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('"'))) << index;
     result->backslashes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('\\'))) << index;
-    result->controls |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(block, last), last)) << index;
+    result->has_controls |= _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(block, last), last));
 #elif defined(__aarch64__)
     uint8x16_t block = vld1q_u8(bytes + index);
     result->quotes |= mask_of(vceqq_u8(block, vdupq_n_u8('"'))) << index;
     result->backslashes |= mask_of(vceqq_u8(block, vdupq_n_u8('\\'))) << index;
-    result->controls |= mask_of(vcltq_u8(block, vdupq_n_u8(0x20))) << index;
+    result->has_controls |= vmaxvq_u8(vcltq_u8(block, vdupq_n_u8(0x20)));
 #else
     for (uint64_t end = index + 16; index < end; index++) {
         result->quotes |= (uint64_t)(bytes[index] == '"') << index;
         result->backslashes |= (uint64_t)(bytes[index] == '\\') << index;
-        result->controls |= (uint64_t)(bytes[index] < 0x20) << index;
+        result->has_controls |= bytes[index] < 0x20;
     }
 #endif
 }
@@ -66,6 +66,12 @@ static inline uint64_t ascii_prefix(const void *start, uint64_t count) {
     const uint8_t *bytes = (const uint8_t *)start;
     uint64_t index = 0;
 #if defined(__SSE2__)
+    for (; index + 64 <= count; index += 64) {
+        const __m128i *block = (const __m128i *)(bytes + index);
+        __m128i first = _mm_or_si128(_mm_loadu_si128(block), _mm_loadu_si128(block + 1));
+        __m128i second = _mm_or_si128(_mm_loadu_si128(block + 2), _mm_loadu_si128(block + 3));
+        if (_mm_movemask_epi8(_mm_or_si128(first, second))) break;
+    }
     for (; index + 16 <= count; index += 16) {
         int high = _mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(bytes + index)));
         if (high) return index + (uint64_t)__builtin_ctz((unsigned)high);

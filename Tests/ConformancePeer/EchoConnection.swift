@@ -30,7 +30,7 @@ final class EchoConnection {
         connection.start()
     }
 
-    private func echo(_ messages: [WebSocketMessage]) {
+    private func echo(_ messages: WebSocketMessages) {
         do throws(TransportError) {
             for message in messages {
                 switch message {

@@ -7,9 +7,9 @@ import Transport
 /// Cache channels, subscription counts and gaps.
 struct CacheChannelTests {
     private func origins(_ client: inout ClientScript) -> [EventOrigin] {
-        client.machine.takeNotices().compactMap { notice in
-            guard case .event(let event, _) = notice, !event.eventName.hasPrefix("pusher:") else { return nil }
-            return event.origin
+        client.machine.takeNotices().flatMap { notice -> [EventOrigin] in
+            guard case .events(let batch) = notice else { return [] }
+            return batch.map(\.event).filter { !$0.eventName.hasPrefix("pusher:") }.map(\.origin)
         }
     }
 

@@ -5,7 +5,8 @@ import Testing
 
 struct FrameParserTests {
     private func parse(_ text: String) throws -> RealtimeEvent {
-        try FrameParser.parse(Array(text.utf8)[...])
+        let bytes = Array(text.utf8)
+        return try FrameParser.parse(bytes, bytes.indices)
     }
 
     struct Expected: Sendable {

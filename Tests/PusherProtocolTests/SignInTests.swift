@@ -101,7 +101,7 @@ struct SignInTests {
     @Test func eventsToTheUserReachTheUsersBindings() {
         var client = signedIn()
         client.receive(##"{"event":"notice","channel":"#server-to-user-u1","data":"hi"}"##)
-        guard case .event(let event, let channel)? = client.machine.takeNotices().first else {
+        guard case .events(let batch)? = client.machine.takeNotices().first, let (event, channel) = batch.first else {
             Issue.record("no event")
             return
         }

@@ -12,9 +12,9 @@ struct RealtimeEventTests {
         let expected = try #require(
             try JSONSerialization.jsonObject(with: Data("[\"\(inside)\"]".utf8)) as? [String])
         let bytes = Array(inside.utf8)
-        let event = RealtimeEvent(
-            bytes: bytes[...], name: .none, channel: .none, data: RealtimeEvent.Span(0, bytes.count),
-            dataForm: .jsonString, user: .none)
+        var layout = RealtimeEvent.Layout()
+        layout.dataForm = .jsonString
+        let event = RealtimeEvent(bytes: bytes, range: bytes.indices, layout: layout, dataEnd: UInt32(bytes.count))
         #expect(event.data == expected[0])
     }
 

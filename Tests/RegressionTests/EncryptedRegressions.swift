@@ -55,7 +55,7 @@ struct EncryptedRegressions {
         for length in Array(0...300) + [10_240] {
             let text = String(repeating: "x", count: length)
             client.receive(try frame(text, oldKey))
-            guard case .event(let event, _)? = client.machine.takeNotices().first else {
+            guard case .events(let batch)? = client.machine.takeNotices().first, let event = batch.first?.event else {
                 Issue.record("nothing of length \(length)")
                 continue
             }

@@ -341,7 +341,7 @@ private enum Abroad {
         #expect(client.machine.members(of: id)["1234567"]?.userInfo == #"{"x":2.5}"#)
         _ = client.take()
         client.receive(#"{"event":"e","channel":"presence-x","data":{"amount": 1234567.25}}"#)
-        guard case .event(let event, _)? = client.machine.takeNotices().first else {
+        guard case .events(let batch)? = client.machine.takeNotices().first, let event = batch.first?.event else {
             Issue.record("no event")
             return
         }

@@ -1,4 +1,5 @@
 import PusherProtocol
+import Realtime
 
 /// The callback queue: what waits to be told, and whether it is too much.
 struct Callbacks {
@@ -33,5 +34,17 @@ struct Callbacks {
     mutating func close() {
         self = Callbacks()
         isClosed = true
+    }
+}
+
+extension ClientMachine.Notice {
+    /// The same with each event for itself, so that anything can happen between two of them.
+    var oneByOne: [ClientMachine.Notice] {
+        guard case .events(let batch) = self else { return [self] }
+        return batch.map { event, channel in
+            var single = EventBatch(of: event.bytes, expecting: 1)
+            single.append(event, on: channel)
+            return .events(single)
+        }
     }
 }

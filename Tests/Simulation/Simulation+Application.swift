@@ -105,7 +105,7 @@ extension Simulation {
 
     func add(_ notices: [ClientMachine.Notice]) {
         guard !callbacks.isClosed else { return }
-        callbacks.add(notices)
+        callbacks.add(notices.flatMap { $0.oneByOne })
         if callbacks.count > schedule.options.maximumQueuedEvents, !callbacks.isFull {
             callbacks.isFull = true
             statistics.count(.fullQueues)
@@ -156,7 +156,7 @@ extension Simulation {
     private func tell(_ notice: ClientMachine.Notice) {
         check(!application.isShutDown, "a callback runs after the client is gone")
         switch notice {
-        case .event(let event, let channel): tell(event, on: channel)
+        case .events(let batch): for (event, channel) in batch { tell(event, on: channel) }
         case .subscriptionFailed(let channel, _, _, let event): if isLive(channel) { tell(event, on: channel) }
         case .subscribed(let channel, _): if isLive(channel) { subscribed(channel) }
         case .decryptionFailed(let channel, let event): if isLive(channel) { decryptionFailed(event, channel) }

@@ -88,7 +88,7 @@ extension Simulation {
         case .signedIn: statistics.count(.signedIn)
         case .signInFailed: statistics.count(.signInsFailed)
         case .memberAdded, .memberRemoved: statistics.count(.memberChanges)
-        case .event, .subscriptionCount, .watchlistChanged, .pingAnswered: break
+        case .events, .subscriptionCount, .watchlistChanged, .pingAnswered: break
         }
     }
 
@@ -195,7 +195,7 @@ extension Simulation {
     }
 
     /// Counts what must be reported as malformed.
-    func expect(_ messages: [WebSocketMessage]) {
+    func expect(_ messages: WebSocketMessages) {
         guard machine.connectionState == .connected || machine.connectionState == .connecting else { return }
         var isEstablished = machine.socketID != nil
         for message in messages {

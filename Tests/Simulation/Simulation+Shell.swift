@@ -129,7 +129,7 @@ extension Simulation {
             case .bytes: break
             }
         }
-        if !messages.isEmpty, link.clientEnd == .open { deliver(messages, of: link) }
+        if !messages.isEmpty, link.clientEnd == .open { deliver(WebSocketMessages(messages), of: link) }
         if let closure { ended(link, closure) }
     }
 
@@ -153,11 +153,11 @@ extension Simulation {
         if isBroken, let closure = link.machine?.ended(nil) { ended(link, closure) }
     }
 
-    private func deliver(_ messages: [WebSocketMessage], of link: Link) {
+    private func deliver(_ messages: WebSocketMessages, of link: Link) {
         guard let id = transport?.id, transport?.link === link else { return }
         if link.clientEnd == .open { expect(messages) }
         machine.received(messages, from: id, now: now)
-        carryOut()
+        after(.zero, .carryOut)
     }
 
     private static let lost = WebSocketClosure(

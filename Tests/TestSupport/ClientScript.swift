@@ -43,12 +43,12 @@ package struct ClientScript {
 
     package mutating func receive(_ frames: String...) {
         guard let transport else { return }
-        machine.received(frames.map { .text(Array($0.utf8)[...]) }, from: transport, now: now)
+        machine.received(WebSocketMessages(frames.map { .text(Array($0.utf8)[...]) }), from: transport, now: now)
     }
 
     package mutating func receiveBinary(_ bytes: [UInt8]) {
         guard let transport else { return }
-        machine.received([.binary(bytes[...])], from: transport, now: now)
+        machine.received(WebSocketMessages([.binary(bytes[...])]), from: transport, now: now)
     }
 
     package mutating func close(_ code: UInt16, error: TransportError? = nil) {
@@ -87,7 +87,7 @@ package struct ClientScript {
     /// Everything since the last call, in order: what is ordered, then what is told.
     package mutating func take() -> [String] {
         let actions = machine.takeActions()
-        return actions.map { describe($0) } + machine.takeNotices().map(describe)
+        return actions.map { describe($0) } + machine.takeNotices().flatMap(describe)
     }
 
     private mutating func describe(_ action: ClientMachine.Action) -> String {
@@ -120,12 +120,19 @@ package struct ClientScript {
         }
     }
 
+    private func describe(_ notice: ClientMachine.Notice) -> [String] {
+        if case .events(let batch) = notice { batch.map(describe) } else { [describe(notice)] }
+    }
+
+    private func describe(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) -> String {
+        "event \(event.eventName)" + (channel == nil ? "" : " \(event.channelName ?? "")")
+            + (event.data.map { " \($0)" } ?? "")
+    }
+
     private func describe(_ notice: ClientMachine.Notice) -> String {
         switch notice {
         case .stateChanged(let from, let to): "\(from) → \(to)"
-        case .event(let event, let channel):
-            "event \(event.eventName)" + (channel == nil ? "" : " \(event.channelName ?? "")")
-                + (event.data.map { " \($0)" } ?? "")
+        case .events(let batch): "\(batch.count) events"
         case .subscribed(_, let name): "subscribed \(name)"
         case .subscriptionFailed(_, let error, _, _): "failed \(error)"
         case .decryptionFailed(_, let event): "undecryptable \(event.eventName) \(event.data ?? "")"

@@ -11,31 +11,30 @@ extension ClientMachine {
         lastHeard = now
         notices.expectedEvents = messages.count
         defer { notices.expectedEvents = 0 }
-        var isReceiving = connection.isReceiving(from: id)
-        for index in messages.indices where isReceiving {
-            let inChunk = messages.textInChunk(at: index)
-            if let inChunk, isLikeTheLast(messages.chunk, inChunk) { continue }
-            if let inChunk {
-                received(messages.chunk, inChunk, from: id, now: now)
-            } else {
-                switch messages[index] {
-                case .text(let frame): received(Array(frame), 0..<frame.count, from: id, now: now)
-                case .binary(let bytes):
-                    reportMalformed("a binary message of \(bytes.count) bytes, which the protocol does not have")
-                case .oversized(let byteCount):
-                    reportMalformed("a message of \(byteCount) bytes, more than maximumMessageSize allows")
-                }
+        var index = 0
+        while index < messages.count, connection.isReceiving(from: id) {
+            if let head, announcement == nil {
+                index = notices.append(messages, from: index, like: head)
+                guard index < messages.count else { return }
             }
-            isReceiving = connection.isReceiving(from: id)
+            received(messages, at: index, from: id, now: now)
+            index += 1
         }
     }
 
-    /// Delivers the event if its frame begins like that of the one before.
-    @inline(__always)
-    private mutating func isLikeTheLast(_ bytes: [UInt8], _ frame: Range<Int>) -> Bool {
-        guard let head, case .none = announcement, FrameScanner.isEvent(bytes, frame, like: head) else { return false }
-        notices.append(bytes, frame, like: head)
-        return true
+    private mutating func received(
+        _ messages: WebSocketMessages, at index: Int, from id: ConnectionMachine.TransportID, now: MonotonicInstant
+    ) {
+        if let range = messages.textInChunk(at: index) {
+            return received(messages.chunk, range, from: id, now: now)
+        }
+        switch messages[index] {
+        case .text(let frame): received(Array(frame), 0..<frame.count, from: id, now: now)
+        case .binary(let bytes):
+            reportMalformed("a binary message of \(bytes.count) bytes, which the protocol does not have")
+        case .oversized(let byteCount):
+            reportMalformed("a message of \(byteCount) bytes, more than maximumMessageSize allows")
+        }
     }
 
     private mutating func received(

@@ -44,10 +44,15 @@ extension ClientMachine {
             batch?.append(event, on: channel)
         }
 
-        /// An event whose frame begins like that of the one before.
-        mutating func append(_ bytes: [UInt8], _ frame: Range<Int>, like head: EventHead) {
-            openBatch(of: bytes)
-            batch?.append(frame, like: head)
+        /// The messages from `index` on, up to the first whose frame does not begin with `head`: its index is returned.
+        mutating func append(_ messages: WebSocketMessages, from index: Int, like head: EventHead) -> Int {
+            var index = index
+            while let frame = messages.textInChunk(at: index), FrameScanner.isEvent(messages.chunk, frame, like: head) {
+                openBatch(of: messages.chunk)
+                batch?.append(frame, like: head)
+                index += 1
+            }
+            return index
         }
 
         private mutating func openBatch(of bytes: [UInt8]) {

@@ -64,7 +64,7 @@ struct QuoteWalk {
         blockEnd = min(blockStart + 64, end)
         let special = special_bytes(
             bytes.baseAddress.unsafelyUnwrapped + blockStart, UInt64(blockEnd - blockStart))
-        guard special.controls == 0 else { return false }
+        guard special.has_controls == 0 else { return false }
         (quotes, backslashes) = (special.quotes, special.backslashes)
         guard backslashes != 0 || isEscaping else { return true }
         let escaped = escapedBytes()

@@ -66,13 +66,8 @@ extension ClientCore {
         if !isValid {
             route = bindings.withLock { $0.router.route(of: event, on: channel) }
         }
-        guard let route else { return }
-        for binding in route.global { binding.handler(event) }
-        for binding in route.bound {
-            // The handler before may have unsubscribed.
-            guard route.isCurrent(routerVersion.value) || bindings.withLock({ $0.isLive(channel) }) else { return }
-            binding.handler(event)
-        }
+        // A handler may unsubscribe.
+        route?.call(event, version: routerVersion) { bindings.withLock { $0.isLive(channel) } }
     }
 
     /// What is not a message of the server's is not for global bindings.

@@ -213,6 +213,7 @@ extension RealtimeEvent {
             span.isPresent ? slice(span).withUnsafeBufferPointer { JSONString.unescape($0) } : nil
         }
         return RealtimeEvent(
-            name: unescaped(layout.name) ?? "", channel: unescaped(layout.channel), data: data, userId: unescaped(layout.user))
+            name: unescaped(layout.name) ?? "", channel: unescaped(layout.channel), data: data,
+            userId: unescaped(layout.user))
     }
 }

@@ -24,6 +24,18 @@ package final class Route: Sendable {
     /// Whether nothing was bound or unbound since.
     package func isCurrent(_ version: Int) -> Bool { version == self.version }
 
+    /// Calls the bindings in order.
+    ///
+    /// - Parameter isLive: Whether the channel still takes events. Asked before each of its bindings if anything was
+    ///   bound or unbound since.
+    package func call(_ event: RealtimeEvent, version: RouterVersion, isLive: () -> Bool) {
+        for binding in global { binding.handler(event) }
+        for binding in bound {
+            guard isCurrent(version.value) || isLive() else { return }
+            binding.handler(event)
+        }
+    }
+
     /// Whether nothing was bound or unbound since, and the event goes this way.
     package func isValid(
         for event: RealtimeEvent, on channel: EventRouter.ChannelID?, version: Int

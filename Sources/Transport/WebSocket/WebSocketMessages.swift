@@ -55,8 +55,9 @@ package struct WebSocketMessages: Sendable, RandomAccessCollection {
         }
     }
 
-    /// Where in the chunk a text message lies; nil for others.
+    /// Where in the chunk a text message lies; nil for others, and behind the last.
     package func textInChunk(at index: Int) -> Range<Int>? {
-        if case .text(let start, let end) = items[index] { Int(start)..<Int(end) } else { nil }
+        guard index < items.count else { return nil }
+        return if case .text(let start, let end) = items[index] { Int(start)..<Int(end) } else { nil }
     }
 }

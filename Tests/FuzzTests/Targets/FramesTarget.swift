@@ -8,7 +8,7 @@ func fuzzFrames(_ bytes: [UInt8]) throws(BrokenClaim) {
     // In the middle of what a read brought, as usual.
     let read = Array("}}".utf8) + bytes + Array("{\"\\".utf8)
     let frame = read[2..<2 + bytes.count]
-    let fast = parsed { () throws(MalformedFrame) in try FrameParser.parse(frame) }
+    let fast = parsed { () throws(MalformedFrame) in try FrameParser.parse(read, frame.indices) }
     let general = parsed { () throws(MalformedFrame) in try FrameParser.parseGenerally(frame) }
     try claim("both ways accept or both refuse", (fast == nil) == (general == nil))
     guard let fast, let general else { return }
