@@ -45,8 +45,8 @@ conformance: setup ## Autobahn's WebSocket cases against our client and the mock
 	@swift build --quiet --product ConformancePeer
 	@Scripts/conformance/run $(CASES)
 
-bench: setup ## Events per CPU second beside a floor in C; memory per connection.
-	@Scripts/bench
+bench: setup ## Figures beside floors and peers, about 12 minutes; ONLY="dispatch latency" takes some, ROUNDS=5.
+	@Scripts/bench/run $(ONLY)
 
 chaos: setup ## Real network faults between client and server: how soon noticed, how soon back.
 	@swift build --quiet --product pusher-cli

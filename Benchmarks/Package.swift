@@ -10,11 +10,14 @@ let package = Package(
     name: "Benchmarks",
     dependencies: [.package(name: "PusherSwift", path: "..")],
     targets: [
-        .executableTarget(name: "DispatchBench", dependencies: [pusherSwift]),
-        .executableTarget(name: "MemoryBench", dependencies: [pusherSwift]),
-        .executableTarget(name: "ReconnectBench", dependencies: [pusherSwift]),
+        .target(name: "Measuring", dependencies: [pusherSwift]),
+        .executableTarget(name: "DispatchBench", dependencies: [pusherSwift, "Measuring"]),
+        .executableTarget(name: "LatencyBench", dependencies: [pusherSwift, "Measuring"]),
+        .executableTarget(name: "SubscribeBench", dependencies: [pusherSwift, "Measuring"]),
+        .executableTarget(name: "ConnectionBench", dependencies: [pusherSwift, "Measuring"]),
+        .executableTarget(name: "ReconnectBench", dependencies: [pusherSwift, "Measuring"]),
         .target(name: "SoakSupport"),
-        .executableTarget(name: "SoakServer", dependencies: [mockServer, "SoakSupport"]),
-        .executableTarget(name: "SoakClients", dependencies: [pusherSwift, "SoakSupport"]),
+        .executableTarget(name: "SoakServer", dependencies: [mockServer, "SoakSupport", "Measuring"]),
+        .executableTarget(name: "SoakClients", dependencies: [pusherSwift, "SoakSupport", "Measuring"]),
     ]
 )

@@ -1,24 +1,31 @@
-// A loopback server that costs the client nothing but its events: it answers the WebSocket and Pusher handshakes of one
-// client after the other, confirms the subscription of the channel "bench", and then writes N pre-built frames from a
-// large buffer, followed by one event "done". Its CPU time is not counted: it is a process of its own.
+// A loopback server that costs the client nothing but its events: it answers the handshakes of one client after the
+// other, confirms the subscriptions of CHANNELS channels (`c0`, `c1` …, or `private-encrypted-c0` …), and then writes
+// EVENTS pre-built events of SIZE bytes of payload from a large buffer, to one channel after the other. Its CPU time is
+// not counted: it is a process of its own.
 //
-//     source PORT N          prints "listening" when ready
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <openssl/evp.h>
-#include <openssl/sha.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+//     source EVENTS SIZE CHANNELS plain|encrypted [CERTIFICATE KEY]
+//     source EVENTS paced             every millisecond one of 200 bytes whose data is the time, in nanoseconds
+//
+// Prints where it listens, and for each client how many frames that has sent. Without events it drops a client that has
+// subscribed to everything.
+#include "event.h"
+#include "websocket.h"
+#include <openssl/ssl.h>
 
-enum { PAYLOAD = 200, FRAME = PAYLOAD + 4, IN_BUFFER = 1000 };
+enum { PACED_SIZE = 200, BLOCK = 1 << 20, MILLISECOND = 1000000 };
 
-static int write_all(int fd, const char *bytes, size_t count) {
+struct peer {
+    int fd;
+    SSL *ssl;  // NULL for a plain one
+};
+
+static ssize_t receive(struct peer peer, char *bytes, size_t count) {
+    return peer.ssl ? SSL_read(peer.ssl, bytes, count) : read(peer.fd, bytes, count);
+}
+
+static int send_all(struct peer peer, const char *bytes, size_t count) {
     while (count > 0) {
-        ssize_t written = write(fd, bytes, count);
+        ssize_t written = peer.ssl ? SSL_write(peer.ssl, bytes, count) : write(peer.fd, bytes, count);
         if (written <= 0) return -1;
         bytes += written;
         count -= written;
@@ -26,89 +33,134 @@ static int write_all(int fd, const char *bytes, size_t count) {
     return 0;
 }
 
-// A text frame of at most 64 KiB.
-static size_t frame(char *out, const char *payload) {
-    size_t count = strlen(payload), head = 2;
-    out[0] = (char)0x81;
-    if (count < 126) {
-        out[1] = (char)count;
-    } else {
-        out[1] = 126;
-        out[2] = (char)(count >> 8);
-        out[3] = (char)count;
-        head = 4;
+// MARK: Events
+
+// Frames of equal size, for one channel after the other.
+struct block {
+    char *bytes;
+    long count;
+    size_t frame_size;
+};
+
+static struct block make_block(size_t size, long channels, int encrypted) {
+    static char payload[MAXIMUM_PAYLOAD], frame[MAXIMUM_PAYLOAD + 8];
+    struct block block = {0};
+    for (long index = 0; index < block.count || index == 0; index++) {
+        put_event(payload, size, index % channels, encrypted);
+        size_t count = put_frame(frame, payload, strlen(payload), 0);
+        if (index == 0) {
+            long rounds = BLOCK / count / channels + 1;
+            block = (struct block){malloc(rounds * channels * (count + 8)), rounds * channels, count};
+        }
+        memcpy(block.bytes + index * count, frame, count);
     }
-    memcpy(out + head, payload, count);
-    return head + count;
+    return block;
 }
 
-static int send_text(int fd, const char *payload) {
-    char out[1024];
-    return write_all(fd, out, frame(out, payload));
+static void send_block(struct peer peer, struct block block, long events) {
+    for (long sent = 0; sent < events; sent += block.count) {
+        long now = events - sent < block.count ? events - sent : block.count;
+        if (send_all(peer, block.bytes, now * block.frame_size) < 0) return;
+    }
 }
 
-static int upgrade(int fd) {
-    char head[8192];
-    size_t length = 0;
-    while (length < sizeof head - 1) {
-        ssize_t count = read(fd, head + length, sizeof head - 1 - length);
-        if (count <= 0) return -1;
-        head[length += count] = 0;
-        if (strstr(head, "\r\n\r\n")) break;
+static void send_paced(struct peer peer, long events) {
+    int64_t next = nanoseconds();
+    for (long sent = 0; sent < events; sent++) {
+        next += MILLISECOND;
+        struct timespec moment = {next / 1000000000, next % 1000000000};
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL) != 0) {}
+        char payload[PACED_SIZE + 1], frame[PACED_SIZE + 8];
+        int used = sprintf(payload, "{\"event\":\"tick\",\"channel\":\"c0\",\"data\":\"%020ld ", (long)nanoseconds());
+        memset(payload + used, 'x', PACED_SIZE - 2 - used);
+        strcpy(payload + PACED_SIZE - 2, "\"}");
+        if (send_all(peer, frame, put_frame(frame, payload, PACED_SIZE, 0)) < 0) return;
     }
-    char *key = strcasestr(head, "Sec-WebSocket-Key: ");
-    if (!key) return -1;
-    char text[128];
-    snprintf(text, sizeof text, "%.24s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key + 19);
-    unsigned char digest[20], accept[32];
-    SHA1((unsigned char *)text, strlen(text), digest);
-    EVP_EncodeBlock(accept, digest, sizeof digest);
-    char answer[256];
-    int count = snprintf(answer, sizeof answer,
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Accept: %s\r\n\r\n", accept);
-    return write_all(fd, answer, count);
 }
 
-static void serve(int fd, long events, const char *block) {
-    if (upgrade(fd) < 0) return;
-    send_text(fd, "{\"event\":\"pusher:connection_established\","
-                  "\"data\":\"{\\\"socket_id\\\":\\\"1.1\\\",\\\"activity_timeout\\\":120}\"}");
-    char in[4096];
-    if (read(fd, in, sizeof in) <= 0) return;  // the subscription
-    send_text(fd, "{\"event\":\"pusher_internal:subscription_succeeded\",\"channel\":\"bench\",\"data\":\"{}\"}");
-    for (long sent = 0; sent < events; sent += IN_BUFFER) {
-        long now = events - sent < IN_BUFFER ? events - sent : IN_BUFFER;
-        if (write_all(fd, block, now * FRAME) < 0) return;
+// MARK: Clients
+
+// What was received and not used yet; there is one client at a time.
+static char in[1 << 16];
+static size_t have;
+
+static int receive_more(struct peer peer) {
+    ssize_t count = receive(peer, in + have, sizeof in - 1 - have);
+    if (count <= 0) return -1;
+    in[have += count] = 0;
+    return 0;
+}
+
+static void use(size_t count) {
+    memmove(in, in + count, have -= count);
+}
+
+static int upgrade(struct peer peer) {
+    char answer[1024];
+    have = 0;
+    while (!behind_head(in, have)) {
+        if (receive_more(peer) < 0) return -1;
     }
-    send_text(fd, "{\"event\":\"done\",\"channel\":\"bench\",\"data\":\"\"}");
-    while (read(fd, in, sizeof in) > 0) {}
+    size_t count = put_handshake_answer(answer, in);
+    use(behind_head(in, have));
+    return send_all(peer, answer, count);
+}
+
+// Confirms subscriptions until there are as many as wanted. Returns how many frames came; -1 if the client went away.
+static long confirm(struct peer peer, long channels) {
+    static char out[1 << 18];
+    long frames = 0, subscribed = 0;
+    while (1) {
+        size_t at = 0, used, answered = 0;
+        struct frame frame;
+        while ((used = cut_frame(in + at, have - at, &frame)) > 0) {
+            at += used;
+            frames++;
+            size_t answer = put_subscription_answer(out + answered, frame);
+            answered += answer;
+            subscribed += answer > 0;
+        }
+        use(at);
+        if (send_all(peer, out, answered) < 0) return -1;
+        if (subscribed == channels) return frames;
+        if (receive_more(peer) < 0) return -1;
+    }
+}
+
+static SSL_CTX *load_certificate(const char *certificate, const char *key) {
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1
+        || SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1) fail("certificate");
+    return context;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) return 64;
-    signal(SIGPIPE, SIG_IGN);
-    // 200 bytes of payload; the data is JSON with its quotes escaped, as servers send it.
-    char payload[PAYLOAD + 1];
-    int used = snprintf(payload, sizeof payload,
-        "{\"event\":\"price\",\"channel\":\"bench\",\"data\":\"{\\\"symbol\\\":\\\"ACME\\\",\\\"value\\\":123.45,\\\"text\\\":\\\"");
-    const char *tail = "\\\"}\"}";
-    memset(payload + used, 'x', PAYLOAD - used - strlen(tail));
-    strcpy(payload + PAYLOAD - strlen(tail), tail);
-    char *block = malloc(IN_BUFFER * FRAME + 16);
-    for (int index = 0; index < IN_BUFFER; index++) frame(block + index * FRAME, payload);
-
-    int listener = socket(AF_INET, SOCK_STREAM, 0), one = 1;
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[1]))};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener, 16) < 0) return 69;
-    puts("listening");
-    fflush(stdout);
+    int is_paced = argc == 3 && strcmp(argv[2], "paced") == 0;
+    if (!is_paced && argc != 5 && argc != 7) return 64;
+    if (sodium_init() < 0) return 69;
+    long events = atol(argv[1]), channels = is_paced ? 1 : atol(argv[3]);
+    struct block block = {0};
+    if (!is_paced) block = make_block(atol(argv[2]), channels, strcmp(argv[4], "encrypted") == 0);
+    SSL_CTX *context = argc == 7 ? load_certificate(argv[5], argv[6]) : NULL;
+    int listener = listen_and_say(), one = 1;
     while (1) {
-        int fd = accept(listener, NULL, NULL);
-        if (fd < 0) continue;
-        serve(fd, atol(argv[2]), block);
-        close(fd);
+        struct peer peer = {accept(listener, NULL, NULL), NULL};
+        if (peer.fd < 0) continue;
+        setsockopt(peer.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        if (context) {
+            peer.ssl = SSL_new(context);
+            SSL_set_fd(peer.ssl, peer.fd);
+        }
+        if ((!peer.ssl || SSL_accept(peer.ssl) == 1) && upgrade(peer) == 0) {
+            long frames = confirm(peer, channels);
+            if (is_paced) send_paced(peer, events);
+            else if (frames >= 0) send_block(peer, block, events);
+            char rest[4096];
+            while (events > 0 && receive(peer, rest, sizeof rest) > 0) {}
+            printf("%ld frames\n", frames);
+            fflush(stdout);
+        }
+        SSL_free(peer.ssl);
+        close(peer.fd);
     }
 }

@@ -1,44 +1,91 @@
-// CPU time from the first to the last event of a bound callback, all threads together.
+// CPU time from the first to the last event, all threads together.
 //
-//     DispatchBench PORT untouched|text
-import Dispatch
+//     DispatchBench port N events N [name value]…
+//
+//     kind       untouched, text, or struct: what is done with an event's data
+//     delivery   callback, inline (on the I/O thread), or sequence (for await)
+//     channels   how many to subscribe to: c0, c1 …
+//     bindings   how many more bindings there are, spread over the channels, for events that never come
+//     encrypted  yes: private-encrypted-c0 …
+//     ca-file    what to trust; makes it use TLS
+import Foundation
+import Measuring
 import PusherSwift
 
-func cpuSeconds() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+/// What `kind struct` decodes.
+private struct Tick: Decodable {
+    var v: Double
+    var symbol: String?
 }
 
-/// Touched by the client's serial callback queue alone.
-final class Counter: @unchecked Sendable {
-    var events = 0
-    var bytes = 0
-    var start = 0.0
+private enum Kind: String {
+    case untouched, text, `struct`
+}
+
+/// Sees one event after the other, from one thread at a time.
+private final class Meter: @unchecked Sendable {
+    private let kind: Kind
+    private let expected: Int
+    private let decoder = JSONDecoder()
+    private var events = 0
+    private var start = 0.0
+    private var used = 0.0
+
+    init(kind: Kind, expected: Int) {
+        self.kind = kind
+        self.expected = expected
+    }
+
+    func count(_ event: PusherEvent) {
+        if events == 0 { start = cpuSeconds() }
+        events += 1
+        switch kind {
+        case .untouched: break
+        case .text: used += Double(event.data?.utf8.count ?? 0)
+        case .struct: used += (try? event.decode(Tick.self, using: decoder).v) ?? 0
+        }
+        if events == expected { report(last: event) }
+    }
+
+    private func report(last event: PusherEvent) {
+        var figures = ["events": Double(events), "cpu_seconds": cpuSeconds() - start, "used": used]
+        if kind == .struct { figures["decoder_cpu_seconds"] = decodeAlone(Data((event.data ?? "").utf8)) }
+        finish(figures)
+    }
+
+    /// What `JSONDecoder` takes for as many events, and nothing else.
+    private func decodeAlone(_ data: Data) -> Double {
+        let start = cpuSeconds()
+        for _ in 0..<expected { used += (try? decoder.decode(Tick.self, from: data).v) ?? 0 }
+        return cpuSeconds() - start
+    }
 }
 
 @main
 struct DispatchBench {
     static func main() async throws {
-        guard CommandLine.arguments.count == 3, let port = Int(CommandLine.arguments[1]) else { exit(64) }
-        let readsText = CommandLine.arguments[2] == "text"
-        var options = PusherClientOptions(host: .host("127.0.0.1"), port: port, useTLS: false)
-        options.proxy = ""
-        let pusher = Pusher(key: "key", options: options)
-        let counter = Counter()
-        let channel = pusher.subscribe("bench")
-        channel.bind(eventName: "price") { event in
-            if counter.events == 0 { counter.start = cpuSeconds() }
-            counter.events += 1
-            if readsText { counter.bytes += event.data?.utf8.count ?? 0 }
+        let arguments = Arguments()
+        let prefix = arguments["encrypted"] == "yes" ? "private-encrypted-c" : "c"
+        var options = arguments.options
+        options.authMethod = .inline(secret: "app-secret")
+        options.encryptionMasterKey = Data("the 32 bytes of our master key..".utf8).base64EncodedString()
+        guard let kind = Kind(rawValue: arguments["kind"] ?? "untouched") else { exit(64) }
+        let meter = Meter(kind: kind, expected: arguments.number("events"))
+
+        let pusher = Pusher(key: "app-key", options: options)
+        let channels = (0..<arguments.number("channels", default: 1)).map { pusher.subscribe("\(prefix)\($0)") }
+        for index in 0..<arguments.number("bindings", default: 0) {
+            channels[index % channels.count].bind(eventName: "other-\(index)") { _ in }
         }
-        channel.bind(eventName: "done") { _ in
-            let seconds = cpuSeconds() - counter.start
-            print("{\"events\":\(counter.events),\"cpu_seconds\":\(seconds),\"bytes\":\(counter.bytes)}")
-            exit(0)
+        if arguments["delivery"] == "sequence" {
+            let events = channels[0].events("tick")
+            pusher.connect()
+            for await event in events { meter.count(event) }
+        } else {
+            for channel in channels { channel.bind(eventName: "tick", eventCallback: meter.count) }
+            pusher.connect()
+            try await Task.sleep(for: .seconds(300))
         }
-        pusher.connect()
-        try await Task.sleep(for: .seconds(120))
         exit(75)
     }
 }

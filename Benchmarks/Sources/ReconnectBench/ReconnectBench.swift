@@ -3,12 +3,9 @@
 //     ReconnectBench PORT RECONNECTS
 //
 // The server drops each connection once it has subscribed to `last` (Scripts/soak).
+import Foundation
+import Measuring
 import PusherSwift
-
-func residentBytes() -> Int {
-    let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
-    return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
-}
 
 func openDescriptors() -> Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0

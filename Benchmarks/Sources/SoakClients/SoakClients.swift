@@ -10,6 +10,7 @@
 //     G feed from to               a gap that the client reported, in milliseconds
 //     L feed last delivered wrong  at the end: the last number, how many came, how many out of order or twice
 import Foundation
+import Measuring
 import PusherSwift
 import SoakSupport
 

@@ -5,6 +5,7 @@
 // Orders on standard input: `publish`, `restart` (once), `fail` (faults from now on), `calm` (no more of them), `finish`
 // (one last event to each channel). RECORDS gets `channel milliseconds` for each event, in the order of publishing.
 import Foundation
+import Measuring
 import PusherMockServer
 import SoakSupport
 

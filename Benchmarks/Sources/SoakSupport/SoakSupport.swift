@@ -11,14 +11,6 @@ public func milliseconds(_ date: Date = Date()) -> Int {
     Int((date.timeIntervalSince1970 * 1000).rounded())
 }
 
-/// As many descriptors as the system lets us have.
-public func raiseDescriptorLimit() {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    limit.rlim_cur = limit.rlim_max
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-}
-
 /// The lines of standard input, which are orders.
 public func orders() -> AsyncStream<String> {
     AsyncStream { continuation in

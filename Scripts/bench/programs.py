@@ -1,0 +1,95 @@
+"""Builds the programs of Benchmarks/, and runs them."""
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / ".build/bench"
+CLI = ROOT / ".build/release/pusher-cli"
+ROUNDS = int(os.environ.get("ROUNDS", 5))
+LIBRARIES = "libcurl", "libssl", "libcrypto", "libsodium"
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], check=True, **options)
+
+
+def build():
+    BUILD.mkdir(parents=True, exist_ok=True)
+    flags = run("pkg-config", "--cflags", "--libs", *LIBRARIES, capture_output=True, text=True).stdout.split()
+    for source in (ROOT / "Benchmarks/C").glob("*.c"):
+        run("cc", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-o", BUILD / source.stem, source, *flags)
+    run("swift", "build", "--quiet", "-c", "release", "--package-path", ROOT / "Benchmarks")
+    run("swift", "build", "--quiet", "-c", "release", "--product", "pusher-cli", cwd=ROOT)
+
+
+def make_certificate():
+    """A certificate for 127.0.0.1 that trusts itself, and its key."""
+    certificate, key = BUILD / "certificate.pem", BUILD / "key.pem"
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+        "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+        stderr=subprocess.DEVNULL)
+    return certificate, key
+
+
+def swift_program(name):
+    return ROOT / "Benchmarks/.build/release" / name
+
+
+def swift_command(name, **arguments):
+    """One of Benchmarks/Sources, with its arguments as pairs of name and value; what is None is left out."""
+    pairs = [(key.replace("_", "-"), value) for key, value in arguments.items() if value is not None]
+    return [swift_program(name), *(word for pair in pairs for word in pair)]
+
+
+def output_of(*command, timeout=120):
+    return run(*command, stdout=subprocess.PIPE, text=True, timeout=timeout).stdout
+
+
+def measure(*command):
+    """The JSON that a program prints."""
+    return json.loads(output_of(*command).splitlines()[-1])
+
+
+class Server:
+    """A program that says where it listens."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        line = self.line()
+        if not line.startswith("listening"):
+            sys.exit(f"bench: {command[0]} does not start")
+        self.port = int(line.rsplit(":", 1)[1])
+
+    def line(self):
+        return self.process.stdout.readline()
+
+    def order(self, what):
+        print(what, file=self.process.stdin, flush=True)
+
+    def cpu_seconds(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def serving(*command):
+    server = Server(*command)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def source(events, size=200, channels=1, encrypted=False, tls=None):
+    """Benchmarks/C/source.c; `tls` is certificate and key."""
+    return serving(BUILD / "source", events, size, channels, "encrypted" if encrypted else "plain", *(tls or ()))
