@@ -1,8 +1,8 @@
 import Glibc
-import Realtime
+package import Realtime
 
 /// The fast way for usual frames: finds where their parts stand, without a look at what they hold.
-enum FrameScanner {
+package enum FrameScanner {
     struct Found {
         var layout = RealtimeEvent.Layout()
         var dataEnd: UInt32 = 0
@@ -37,7 +37,7 @@ enum FrameScanner {
     }
 
     /// Whether the frame begins with `head`, and has nothing behind its data.
-    static func isEvent(_ bytes: [UInt8], _ frame: Range<Int>, like head: EventHead) -> Bool {
+    package static func isEvent(_ bytes: [UInt8], _ frame: Range<Int>, like head: EventHead) -> Bool {
         bytes.withUnsafeBufferPointer { bytes in
             guard let start = head.dataStart(bytes, frame), bytes[frame.upperBound - 1] == UInt8(ascii: "}") else {
                 return false

@@ -17,10 +17,33 @@ func fuzzFrames(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("same data", isIdentical(fast.data, general.data))
     try claim("same user", isIdentical(fast.userId, general.userId))
     try claim("the key is the name", fast.nameKey == ByteKey(fast.eventName))
+    try recogniseByHead(fast, Array(bytes))
     if let data = general.data, !JSON.isValid(data) {
         // Only a string may hold what is not JSON.
         try claim("data is a string or JSON", (JSON.object(String(decoding: frame, as: UTF8.self))?["data"]) is String)
     }
+}
+
+/// Frames that are taken for events because they begin like one are what a parser makes of them: the frame itself, and
+/// what stands behind a line's end in it with the same beginning.
+private func recogniseByHead(_ event: RealtimeEvent, _ frame: [UInt8]) throws(BrokenClaim) {
+    let channel = EventRouter.ChannelID(number: 1)
+    guard let head = EventHead(of: event, on: channel) else { return }
+    let ends = frame.split(separator: UInt8(ascii: "x"), maxSplits: 3).map { head.prefix + $0 } + [frame]
+    for candidate in ends where FrameScanner.isEvent(candidate, candidate.indices, like: head) {
+        let alone = parsed { () throws(MalformedFrame) in try FrameParser.parse(candidate, candidate.indices) }
+        var batch = EventBatch(of: candidate, expecting: 1)
+        batch.append(candidate.indices, like: head)
+        guard let alone, let (recognised, itsChannel) = batch.first else {
+            throw BrokenClaim(description: "what begins like an event is one")
+        }
+        try claim("same event", isIdentical(alone.eventName, recognised.eventName))
+        try claim("same channel", isIdentical(alone.channelName, recognised.channelName) && itsChannel == channel)
+        try claim("same data", isIdentical(alone.data, recognised.data))
+        try claim("same user", isIdentical(alone.userId, recognised.userId))
+        try claim("same frame", alone.frame == recognised.frame)
+    }
+    try claim("it begins like itself", FrameScanner.isEvent(frame, frame.indices, like: head))
 }
 
 private func parsed(_ parse: () throws(MalformedFrame) -> RealtimeEvent) -> RealtimeEvent? {
