@@ -56,7 +56,7 @@ let package = Package(
             name: "CurlTransport", dependencies: ["Transport", "CLibcurl", "CLinux"], swiftSettings: swiftSettings),
 
         // Connections, events and bindings of any protocol; the Pusher protocol on top. Both are pure.
-        .target(name: "Realtime", dependencies: ["Transport"], swiftSettings: swiftSettings),
+        .target(name: "Realtime", dependencies: ["Transport", "CVector"], swiftSettings: swiftSettings),
         .target(
             name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"],
             swiftSettings: swiftSettings),

@@ -85,3 +85,20 @@ static inline uint64_t ascii_prefix(const void *start, uint64_t count) {
     while (index < count && bytes[index] < 0x80) index++;
     return index;
 }
+
+// Copies what stands before the first backslash, and returns how much that is. `to` has room for `count` bytes.
+static inline uint64_t copy_to_backslash(void *to, const void *from, uint64_t count) {
+    uint8_t *output = (uint8_t *)to;
+    const uint8_t *bytes = (const uint8_t *)from;
+    uint64_t index = 0;
+#if defined(__SSE2__)
+    for (; index + 16 <= count; index += 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)(bytes + index));
+        _mm_storeu_si128((__m128i *)(output + index), block);
+        int hits = _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('\\')));
+        if (hits) return index + (uint64_t)__builtin_ctz((unsigned)hits);
+    }
+#endif
+    for (; index < count && bytes[index] != '\\'; index++) output[index] = bytes[index];
+    return index;
+}

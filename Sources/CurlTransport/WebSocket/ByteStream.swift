@@ -27,6 +27,8 @@ final class ByteStream {
     private var carrier: Carrier
     /// What OpenSSL could not write: it wants to see the same bytes at the same address again (SSL_write(3)).
     private var retry: UnsafeMutableRawBufferPointer?
+    /// The end that came behind the last bytes.
+    private var end: Outcome?
     /// What is handed to OpenSSL at once: one TLS record.
     private static let recordSize = 16 << 10
 
@@ -83,11 +85,28 @@ final class ByteStream {
         case .plain:
             return outcome(of: recv(descriptor, buffer.baseAddress, buffer.count, 0))
         case .tls(let handle):
-            var count = 0
-            let result = curl_easy_recv(handle.raw, buffer.baseAddress, buffer.count, &count)
-            return result == CURLE_OK && count == 0 ? .ended(nil) : outcome(of: result, count, handle)
+            return readRecords(of: handle, into: buffer)
         case .closed: return .ended(nil)
         }
+    }
+
+    /// A call of libcurl brings one TLS record at most; several of them fill the buffer.
+    private func readRecords(of handle: EasyHandle, into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+        if let end { return end }
+        var filled = 0
+        while filled < buffer.count {
+            var count = 0
+            let result = curl_easy_recv(
+                handle.raw, buffer.baseAddress.map { $0 + filled }, buffer.count - filled, &count)
+            guard result == CURLE_OK, count > 0 else {
+                let outcome = result == CURLE_OK ? .ended(nil) : outcome(of: result, count, handle)
+                guard filled > 0 else { return outcome }
+                if case .ended = outcome { end = outcome }
+                return .bytes(filled)
+            }
+            filled += count
+        }
+        return .bytes(filled)
     }
 
     /// Writes some of `bytes`. What it does not take must come first at the next call.

@@ -1,4 +1,3 @@
-import Glibc
 package import Realtime
 
 /// The fast way for usual frames: finds where their parts stand, without a look at what they hold.
@@ -14,26 +13,10 @@ package enum FrameScanner {
     /// - Parameter frame: Where in `bytes` it lies.
     static func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ frame: Range<Int>) -> Found? {
         var found = Found()
-        var quotes = QuoteWalk(bytes, frame)
-        var index = skipSpace(bytes, frame.lowerBound, frame.upperBound)
-        guard index < frame.upperBound, bytes[index] == UInt8(ascii: "{") else { return nil }
-        while true {
-            guard let key = quotes.nextString(at: skipSpace(bytes, index + 1, frame.upperBound)), !key.hasEscapes
-            else { return nil }
-            index = skipSpace(bytes, key.end + 1, frame.upperBound)
-            guard index < frame.upperBound, bytes[index] == UInt8(ascii: ":"),
-                let value = quotes.nextString(at: skipSpace(bytes, index + 1, frame.upperBound)),
-                note(value, for: key, bytes, from: frame.lowerBound, in: &found)
-            else { return nil }
-            index = skipSpace(bytes, value.end + 1, frame.upperBound)
-            guard index < frame.upperBound else { return nil }
-            if bytes[index] == UInt8(ascii: "}") { break }
-            guard bytes[index] == UInt8(ascii: ",") else { return nil }
+        let isUsual = FlatObject.walk(bytes, frame) { key, value in
+            note(value, for: key, bytes, from: frame.lowerBound, in: &found)
         }
-        guard found.layout.name.isPresent, skipSpace(bytes, index + 1, frame.upperBound) == frame.upperBound else {
-            return nil
-        }
-        return found
+        return isUsual && found.layout.name.isPresent ? found : nil
     }
 
     /// Whether the frame begins with `head`, and has nothing behind its data.
@@ -50,30 +33,26 @@ package enum FrameScanner {
     /// False if the key came before: which of the two counts is Foundation's to say.
     @inline(__always)
     private static func note(
-        _ value: QuoteWalk.JSONText, for key: QuoteWalk.JSONText, _ bytes: UnsafeBufferPointer<UInt8>,
+        _ value: JSONText, for key: JSONText, _ bytes: UnsafeBufferPointer<UInt8>,
         from start: Int, in found: inout Found
     ) -> Bool {
-        func isKey(_ name: StaticString) -> Bool {
-            key.end - key.start == name.utf8CodeUnitCount
-                && memcmp(bytes.baseAddress.unsafelyUnwrapped + key.start, name.utf8Start, name.utf8CodeUnitCount) == 0
-        }
         let isRepeated: Bool
         let (valueStart, valueEnd) = (
             UInt32(truncatingIfNeeded: value.start - start), UInt32(truncatingIfNeeded: value.end - start)
         )
         let span = RealtimeEvent.Span(valueStart, valueEnd)
-        if isKey("event") {
+        if key.equals("event", in: bytes) {
             isRepeated = found.layout.name.isPresent
             found.layout.name = span
-        } else if isKey("data") {
+        } else if key.equals("data", in: bytes) {
             isRepeated = found.layout.dataForm != .absent
             found.layout.dataForm = .jsonString
             (found.layout.dataStart, found.dataEnd) = (valueStart, valueEnd)
             return !isRepeated
-        } else if isKey("channel") {
+        } else if key.equals("channel", in: bytes) {
             isRepeated = found.layout.channel.isPresent
             found.layout.channel = span
-        } else if isKey("user_id") {
+        } else if key.equals("user_id", in: bytes) {
             isRepeated = found.layout.user.isPresent
             found.layout.user = span
         } else {
@@ -81,14 +60,5 @@ package enum FrameScanner {
         }
         if value.hasEscapes { found.namesHaveEscapes = true }
         return !isRepeated
-    }
-
-    @inline(__always)
-    private static func skipSpace(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int) -> Int {
-        var index = start
-        while index < end, bytes[index] <= 0x20 {  // other control characters were not let through
-            index += 1
-        }
-        return index
     }
 }

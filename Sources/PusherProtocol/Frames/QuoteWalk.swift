@@ -6,14 +6,6 @@ import Realtime
 /// It stops where it is not sure: at a control character (white space in lines included) and at an escape that JSON does
 /// not have.
 struct QuoteWalk {
-    /// The inside of a JSON string.
-    struct JSONText {
-        let start: Int
-        /// The closing quote.
-        let end: Int
-        let hasEscapes: Bool
-    }
-
     private let bytes: UnsafeBufferPointer<UInt8>
     private let end: Int
     /// The first byte after the present block.

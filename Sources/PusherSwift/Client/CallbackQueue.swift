@@ -105,6 +105,7 @@ final class CallbackQueue: Sendable {
                     receiver.deliver(notice)
                 }
             }
+            receiver.wakeUps.run()
         }
         let hasRoom = inbox.withLock { inbox -> Bool in
             inbox.count -= item.count

@@ -12,6 +12,7 @@ import Transport
 /// Tells the application. Everything here runs on the callback queue.
 extension ClientCore {
     func deliver(_ notice: ClientMachine.Notice) {
+        wakeUps.run()
         switch notice {
         case .events: return  // delivered by the next method
         case .stateChanged(let old, let new): stateChanged(from: old, to: new)
@@ -67,7 +68,7 @@ extension ClientCore {
             route = bindings.withLock { $0.router.route(of: event, on: channel) }
         }
         // A handler may unsubscribe.
-        route?.call(event, version: routerVersion) { bindings.withLock { $0.isLive(channel) } }
+        route?.call(event, version: routerVersion, wakeUps: wakeUps) { bindings.withLock { $0.isLive(channel) } }
     }
 
     /// What is not a message of the server's is not for global bindings.

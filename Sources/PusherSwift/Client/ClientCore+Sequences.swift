@@ -16,7 +16,7 @@ extension ClientCore {
         on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy,
         _ transform: @escaping @Sendable (RealtimeEvent) -> Element?
     ) -> EventSequence<Element> {
-        let buffer = EventBuffer<Element>(policy: policy) { [weak self] in self?.releaseReading() }
+        let buffer = EventBuffer<Element>(policy: policy, wakeUps: wakeUps) { [weak self] in self?.releaseReading() }
         let fill: EventRouter.Handler = { [weak self] event in
             guard let element = transform(event) else { return }
             switch buffer.add(element) {

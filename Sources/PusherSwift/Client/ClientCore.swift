@@ -16,6 +16,8 @@ final class ClientCore: Sendable {
     let bindings: Lock<Bindings>
     /// Changes when the bindings do.
     let routerVersion = RouterVersion()
+    /// Readers of sequences for whom the present batch has brought something.
+    let wakeUps = ReaderWakeUps()
     private let machine: Lock<ClientMachine>
     private let callbacks: CallbackQueue
 

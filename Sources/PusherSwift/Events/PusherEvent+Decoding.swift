@@ -10,14 +10,21 @@ extension RealtimeEvent {
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder()
     ) throws(PusherError) -> Value {
-        guard let data else { throw undecodable("it has no data") }
+        guard let dataBytes else { throw undecodable("it has no data") }
         do {
-            return try decoder.decode(type, from: Data(data.utf8))
+            return try decoder.decode(type, from: dataBytes)
         } catch let error as DecodingError {
             throw undecodable(error.place)
         } catch {
             throw undecodable("its data does not fit")
         }
+    }
+
+    /// ``data`` without a detour over a string.
+    private var dataBytes: Data? {
+        guard hasData else { return nil }
+        guard let copy = copyData(), let start = copy.baseAddress else { return Data() }
+        return Data(bytesNoCopy: start, count: copy.count, deallocator: .free)
     }
 
     /// A member of the message as it came from the server: `event`, `channel`, `data` (as text), `user_id`, or one that

@@ -36,6 +36,8 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         var isFinished = false
         var isFull = false
         var waiting: CheckedContinuation<Element?, Never>?
+        /// Whether somebody will call ``EventBuffer/wakeReader()``.
+        var isToBeWoken = false
 
         var count: Int { elements.count - head }
 
@@ -57,27 +59,51 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
     private let policy: EventBufferingPolicy
     private let onRoom: @Sendable () -> Void
+    private let wakeUps: ReaderWakeUps?
     private let state = Lock(State())
 
-    /// - Parameter onRoom: Called when a buffer that was full has room again, or will never be read any more.
-    package init(policy: EventBufferingPolicy, onRoom: @escaping @Sendable () -> Void = {}) {
+    /// - Parameters:
+    ///   - wakeUps: Who wakes a waiting reader once several elements are there, which is much cheaper than one by one.
+    ///     Only where none is lost meanwhile: with ``EventBufferingPolicy/suspend(limit:)``.
+    ///   - onRoom: Called when a buffer that was full has room again, or will never be read any more.
+    package init(
+        policy: EventBufferingPolicy, wakeUps: ReaderWakeUps? = nil, onRoom: @escaping @Sendable () -> Void = {}
+    ) {
         self.policy = policy
         self.onRoom = onRoom
+        if case .suspend = policy { self.wakeUps = wakeUps } else { self.wakeUps = nil }
     }
 
     package var count: Int { state.withLock { $0.count } }
 
     package func add(_ element: Element) -> Added {
-        let (added, reader) = state.withLock { state -> (Added, CheckedContinuation<Element?, Never>?) in
-            if state.isFinished { return (.finished, nil) }
-            if let reader = state.waiting {
-                state.waiting = nil
-                return (.buffered, reader)
+        let (added, reader, isToBeWoken) = state.withLock {
+            state -> (Added, CheckedContinuation<Element?, Never>?, Bool) in
+            if state.isFinished { return (.finished, nil, false) }
+            guard state.waiting != nil else { return (store(element, in: &state), nil, false) }
+            guard wakeUps != nil else {
+                defer { state.waiting = nil }
+                return (.buffered, state.waiting, false)
             }
-            return (store(element, in: &state), nil)
+            defer { state.isToBeWoken = true }
+            return (store(element, in: &state), nil, !state.isToBeWoken)
         }
         reader?.resume(returning: element)
+        if isToBeWoken { wakeUps?.add { self.wakeReader() } }
         return added
+    }
+
+    /// Gives the first element to the reader who waits.
+    private func wakeReader() {
+        let (reader, element, hasRoom) = state.withLock {
+            state -> (CheckedContinuation<Element?, Never>?, Element?, Bool) in
+            state.isToBeWoken = false
+            guard let reader = state.waiting, let element = state.removeFirst() else { return (nil, nil, false) }
+            state.waiting = nil
+            return (reader, element, takeRoom(&state))
+        }
+        if hasRoom { onRoom() }
+        reader?.resume(returning: element)
     }
 
     private func store(_ element: Element, in state: inout State) -> Added {
@@ -127,6 +153,17 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
     /// The next element, or nil when the buffer is finished and empty or the task is cancelled.
     package func next() async -> Element? {
+        if Task.isCancelled { finish() }
+        let (element, hasRoom) = state.withLock { state in
+            let element = state.removeFirst()
+            return (element, element != nil && takeRoom(&state))
+        }
+        if hasRoom { onRoom() }
+        if let element { return element }
+        return await wait()
+    }
+
+    private func wait() async -> Element? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (element, answer, hasRoom) = state.withLock { state -> (Element?, Bool, Bool) in

@@ -1,30 +1,39 @@
+import CVector
+
 /// Escapes inside JSON strings (RFC 8259, section 7).
 package enum JSONString {
     /// The text of a JSON string.
     /// - Parameter inside: What stands between the quotes, proven well-formed.
     package static func unescape(_ inside: UnsafeBufferPointer<UInt8>) -> String {
-        String(unsafeUninitializedCapacity: inside.count) { output in
-            var length = 0
-            var index = 0
-            while index < inside.count {
-                let byte = inside[index]
-                if byte != UInt8(ascii: "\\") {
-                    output[length] = byte
-                    (index, length) = (index + 1, length + 1)
-                } else if inside[index + 1] != UInt8(ascii: "u") {
-                    output[length] = unescaped(inside[index + 1])
-                    (index, length) = (index + 2, length + 1)
-                } else {
-                    // At most four bytes of UTF-8 for a pair of twelve, three for a single of six: it fits.
-                    let (scalar, width) = self.scalar(inside, at: index)
-                    for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
-                        output[length] = unit
-                        length += 1
-                    }
-                    index += width
+        String(unsafeUninitializedCapacity: inside.count) { unescape(inside, into: $0) }
+    }
+
+    /// The same as UTF-8 bytes: never more than there are with escapes.
+    ///
+    /// - Parameter output: At least as large as `inside`.
+    /// - Returns: How many bytes there are.
+    package static func unescape(
+        _ inside: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>
+    ) -> Int {
+        guard let from = inside.baseAddress, let to = output.baseAddress else { return 0 }
+        var length = 0
+        var index = 0
+        while true {
+            let plain = Int(copy_to_backslash(to + length, from + index, UInt64(inside.count - index)))
+            (index, length) = (index + plain, length + plain)
+            guard index < inside.count else { return length }
+            if inside[index + 1] != UInt8(ascii: "u") {
+                output[length] = unescaped(inside[index + 1])
+                (index, length) = (index + 2, length + 1)
+            } else {
+                // At most four bytes of UTF-8 for a pair of twelve, three for a single of six: it fits.
+                let (scalar, width) = self.scalar(inside, at: index)
+                for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    output[length] = unit
+                    length += 1
                 }
+                index += width
             }
-            return length
         }
     }
 

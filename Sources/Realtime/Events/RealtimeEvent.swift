@@ -1,3 +1,5 @@
+import Glibc
+
 /// How old an event is.
 @nonexhaustive
 public enum EventOrigin: Hashable, Sendable {
@@ -128,6 +130,23 @@ public struct RealtimeEvent: Sendable {
         }
     }
 
+    package var hasData: Bool { layout.dataForm != .absent }
+
+    /// The bytes of ``data``, in memory of `malloc`'s that the caller owns; nil if there are none.
+    package func copyData() -> UnsafeMutableBufferPointer<UInt8>? {
+        guard hasData, dataEnd > layout.dataStart else { return nil }
+        return slice(dataSpan).withUnsafeBufferPointer { source in
+            guard let memory = malloc(source.count) else { return nil }
+            let copy = UnsafeMutableBufferPointer(
+                start: memory.bindMemory(to: UInt8.self, capacity: source.count), count: source.count)
+            guard layout.dataForm == .jsonString else {
+                _ = copy.initialize(fromContentsOf: source)
+                return copy
+            }
+            return UnsafeMutableBufferPointer(start: copy.baseAddress, count: JSONString.unescape(source, into: copy))
+        }
+    }
+
     package var nameKey: ByteKey { ByteKey(slice(layout.name)) }
 
     package var channelKey: ByteKey? { layout.channel.isPresent ? ByteKey(slice(layout.channel)) : nil }
@@ -184,7 +203,7 @@ public struct RealtimeEvent: Sendable {
     package var fingerprint: Int {
         var hasher = Hasher()
         hasher.combine(nameKey)
-        if layout.dataForm != .absent { slice(dataSpan).withUnsafeBytes { hasher.combine(bytes: $0) } }
+        if hasData { slice(dataSpan).withUnsafeBytes { hasher.combine(bytes: $0) } }
         return hasher.finalize()
     }
 

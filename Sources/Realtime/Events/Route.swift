@@ -28,10 +28,14 @@ package final class Route: Sendable {
     ///
     /// - Parameter isLive: Whether the channel still takes events. Asked before each of its bindings if anything was
     ///   bound or unbound since.
-    package func call(_ event: RealtimeEvent, version: RouterVersion, isLive: () -> Bool) {
-        for binding in global { binding.handler(event) }
+    package func call(_ event: RealtimeEvent, version: RouterVersion, wakeUps: ReaderWakeUps, isLive: () -> Bool) {
+        for binding in global {
+            if !binding.isOfSequence { wakeUps.run() }
+            binding.handler(event)
+        }
         for binding in bound {
             guard isCurrent(version.value) || isLive() else { return }
+            if !binding.isOfSequence { wakeUps.run() }
             binding.handler(event)
         }
     }
