@@ -30,7 +30,7 @@ def floor(size, tls=None):
 
 def client(size, kind="untouched", delivery="callback", tls=None, encrypted=False):
     events = EVENTS["encrypted" if encrypted else kind][size]
-    with source(events, size, encrypted=encrypted, tls=tls) as server:
+    with source(events, size, kind="encrypted" if encrypted else "plain", tls=tls) as server:
         return measure(*swift_command(
             "DispatchBench", port=server.port, events=events, kind=kind, delivery=delivery,
             ca_file=tls[0] if tls else None, encrypted="yes" if encrypted else None))
