@@ -38,8 +38,8 @@ def bench(report):
         beyond = [mine - other for mine, other in zip(memory, floor)]
         seconds = [result["connect_seconds"] for result in ours]
         floor_seconds = [result["connect_seconds"] for result in handles]
-        report.add(Line(f"libcurl_rss_per_connection{suffix}_bytes", f"floor, {count:,}: libcurl's handles, memory each",
-                        floor, "bytes"))
+        report.add(Line(f"libcurl_rss_per_connection{suffix}_bytes",
+                        f"floor, {count:,}: libcurl's handles, memory each", floor, "bytes"))
         report.add(Line(f"rss_per_connection{suffix}_bytes", f"{count:,} clients, memory each", memory, "bytes",
                         cost_ratios(memory, floor), "floor"))
         report.add(Line(f"rss_per_connection_beyond_libcurl{suffix}_bytes", f"{count:,} clients, each beyond libcurl's",

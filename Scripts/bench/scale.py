@@ -68,7 +68,8 @@ def bench(report):
 def cost_of_events(report, results):
     def add(key, name, which, beside=None, beside_name="", aims=()):
         ratios = cost_ratios(results[which], results[beside]) if beside else None
-        report.add(Line(f"{key}_nanoseconds_per_event", name, results[which], "CPU ns/event", ratios, beside_name, aims))
+        report.add(Line(f"{key}_nanoseconds_per_event", name, results[which], "CPU ns/event", ratios, beside_name,
+                        aims))
 
     report.section("scale: to one channel after the other, as fast as they are taken")
     flat = (Aim("<=", 1.1),)
@@ -93,9 +94,10 @@ def subscriptions(report, results):
             floor_values = [result[floor_key] for result in floor]
             values = [result[prefix + key] for result in ours]
             if not prefix:
-                report.add(Line(f"floor_subscribe_{key}", "floor: frames sent, answers counted, in C", floor_values, unit))
+                report.add(Line(f"floor_subscribe_{key}", "floor: frames sent, answers counted, in C", floor_values,
+                                unit))
             report.add(Line(f"subscribe_{prefix}{key}", name, values, unit, cost_ratios(values, floor_values), "floor"))
-        report.add(Line(f"subscribe_{prefix}frames", f"{name}: frames sent", [result[prefix + "frames"] for result in ours],
-                        "frames"))
+        report.add(Line(f"subscribe_{prefix}frames", f"{name}: frames sent",
+                        [result[prefix + "frames"] for result in ours], "frames"))
         report.add(Line(f"subscribe_{prefix}auth_requests", f"{name}: auth requests",
                         [result[prefix + "auth_requests"] for result in ours], "requests"))
