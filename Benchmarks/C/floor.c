@@ -66,8 +66,8 @@ int main(int argc, char **argv) {
             }
             if (frames == before + 1) start = cpu_seconds();  // the first event
             if (frames == before + events) {
-                printf("{\"events\":%ld,\"cpu_seconds\":%.6f,\"subscribe_seconds\":%.6f,\"subscribe_cpu_seconds\":%.6f}\n",
-                    events, cpu_seconds() - start, subscribed_wall, subscribed_cpu);
+                printf("{\"events\":%ld,\"cpu_seconds\":%.6f,", events, cpu_seconds() - start);
+                printf("\"subscribe_seconds\":%.6f,\"subscribe_cpu_seconds\":%.6f}\n", subscribed_wall, subscribed_cpu);
                 return 0;
             }
         }

@@ -3,16 +3,17 @@
 // EVENTS pre-built events of SIZE bytes of payload from a large buffer, to one channel after the other. Its CPU time is
 // not counted: it is a process of its own.
 //
-//     source EVENTS SIZE CHANNELS plain|encrypted [CERTIFICATE KEY]
-//     source EVENTS paced             every millisecond one of 200 bytes whose data is the time, in nanoseconds
+//     source EVENTS SIZE CHANNELS plain|encrypted|paced [CERTIFICATE KEY]
+//     source EVENTS timed             every millisecond one of 200 bytes whose data is the time, in nanoseconds
 //
+// Paced is one event each second to each channel, spread evenly; otherwise they come as fast as they are taken.
 // Prints where it listens, and for each client how many frames that has sent. Without events it drops a client that has
 // subscribed to everything.
 #include "event.h"
 #include "websocket.h"
 #include <openssl/ssl.h>
 
-enum { PACED_SIZE = 200, BLOCK = 1 << 20, MILLISECOND = 1000000 };
+enum { TIMED_SIZE = 200, BLOCK = 1 << 20, MILLISECOND = 1000000 };
 
 struct peer {
     int fd;
@@ -64,17 +65,33 @@ static void send_block(struct peer peer, struct block block, long events) {
     }
 }
 
-static void send_paced(struct peer peer, long events) {
-    int64_t next = nanoseconds();
+// The next moment of a series, each a millisecond after the one before; it begins with 0.
+static int64_t wait_for_next(int64_t last) {
+    int64_t next = last == 0 ? nanoseconds() : last + MILLISECOND;
+    struct timespec moment = {next / 1000000000, next % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL) != 0) {}
+    return next;
+}
+
+static void send_paced(struct peer peer, struct block block, long events, long channels) {
+    int64_t moment = 0;
+    for (long sent = 0, step = 1; sent < events; step++) {
+        moment = wait_for_next(moment);
+        for (; sent < events && sent < step * channels / 1000; sent++) {
+            if (send_all(peer, block.bytes + sent % block.count * block.frame_size, block.frame_size) < 0) return;
+        }
+    }
+}
+
+static void send_timed(struct peer peer, long events) {
+    int64_t moment = 0;
     for (long sent = 0; sent < events; sent++) {
-        next += MILLISECOND;
-        struct timespec moment = {next / 1000000000, next % 1000000000};
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL) != 0) {}
-        char payload[PACED_SIZE + 1], frame[PACED_SIZE + 8];
+        moment = wait_for_next(moment);
+        char payload[TIMED_SIZE + 1], frame[TIMED_SIZE + 8];
         int used = sprintf(payload, "{\"event\":\"tick\",\"channel\":\"c0\",\"data\":\"%020ld ", (long)nanoseconds());
-        memset(payload + used, 'x', PACED_SIZE - 2 - used);
-        strcpy(payload + PACED_SIZE - 2, "\"}");
-        if (send_all(peer, frame, put_frame(frame, payload, PACED_SIZE, 0)) < 0) return;
+        memset(payload + used, 'x', TIMED_SIZE - 2 - used);
+        strcpy(payload + TIMED_SIZE - 2, "\"}");
+        if (send_all(peer, frame, put_frame(frame, payload, TIMED_SIZE, 0)) < 0) return;
     }
 }
 
@@ -135,12 +152,13 @@ static SSL_CTX *load_certificate(const char *certificate, const char *key) {
 }
 
 int main(int argc, char **argv) {
-    int is_paced = argc == 3 && strcmp(argv[2], "paced") == 0;
-    if (!is_paced && argc != 5 && argc != 7) return 64;
+    int is_timed = argc == 3 && strcmp(argv[2], "timed") == 0;
+    if (!is_timed && argc != 5 && argc != 7) return 64;
     if (sodium_init() < 0) return 69;
-    long events = atol(argv[1]), channels = is_paced ? 1 : atol(argv[3]);
+    long events = atol(argv[1]), channels = is_timed ? 1 : atol(argv[3]);
     struct block block = {0};
-    if (!is_paced) block = make_block(atol(argv[2]), channels, strcmp(argv[4], "encrypted") == 0);
+    int is_paced = !is_timed && strcmp(argv[4], "paced") == 0;
+    if (!is_timed) block = make_block(atol(argv[2]), channels, strcmp(argv[4], "encrypted") == 0);
     SSL_CTX *context = argc == 7 ? load_certificate(argv[5], argv[6]) : NULL;
     int listener = listen_and_say(), one = 1;
     while (1) {
@@ -153,8 +171,9 @@ int main(int argc, char **argv) {
         }
         if ((!peer.ssl || SSL_accept(peer.ssl) == 1) && upgrade(peer) == 0) {
             long frames = confirm(peer, channels);
-            if (is_paced) send_paced(peer, events);
-            else if (frames >= 0) send_block(peer, block, events);
+            if (is_timed) send_timed(peer, events);
+            else if (is_paced) send_paced(peer, block, events, channels);
+            else send_block(peer, block, events);
             char rest[4096];
             while (events > 0 && receive(peer, rest, sizeof rest) > 0) {}
             printf("%ld frames\n", frames);

@@ -11,7 +11,7 @@ AIMS = {"p50": (Aim("<=", 1.5),), "p99": (Aim("<=", 2),), "p99_9": ()}
 
 
 def percentiles(command_for):
-    with serving(BUILD / "source", EVENTS, "paced") as server:
+    with serving(BUILD / "source", EVENTS, "timed") as server:
         samples = sorted(int(line) / 1000 for line in output_of(*command_for(server.port)).split())
     return {name: samples[int(part * len(samples))] for name, part in PERCENTILES.items()}
 

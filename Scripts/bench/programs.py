@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / ".build/bench"
-CLI = ROOT / ".build/release/pusher-cli"
+CLI = BUILD / "pusher-cli"
 ROUNDS = int(os.environ.get("ROUNDS", 5))
 LIBRARIES = "libcurl", "libssl", "libcrypto", "libsodium"
 
@@ -24,7 +24,14 @@ def build():
     for source in (ROOT / "Benchmarks/C").glob("*.c"):
         run("cc", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-o", BUILD / source.stem, source, *flags)
     run("swift", "build", "--quiet", "-c", "release", "--package-path", ROOT / "Benchmarks")
-    run("swift", "build", "--quiet", "-c", "release", "--product", "pusher-cli", cwd=ROOT)
+    build_command()
+
+
+def build_command():
+    """As Scripts/release does."""
+    options = "-c", "release", "--product", "pusher-cli", "--static-swift-stdlib"
+    run("swift", "build", "--quiet", *options, cwd=ROOT, stderr=subprocess.DEVNULL)  # the linker's word on mktemp
+    run("strip", "-o", CLI, ROOT / ".build/release/pusher-cli")
 
 
 def make_certificate():
@@ -90,6 +97,6 @@ def serving(*command):
         server.stop()
 
 
-def source(events, size=200, channels=1, encrypted=False, tls=None):
+def source(events, size=200, channels=1, kind="plain", tls=None):
     """Benchmarks/C/source.c; `tls` is certificate and key."""
-    return serving(BUILD / "source", events, size, channels, "encrypted" if encrypted else "plain", *(tls or ()))
+    return serving(BUILD / "source", events, size, channels, kind, *(tls or ()))
