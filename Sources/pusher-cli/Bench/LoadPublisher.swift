@@ -1,5 +1,4 @@
 import PusherHTTP
-import PusherSwift
 import Transport
 
 /// Publishes the events of some channels through the HTTP API, one request after the other, so that each channel's
@@ -35,7 +34,7 @@ struct LoadPublisher: Sendable {
     /// - Parameters:
     ///   - run: Stands in each event; those of another run than the tally's are not counted.
     ///   - end: Without a rate, the last moment to publish.
-    ///   - limit: The last moment to catch up with the schedule.
+    ///   - limit: The last moment to catch up with the schedule, and for answers.
     func publish(
         run: UInt32, by schedule: SendSchedule, end: MonotonicInstant, limit: MonotonicInstant
     ) async throws {
@@ -47,7 +46,7 @@ struct LoadPublisher: Sendable {
             guard now < (schedule.isPaced ? limit : end) else { break }
             let batch = batch(run: run, by: schedule, from: position, total: total, now: now)
             position += batch.events.count
-            let isAccepted = try await send(batch, counts: run == tally.run)
+            let isAccepted = try await send(batch, counts: run == tally.run, limit: limit)
             // Without a schedule nothing else would hold it back.
             if !isAccepted, !schedule.isPaced { try await Task.sleep(for: .milliseconds(100)) }
         }
@@ -77,18 +76,17 @@ struct LoadPublisher: Sendable {
     }
 
     /// Says whether the server has accepted it. Throws what would be the same for every other event.
-    private func send(_ batch: Batch, counts: Bool) async throws -> Bool {
+    private func send(_ batch: Batch, counts: Bool, limit: MonotonicInstant) async throws -> Bool {
         let start = MonotonicInstant.now
         do {
-            try await api.triggerBatch(batch.events)
-        } catch {
-            try Task.checkCancellation()
-            switch error.kind {
-            case .unreachable, .serverFailure, .unexpectedAnswer: break
-            case .invalidArgument, .refused, .rejected: throw error
-            @unknown default: throw error
+            let unanswered = CommandFailure(.unavailable, "the HTTP API has not answered before the end")
+            try await withDeadline(limit - start, failure: { unanswered }) { [api] in
+                _ = try await api.triggerBatch(batch.events)
             }
-            tally.note(error, kind: "publishing \(error.kind)", isFinal: false)
+        } catch let error as any ReportableError {
+            try Task.checkCancellation()
+            guard error.exitStatus == .unavailable else { throw error }
+            tally.note(error, kind: "publishing \((error as? PusherHTTPError)?.kind.rawValue ?? "")", isFinal: false)
             if counts { tally.update { $0.failed += batch.events.count } }
             return false
         }

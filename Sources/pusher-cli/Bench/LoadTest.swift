@@ -34,9 +34,9 @@ struct LoadTest: Sendable {
         try await connect()
         if plan.warmUp > .zero {
             tally.update { $0.phase = .warmUp }
-            try await publish(run: 0, for: plan.warmUp, drain: .zero)
+            try await publish(run: 0, for: plan.warmUp)
         }
-        try await publish(run: tally.run, for: plan.duration, drain: plan.drain)
+        try await publish(run: tally.run, for: plan.duration)
         tally.update { counts in
             counts.phase = .draining
             let planned = counts.began.map { $0 + plan.duration }
@@ -85,7 +85,7 @@ struct LoadTest: Sendable {
         return CommandFailure(.refused, error.description)
     }
 
-    private func publish(run: UInt32, for duration: Duration, drain: Duration) async throws {
+    private func publish(run: UInt32, for duration: Duration) async throws {
         let start = MonotonicInstant.now
         if run == tally.run {
             tally.update { counts in
@@ -102,7 +102,7 @@ struct LoadTest: Sendable {
                     channels: Array(stride(from: first, to: plan.channelCount, by: count)))
                 group.addTask {
                     try await publisher.publish(
-                        run: run, by: schedule, end: start + duration, limit: start + duration + drain)
+                        run: run, by: schedule, end: start + duration, limit: start + duration + plan.drain)
                 }
             }
             try await group.waitForAll()
