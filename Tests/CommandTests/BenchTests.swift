@@ -50,7 +50,7 @@ struct BenchTests {
     @Test func theEmbeddedServerDeliversEverything() async throws {
         let command = try CommandRun([
             "bench", "--embedded", "--connections", "20", "--channels", "3", "--rate", "100", "--duration", "0.5",
-            "--warm-up", "0.2", "--interval", "0.1", "--json",
+            "--warm-up", "0.5", "--interval", "0.05", "--json",
         ])
         #expect(await command.status() == 0)
         #expect(command.errors == [])
@@ -118,25 +118,26 @@ struct BenchTests {
         try await withServer { server in
             await server.injectIntoNewConnections(.goSilent, afterFrames: 2, next: 1)
             let command = try bench(
-                server, "--connections", "2", "--rate", "100", "--duration", "0.2", "--drain", "0.1")
+                server, "--connections", "2", "--rate", "100", "--duration", "0.2", "--drain", "1")
             #expect(await command.status() == 75)
             let summary = try #require(try lines(command).last)
             #expect(summary.expected == 40)
-            #expect(summary.lost == 20)
+            #expect((summary.lost ?? 0) >= 20)
         }
     }
 
-    @Test func aServerThatIsGoneIsStatus69AndEachErrorIsToldOnce() async throws {
+    @Test func aServerThatIsGoneIsToldOnceAndGoesOnCounting() async throws {
         let server = try await PusherMockServer.start()
         let command = try bench(
-            server, "--connections", "5", "--rate", "100", "--duration", "1", "--drain", "0", "--interval", "0.05")
+            server, "--connections", "5", "--rate", "100", "--duration", "60", "--interval", "0.05")
         #expect(await command.waitFor { $0.contains { $0.contains(#""phase":"measuring""#) } })
         await server.stop()
-        #expect([69, 75].contains(await command.status()))
+        #expect(await command.waitFor { $0.contains { $0.contains(/"connected":0,.*"failed":[1-9]/) } })
+        command.interrupt()
+        #expect(await command.status() == 0)
         let summary = try #require(try lines(command).last)
         #expect(summary.failed > 0)
-        #expect(summary.errors > summary.failed)
-        #expect(summary.connected == 0)
+        #expect(summary.errors > 5)  // of connections and of publishing
         #expect(command.errors.count < 10)
     }
 
