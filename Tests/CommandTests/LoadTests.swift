@@ -61,6 +61,17 @@ struct LoadTests {
         #expect(plan.subscribers == [4, 3, 3])
     }
 
+    @Test func whatArrivesAfterTheEndDoesNotChangeWhatWasPublishedInASecond() {
+        var counts = LoadCounts()
+        #expect(counts.publishing(at: start) == .zero)
+        counts.began = start
+        #expect(counts.elapsed(at: start + .seconds(3)) == .seconds(3))
+        counts.ended = start + .seconds(4)
+        counts.lastDelivery = start + .seconds(5)
+        #expect(counts.publishing(at: start + .seconds(9)) == .seconds(4))
+        #expect(counts.elapsed(at: start + .seconds(9)) == .seconds(5))
+    }
+
     @Test func missingDeliveriesDecideTheStatus() {
         func status(isInterrupted: Bool = false, _ change: (inout LoadCounts) -> Void) -> pusher_cli.ExitStatus {
             var counts = LoadCounts()

@@ -53,7 +53,12 @@ struct LoadCounts: Sendable {
 
     var lost: Int { max(expected - delivered, 0) }
 
-    /// From the beginning of the measurement to the last delivery, or to `now` while it goes on.
+    /// From the beginning of the measurement to its end, or to `now` while it goes on.
+    func publishing(at now: MonotonicInstant) -> Duration {
+        began.map { (ended ?? now) - $0 } ?? .zero
+    }
+
+    /// The same, and on to the last delivery.
     func elapsed(at now: MonotonicInstant) -> Duration {
         guard let began else { return .zero }
         guard let ended else { return now - began }

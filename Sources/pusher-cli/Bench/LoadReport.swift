@@ -9,14 +9,17 @@ struct LoadReport {
     let server: String
     /// Whether the test was ended before its time.
     let isInterrupted: Bool
-    let elapsed: Duration
+    private let publishing: Duration
+    private let elapsed: Duration
 
     init(plan: LoadPlan, counts: LoadCounts, server: String, isInterrupted: Bool = false) {
         self.plan = plan
         self.counts = counts
         self.server = server
         self.isInterrupted = isInterrupted
-        elapsed = counts.elapsed(at: .now)
+        let now = MonotonicInstant.now
+        publishing = counts.publishing(at: now)
+        elapsed = counts.elapsed(at: now)
     }
 
     /// What the test ends with: all has arrived, or it has not.
@@ -26,7 +29,13 @@ struct LoadReport {
         return counts.failed > 0 ? .unavailable : .done
     }
 
-    private func perSecond(_ count: Int) -> Double { elapsed > .zero ? Double(count) / (elapsed / .seconds(1)) : 0 }
+    private var publishedPerSecond: Double { Self.rate(counts.published, publishing) }
+
+    private var deliveredPerSecond: Double { Self.rate(counts.delivered, elapsed) }
+
+    private static func rate(_ count: Int, _ duration: Duration) -> Double {
+        duration > .zero ? Double(count) / (duration / .seconds(1)) : 0
+    }
 
     // MARK: JSON
 
@@ -68,7 +77,8 @@ struct LoadReport {
         line.add("out_of_order", counts.outOfOrder)
         line.add("errors", counts.errors)
         line.add("reconnects", counts.reconnects)
-        line.add("delivered_per_second", json: Self.decimal(perSecond(counts.delivered)))
+        line.add("delivered_per_second", json: Self.decimal(deliveredPerSecond))
+        line.add("published_per_second", json: Self.decimal(publishedPerSecond))
         line.add("latency_ms", json: Self.json(counts.latency))
     }
 
@@ -117,15 +127,15 @@ struct LoadReport {
             (
                 "published",
                 """
-                \(counts.published) in \(Self.tenths(elapsed / .seconds(1))) s, \
-                \(Self.tenths(perSecond(counts.published))) a second, \(plan.size) bytes each; \
+                \(counts.published) in \(Self.tenths(publishing / .seconds(1))) s, \
+                \(Self.tenths(publishedPerSecond)) a second, \(plan.size) bytes each; \
                 failed \(counts.failed), unsent \(counts.unsent)
                 """
             ),
             (
                 "delivered",
                 """
-                \(counts.delivered) of \(counts.expected), \(Self.tenths(perSecond(counts.delivered))) a second; \
+                \(counts.delivered) of \(counts.expected), \(Self.tenths(deliveredPerSecond)) a second; \
                 lost \(counts.lost), duplicate \(counts.duplicates), out of order \(counts.outOfOrder)
                 """
             ),
