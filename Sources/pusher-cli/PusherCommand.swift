@@ -10,7 +10,7 @@ struct PusherCommand: AsyncParsableCommand {
             Data goes to standard output, everything else to standard error.
 
             Exit status: 0 done; 64 wrong use; 65 bad data; 69 could not connect, or refused for good; \
-            75 timed out before --count was reached; 77 authorization refused.
+            75 timed out before --count was reached, or bench missed events; 77 authorization refused.
 
             Environment: PUSHER_APP_ID PUSHER_KEY PUSHER_SECRET PUSHER_CLUSTER PUSHER_HOST PUSHER_PORT \
             PUSHER_ENCRYPTION_MASTER_KEY.
@@ -20,6 +20,6 @@ struct PusherCommand: AsyncParsableCommand {
             DemoCommand.self, ServeCommand.self, SubscribeCommand.self, ListenCommand.self, TriggerCommand.self,
             ClientEventCommand.self, ChannelsCommand.self, ChannelCommand.self, UsersCommand.self,
             TerminateCommand.self, AuthCommand.self, AuthServerCommand.self, WebhookCommand.self,
-            EncryptCommand.self, DecryptCommand.self, DoctorCommand.self,
+            EncryptCommand.self, DecryptCommand.self, DoctorCommand.self, BenchCommand.self,
         ])
 }

@@ -23,7 +23,6 @@ final class SignalWatch {
         for _ in sources { registered.wait() }  // a signal that comes earlier would be lost
     }
 
-    /// From now on a signal ends the command at once.
     /// Does the work, or leaves it when Ctrl-C or a polite kill comes; then it returns nil.
     static func interrupting<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
@@ -39,6 +38,7 @@ final class SignalWatch {
         }
     }
 
+    /// From now on a signal ends the command at once.
     func cancel() {
         for source in sources { source.cancel() }
         for number in Self.numbers { signal(number, SIG_DFL) }

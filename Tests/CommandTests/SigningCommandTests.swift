@@ -178,7 +178,7 @@ struct SigningCommandTests {
     @Test(arguments: [
         ["demo"], ["trigger"], ["channels"], ["channel"], ["users"], ["terminate"], ["auth"], ["webhook"],
         ["webhook", "verify"], ["encrypt"], ["decrypt"], ["serve"], ["auth-server"], ["subscribe"], ["listen"],
-        ["client-event"], ["doctor"],
+        ["client-event"], ["doctor"], ["bench"],
     ])
     func helpHasAnExample(command: [String]) async throws {
         let help = try CommandRun(command + ["--help"])

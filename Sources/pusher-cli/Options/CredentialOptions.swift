@@ -1,5 +1,6 @@
 import ArgumentParser
 import PusherHTTP
+import Transport
 
 /// Whose application it is, and what its signatures and keys are made with.
 struct CredentialOptions: ParsableArguments {
@@ -58,8 +59,12 @@ struct SecretOption {
     let name: String
     let variable: String
 
+    /// What the user has been warned of.
+    private static let warned = Lock<Set<String>>([])
+
     func given(_ argument: String?) -> String? {
         guard let argument else { return Environment[variable] }
+        guard Self.warned.withLock({ $0.insert(name).inserted }) else { return argument }
         StandardError.write("warning: the process list shows \(name) to everyone; use \(variable) instead")
         return argument
     }

@@ -1,0 +1,112 @@
+import Transport
+
+/// Counts durations as HdrHistogram does: from 1 µs to an hour, each within a thousandth of its value, in memory that
+/// does not grow.
+///
+///     value      0 …… 2047 | 2048 … 4095 | 4096 … 8191 | …
+///     step       1 µs      | 2 µs        | 4 µs        | …
+///     counts     2048      | 1024        | 1024        | …
+struct LatencyHistogram: Sendable {
+    /// The longest duration that is told apart, in microseconds. Longer ones count as this.
+    static let highestTrackable: Int64 = 3_600_000_000
+    /// Buckets double in width; each is cut into `subBucketCount` equal parts, of which all but the first bucket use
+    /// the upper half.
+    static let bucketCount = 22
+    static let subBucketCount = 2048
+    private static let halfCount = subBucketCount / 2
+
+    private var counts = [Int64](repeating: 0, count: (bucketCount + 1) * halfCount)
+    private(set) var totalCount: Int64 = 0
+    private var highestRecorded: Int64 = 0
+
+    mutating func record(_ duration: Duration) {
+        record(microseconds: duration.wholeNanoseconds / 1000)
+    }
+
+    /// A negative value counts as 0.
+    mutating func record(microseconds: Int64) {
+        let value = Swift.min(Swift.max(microseconds, 0), Self.highestTrackable)
+        counts[Self.index(of: value)] += 1
+        totalCount += 1
+        highestRecorded = Swift.max(highestRecorded, value)
+    }
+
+    // MARK: What was recorded, in microseconds
+
+    /// The largest value, as far as it is told apart; 0 if there is none.
+    var max: Int64 { totalCount == 0 ? 0 : Self.highestEquivalent(of: highestRecorded) }
+
+    var mean: Double {
+        totalCount == 0 ? 0 : sum { Double($0) } / Double(totalCount)
+    }
+
+    var standardDeviation: Double {
+        guard totalCount > 0 else { return 0 }
+        let mean = mean
+        return (sum { (Double($0) - mean) * (Double($0) - mean) } / Double(totalCount)).squareRoot()
+    }
+
+    /// The value that `percentile` (0 to 100) of all values do not exceed; 0 if there is none.
+    func value(atPercentile percentile: Double) -> Int64 {
+        // One step down, so that rounding errors do not reach the next value.
+        let share = Swift.min(Swift.max(percentile.nextDown, 0), 100) / 100
+        let wanted = Swift.max(Int64((share * Double(totalCount)).rounded(.up)), 1)
+        var total: Int64 = 0
+        for (index, count) in counts.enumerated() where count > 0 {
+            total += count
+            guard total >= wanted else { continue }
+            let value = Self.lowestValue(at: index)
+            return percentile == 0 ? value : Self.highestEquivalent(of: value)
+        }
+        return 0
+    }
+
+    /// The values that were recorded, in ascending order: the highest that counts as the same, and how many there are
+    /// up to it.
+    var steps: [(value: Int64, total: Int64)] {
+        var total: Int64 = 0
+        var steps: [(value: Int64, total: Int64)] = []
+        for (index, count) in counts.enumerated() where count > 0 {
+            total += count
+            steps.append((Self.highestEquivalent(of: Self.lowestValue(at: index)), total))
+        }
+        return steps
+    }
+
+    private func sum(_ term: (Int64) -> Double) -> Double {
+        var sum = 0.0
+        for (index, count) in counts.enumerated() where count > 0 {
+            sum += term(Self.medianEquivalent(of: Self.lowestValue(at: index))) * Double(count)
+        }
+        return sum
+    }
+
+    // MARK: Buckets
+
+    private static func bucket(of value: Int64) -> Int {
+        64 - halfCount.trailingZeroBitCount - 1 - (value | Int64(subBucketCount - 1)).leadingZeroBitCount
+    }
+
+    private static func index(of value: Int64) -> Int {
+        let bucket = bucket(of: value)
+        return bucket * halfCount + Int(value >> Int64(bucket))
+    }
+
+    private static func lowestValue(at index: Int) -> Int64 {
+        let bucket = Swift.max(index / halfCount - 1, 0)
+        return Int64(index - bucket * halfCount) << Int64(bucket)
+    }
+
+    /// The least value that counts as the same.
+    static func lowestEquivalent(of value: Int64) -> Int64 { lowestValue(at: index(of: value)) }
+
+    /// The greatest value that counts as the same.
+    static func highestEquivalent(of value: Int64) -> Int64 {
+        lowestEquivalent(of: value) + (1 << Int64(bucket(of: value))) - 1
+    }
+
+    /// The value in the middle of those that count as the same.
+    static func medianEquivalent(of value: Int64) -> Int64 {
+        lowestEquivalent(of: value) + (1 << Int64(bucket(of: value))) / 2
+    }
+}
