@@ -46,6 +46,7 @@ extension ClientMachine {
         else { return nil }
         quiet(key)
         discardClientEvents(of: entry.id)
+        cancelKeyRequest(of: entry.id)
         switch channel.state {
         case .subscribing(let deadline):
             entries[key]?.isWanted = false
@@ -55,14 +56,13 @@ extension ClientMachine {
             _ = authorizations.end(request)
             actions.append(.cancelAuthorization(request))
             forget(entry.id, key)
-            authorizeWaiting(now: now)
         case .subscribed, .failed(mayBeSubscribed: true):
             send(.unsubscribe(channel.name))
             forget(entry.id, key)
-            authorizeWaiting(now: now)
         case .idle, .queued, .retrying, .awaitingUser, .failed(mayBeSubscribed: false), .leaving:
             forget(entry.id, key)
         }
+        authorizeWaiting(now: now)
         return entry.id
     }
 
