@@ -1,35 +1,25 @@
-import CLibcurl  // its headers bring timespec
 import CurlTransport
 import Glibc
 import TestSupport
 import Transport
 
-/// Whether the I/O thread gets to rest. All tests share it, so one calm moment is enough; a loop that spins has none.
+/// Whether the I/O thread gets to rest: it falls asleep again each time that it is woken. All tests share it, so one calm
+/// moment is enough; a loop that spins has none, however little of a busy machine's time it is given.
 func networkThreadRests() async -> Bool {
-    let moment = Lock(await Moment())
+    let rests = Lock((last: await voluntarySwitches(), inARow: 0))
     return await eventually {
-        let start = moment.withLock { $0 }
-        guard ContinuousClock.now - start.time >= .milliseconds(100) else { return false }
-        let end = await Moment()
-        moment.withLock { $0 = end }
-        return end.used - start.used < (end.time - start.time) / 5
+        let count = await voluntarySwitches()
+        return rests.withLock { rests in
+            rests = (count, count > rests.last ? rests.inARow + 1 : 0)
+            return rests.inARow == 10
+        }
     }
 }
 
-private struct Moment {
-    let time: ContinuousClock.Instant
-    /// The processor time that the I/O thread has used.
-    let used: Duration
-
-    init() async {
-        time = .now
-        used = await Self.networkThreadTime()
-    }
-
-    @NetworkActor
-    private static func networkThreadTime() -> Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+/// How often the I/O thread has gone to sleep by itself.
+@NetworkActor
+private func voluntarySwitches() -> Int {
+    var usage = rusage()
+    getrusage(1, &usage)  // RUSAGE_THREAD
+    return usage.ru_nvcsw
 }
