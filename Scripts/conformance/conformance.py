@@ -50,13 +50,15 @@ async def run_client(peer, groups, excluded, *offer):
 
 
 async def test_server(peer, groups):
-    server = await asyncio.create_subprocess_exec(peer, "server", stdout=asyncio.subprocess.PIPE)
+    # Its input is never written to; it ends when we do, however that comes about.
+    pipe = asyncio.subprocess.PIPE
+    server = await asyncio.create_subprocess_exec(peer, "server", stdin=pipe, stdout=pipe)
     try:
         port = int(await server.stdout.readline())
         address = f"ws://127.0.0.1:{port}"
         return await verdicts(run_fuzzingclient(address, groups, patterns(COMPRESSED), concurrency=1))
     finally:
-        server.kill()
+        server.stdin.close()
         await server.wait()
 
 

@@ -31,7 +31,8 @@ public enum PusherPingForm: Sendable, Hashable {
 
 /// Where the application's callbacks run. Always in order, one at a time.
 public enum PusherCallbackQueue: Sendable {
-    /// On a serial queue of the client's own. The default.
+    /// On a serial queue of the client's own, so that a callback that blocks holds up no other client. The default. It
+    /// takes a thread while it has callbacks to run: a program with many hundred clients gives them a common queue.
     case own
     /// On a queue of the application's. It must be serial, or callbacks would lose their order.
     case queue(DispatchQueue)

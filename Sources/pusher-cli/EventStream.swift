@@ -38,7 +38,7 @@ final class EventStream: PusherDelegate {
         self.options = options
         state = Lock(State(remaining: options.count, hopes: Set(channels)))
         pusher.delegate = self
-        if let member = options.user.member { pusher.connection.userDataFetcher = { member } }
+        if let member = options.user.presenceMember { pusher.connection.userDataFetcher = { member } }
         if options.user.signIn { bindUser() }
         pusher.bind { [weak self] event in self?.received(event) }
         for channel in channels {

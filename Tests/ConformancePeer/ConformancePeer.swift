@@ -1,7 +1,7 @@
 // What a WebSocket conformance suite tests:
 //
 //     ConformancePeer client URL [client_no_context_takeover]   our client against all cases of a fuzzing server
-//     ConformancePeer server     the mock server, sending back what it gets; prints its port
+//     ConformancePeer server     the mock server, sending back what it gets; prints its port, and ends with its input
 import Glibc
 import PusherMockServer
 import Transport
@@ -40,6 +40,7 @@ struct ConformancePeer {
         let server = try await PusherMockServer.start(configuration)
         print(server.port)
         fflush(nil)
-        try await Task.sleep(for: .seconds(24 * 3600))
+        while readLine() != nil {}
+        await server.stop()
     }
 }

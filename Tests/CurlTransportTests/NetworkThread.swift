@@ -1,21 +1,25 @@
-import CLibcurl  // its headers bring timespec
 import CurlTransport
 import Glibc
 import TestSupport
+import Transport
 
-/// Whether the I/O thread gets to rest. All tests share it, so one calm moment is enough; a loop that spins has none.
+/// Whether the I/O thread gets to rest: it falls asleep again each time that it is woken. All tests share it, so one calm
+/// moment is enough; a loop that spins has none, however little of a busy machine's time it is given.
 func networkThreadRests() async -> Bool {
-    await eventually {
-        let before = await networkThreadTime()
-        try? await Task.sleep(for: .milliseconds(100))
-        return await networkThreadTime() - before < .milliseconds(20)
+    let rests = Lock((last: await voluntarySwitches(), inARow: 0))
+    return await eventually {
+        let count = await voluntarySwitches()
+        return rests.withLock { rests in
+            rests = (count, count > rests.last ? rests.inARow + 1 : 0)
+            return rests.inARow == 10
+        }
     }
 }
 
-/// The processor time that the I/O thread has used.
+/// How often the I/O thread has gone to sleep by itself.
 @NetworkActor
-private func networkThreadTime() -> Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+private func voluntarySwitches() -> Int {
+    var usage = rusage()
+    getrusage(1, &usage)  // RUSAGE_THREAD
+    return usage.ru_nvcsw
 }

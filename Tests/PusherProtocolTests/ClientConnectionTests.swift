@@ -151,6 +151,28 @@ struct ClientConnectionTests {
         #expect(client.take() == ["connected → reconnecting"])
     }
 
+    @Test func anErrorAbove4299IsNotToldAgainByItsClose() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:error","data":{"code":4305,"message":"enough"}}"#)
+        client.close(4305)
+        let lines = client.take()
+        #expect(lines.count == 2)
+        #expect(lines.first?.hasPrefix("error the server closed the connection: ") == true)
+        #expect(lines.first?.hasSuffix("(“enough”) (code 4305)") == true)
+        #expect(lines.last == "connected → disconnected")
+    }
+
+    /// These codes are for errors of a connection that goes on.
+    @Test func anErrorAbove4299DoesNotCountIfTheConnectionThenBreaks() {
+        var client = ClientScript.connected()
+        client.receive(#"{"event":"pusher:error","data":{"code":4301,"message":"slow down"}}"#)
+        client.close(1006)
+        let lines = client.take()
+        #expect(lines.first == "error the server reports: slow down (code 4301)")
+        #expect(lines.count { $0.hasPrefix("error") } == 2)
+        #expect(lines.last == "connected → reconnecting")
+    }
+
     @Test func anAnnouncedCodeCountsIfTheConnectionThenJustBreaks() {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher:error","data":"{\"code\":4001,\"message\":\"gone\"}"}"#)
@@ -171,7 +193,7 @@ struct ClientConnectionTests {
         (#"{"code":null,"message":"m"}"#, "error the server reports: m"),
         (#"{"message":"m"}"#, "error the server reports: m"),
         (#"{}"#, "error the server reports: no reason given"),
-        (#""{\"code\":4301,\"message\":\"slow down\"}""#, "error the server reports: slow down (code 4301)"),
+        (#""{\"code\":500,\"message\":\"text\"}""#, "error the server reports: text (code 500)"),
         (#"{"code":"500","message":"m"}"#, "error the server reports: m (code 500)"),
         (#""x""#, "error the server reports: no reason given"),
     ])
@@ -240,6 +262,44 @@ struct ClientConnectionTests {
         #expect(client.take() == ["resume"])
     }
 
+    /// What proves the server alive may be waiting to be read.
+    @Test func silenceIsNotHeldAgainstTheServerWhileNothingIsRead() {
+        var client = ClientScript.connected()
+        client.machine.holdReading(now: client.now)
+        #expect(client.take() == ["pause"])
+        #expect(client.machine.nextDeadline == nil)
+        client.pass(.seconds(1000))
+        #expect(client.take() == [])
+        client.machine.releaseReading(now: client.now)
+        client.pass(.seconds(119))
+        #expect(client.take() == ["resume"])
+        client.pass(.seconds(1))
+        #expect(client.take() == ["send ping"])
+    }
+
+    @Test func anAnswerToAPingIsNotOverdueWhileNothingIsRead() {
+        var client = ClientScript.connected()
+        client.pass(.seconds(120))
+        #expect(client.take() == ["send ping"])
+        client.machine.holdReading(now: client.now)
+        client.pass(.seconds(1000))
+        client.machine.releaseReading(now: client.now)
+        client.pass(.seconds(30))
+        #expect(client.take() == ["pause", "resume"])
+        #expect(client.machine.connectionState == .connected)
+    }
+
+    @Test func noPingIsSentWhileItsAnswerWouldNotBeRead() {
+        var client = ClientScript.connected()
+        client.machine.holdReading(now: client.now)
+        _ = client.take()
+        let isUnderWay = client.machine.ping(now: client.now)
+        #expect(!isUnderWay)
+        client.machine.networkLost(now: client.now)
+        client.machine.networkReturned(now: client.now)
+        #expect(client.take() == [])
+    }
+
     // MARK: Bad input
 
     @Test(arguments: [
@@ -279,6 +339,51 @@ struct ClientConnectionTests {
         var client = ClientScript.connected()
         for _ in 0..<3 { client.receive(#"{"event":"e","channel":"nobody"}"#) }
         #expect(client.take().count == 1)
+    }
+
+    /// Who may publish on a channel does not speak for the connection.
+    @Test(arguments: [
+        ("pusher:connection_established", #"{"socket_id":"6.6","activity_timeout":1}"#), ("pusher:ping", "{}"),
+        ("pusher:pong", "{}"), ("pusher:signin_success", #"{"user_data":"{\"id\":\"mallory\"}"}"#),
+        ("pusher:anything", "{}"),
+    ])
+    func anEventOfAChannelIsNotOneOfTheConnection(event: String, data: String) throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        client.succeed("c")
+        client.pass(.seconds(120))  // a ping is under way
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: #"{"id":"me"}"#)))
+        _ = client.take()
+        client.receive(#"{"event":"\#(event)","channel":"c","data":\#(JSON.quoted(data))}"#)
+        #expect(client.take() == ["event \(event) c \(data)"])
+        #expect(client.machine.socketID == SocketID("1.1"))
+        #expect(client.machine.signedInUser == nil)
+    }
+
+    @Test func watchlistChangesOfAChannelAreNone() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        client.succeed("c")
+        _ = client.take()
+        client.receive(
+            #"{"event":"pusher_internal:watchlist_events","channel":"c","data":"#
+                + #""{\"events\":[{\"name\":\"online\",\"user_ids\":[\"u2\"]}]}"}"#)
+        #expect(client.take() == [])
+        #expect(client.machine.onlineUsers.isEmpty)
+    }
+
+    /// An error that names a channel is of that channel: the connection's end is another matter.
+    @Test func anErrorOfAChannelDecidesNothingForTheConnection() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        client.succeed("c")
+        _ = client.take()
+        client.receive(#"{"event":"pusher:error","channel":"c","data":{"code":4001,"message":"gone"}}"#)
+        #expect(client.take() == ["error channel c: the server reports: gone (code 4001)"])
+        client.close(1006)
+        #expect(client.take().last == "connected → reconnecting")
     }
 
     @Test func internalEventsOfTheFutureAreNotShown() {

@@ -69,6 +69,52 @@ struct ClientEventRuleTests {
         #expect(error?.message.contains("2 events wait already for the rate limit") == true)
     }
 
+    // MARK: Events that are never sent are told
+
+    private let discarded = "client events were not sent: the channel was unsubscribed"
+
+    @Test func whatWaitsForTheSubscriptionIsReportedWhenTheChannelIsLeft() throws {
+        var client = ClientScript()
+        let id = try client.subscribe("private-x")
+        for number in 0..<3 { try client.machine.trigger("client-a", data: "\(number)", on: id, now: client.now) }
+        client.unsubscribe("private-x")
+        #expect(client.take() == ["error channel private-x: 3 \(discarded)"])
+    }
+
+    @Test func whatTheLimiterHoldsIsReportedWhenTheChannelIsLeft() throws {
+        var (client, id) = try subscribed { $0.clientEventRateLimit = 1 }
+        let other = try client.subscribe("private-y", auth: AuthAnswer(auth: "k:s"))
+        client.succeed("private-y")
+        _ = client.take()
+        for number in 0..<3 { try client.machine.trigger("client-a", data: "\(number)", on: id, now: client.now) }
+        try client.machine.trigger("client-b", data: "4", on: other, now: client.now)
+        _ = client.take()
+        client.unsubscribe("private-x")
+        #expect(client.take() == ["send unsubscribe private-x", "error channel private-x: 2 \(discarded)"])
+        client.pass(.seconds(1))
+        #expect(client.take() == ["send client-b private-y 4"])
+    }
+
+    @Test func nothingIsReportedWhenNothingWaits() throws {
+        var (client, id) = try subscribed()
+        try client.machine.trigger("client-a", data: "1", on: id, now: client.now)
+        _ = client.take()
+        client.unsubscribe("private-x")
+        #expect(client.take() == ["send unsubscribe private-x"])
+    }
+
+    @Test func aChannelThatIsJoinedAgainDoesNotSendWhatTheOneBeforeHadWaiting() throws {
+        var client = ClientScript.connected()
+        let id = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
+        try client.machine.trigger("client-a", data: "1", on: id, now: client.now)
+        _ = client.take()
+        client.unsubscribe("private-x")
+        _ = try client.subscribe("private-x")
+        #expect(client.take() == ["error channel private-x: 1 \(discarded)"])
+        client.succeed("private-x")
+        #expect(!client.take().contains { $0.hasPrefix("send") })
+    }
+
     @Test func whatTheLimiterHoldsSurvivesAReconnect() throws {
         var (client, id) = try subscribed { $0.clientEventRateLimit = 2 }
         for number in 0..<4 { try client.machine.trigger("client-a", data: "\(number)", on: id, now: client.now) }

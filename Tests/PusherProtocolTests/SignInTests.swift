@@ -50,6 +50,62 @@ struct SignInTests {
         #expect(client.take().contains("signed in u1"))
     }
 
+    @Test func theTimeForTheAnswerStartsAgainWhenReadingDoes() {
+        var client = ClientScript.connected()
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
+        client.pass(.seconds(29))
+        client.machine.holdReading(now: client.now)
+        #expect(client.machine.nextDeadline == nil)
+        client.pass(.seconds(100))
+        client.machine.releaseReading(now: client.now)
+        _ = client.take()
+        client.pass(.seconds(29))
+        #expect(client.take() == [])
+        client.pass(.seconds(1))
+        #expect(client.take().contains { $0.contains("the server did not answer the sign-in in time") })
+    }
+
+    /// The answer of the application's own server does not come over the connection.
+    @Test func theSignatureIsOverdueThoughNothingIsRead() {
+        var client = ClientScript.connected()
+        client.machine.signIn(now: client.now)
+        client.machine.holdReading(now: client.now)
+        _ = client.take()
+        client.pass(.seconds(30))
+        #expect(client.take().contains { $0.contains("there was no answer in time") })
+    }
+
+    /// What a server refuses without a name or a code is a signature: that of the sign-in, unless a channel's is open.
+    @Test func anErrorWithoutACodeRefusesTheSignInThoughAPublicChannelWaits() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.success(UserAuthAnswer(auth: "k:bad", userData: userData)))
+        _ = client.take()
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature"}}"#)
+        #expect(
+            client.take() == [
+                "error the server reports: Invalid signature",
+                "sign-in failed the server refused the sign-in: Invalid signature pusher:signin_error",
+            ])
+    }
+
+    @Test func anErrorWithoutACodeIsNobodysWhileAPrivateChannelWaitsToo() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
+        _ = client.take()
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature"}}"#)
+        #expect(client.take() == ["error the server reports: Invalid signature"])
+        client.receive(success)
+        #expect(client.machine.signedInUser?.id == "u1")
+    }
+
     @Test func aLateSuccessOfTheUsersChannelCounts() {
         var client = ClientScript.connected()
         client.machine.signIn(now: client.now)

@@ -27,6 +27,48 @@ struct BatchAuthorizationTests {
         }
     }
 
+    /// Answers when it is let go, whether or not anybody waits for it.
+    private final class SlowSigner: BatchAuthorizer {
+        private struct State {
+            var running = 0
+            var highest = 0
+            var mayAnswer = false
+            var waiting: [CheckedContinuation<Void, Never>] = []
+        }
+
+        private let state = Lock(State())
+        private let signer = Signer()
+
+        var runningCount: Int { state.withLock { $0.running } }
+
+        var highestCount: Int { state.withLock { $0.highest } }
+
+        func letGo() {
+            let waiting = state.withLock { state in
+                state.mayAnswer = true
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for call in waiting { call.resume() }
+        }
+
+        func authorize(socketID: String, channelNames: [String]) async throws -> [String: PusherAuth] {
+            state.withLock { state in
+                state.running += 1
+                state.highest = max(state.highest, state.running)
+            }
+            defer { state.withLock { $0.running -= 1 } }
+            await withCheckedContinuation { call in
+                let mustWait = state.withLock { state in
+                    if !state.mayAnswer { state.waiting.append(call) }
+                    return !state.mayAnswer
+                }
+                if !mustWait { call.resume() }
+            }
+            return try await signer.authorize(socketID: socketID, channelNames: channelNames)
+        }
+    }
+
     private struct Unlucky: BatchAuthorizer {
         struct Failure: Error {}
 
@@ -55,6 +97,29 @@ struct BatchAuthorizationTests {
                     $0.connections.first.map { $0.socketID != socketID && $0.channels.count == 10_000 } ?? false
                 })
             #expect(signer.calls.withLock { $0 } == [2500, 2500, 2500, 2500])
+        }
+    }
+
+    /// Cancelled or not, a call counts until it returns.
+    @Test func fewCallsAreUnderWayAtATime() async throws {
+        let signer = SlowSigner()
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) {
+                $0.authMethod = .batch(authorizer: signer)
+                $0.maximumAuthRequests = 2
+                $0.maximumChannelsPerAuthRequest = 1
+            }
+            for number in 0..<5 { pusher.subscribe("private-\(number)") }
+            pusher.connect()
+            #expect(await eventually { signer.runningCount == 2 })
+            pusher.unsubscribe("private-0")
+            pusher.unsubscribe("private-1")
+            let other = pusher.subscribe("c")
+            try await other.subscribed()
+            #expect(signer.runningCount == 2)
+            signer.letGo()
+            for number in 2..<5 { #expect(await recorder.waitFor("subscribed private-\(number)")) }
+            #expect(signer.highestCount == 2)
         }
     }
 

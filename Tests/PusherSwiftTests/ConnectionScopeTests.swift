@@ -77,6 +77,70 @@ struct ConnectionScopeTests {
         }
     }
 
+    // MARK: What looks like an end, and is none
+
+    /// Lets `start` begin while the first handshake hangs, and goes to the other application then.
+    private func move<Value: Sendable>(
+        _ server: PusherMockServer, while start: @escaping @Sendable (Pusher) async throws -> Value
+    ) async -> (Pusher, Task<Value, any Error>) {
+        await server.failHandshakes(.never, next: 1)
+        let pusher = Pusher(key: Self.here.key, options: .local(server))
+        let task = Task { try await start(pusher) }
+        #expect(await server.waitFor { $0.tcpConnectionCount == 1 })
+        pusher.switchCluster(key: Self.there.key, host: .host("localhost"))
+        return (pusher, task)
+    }
+
+    private static let here = PusherMockServer.App(id: "1", key: "here")
+    private static let there = PusherMockServer.App(id: "2", key: "there")
+
+    @Test func goingToAnotherServerIsNotTheEndOfAWaitForAConnection() async throws {
+        try await withServer(.init(apps: [Self.here, Self.there])) { server in
+            let (pusher, task) = await move(server) { try await $0.connected() }
+            try await task.value
+            #expect(pusher.connection.connectionState == .connected)
+        }
+    }
+
+    @Test func goingToAnotherServerIsNotTheEndOfAService() async throws {
+        try await withServer(.init(apps: [Self.here, Self.there])) { server in
+            let (pusher, task) = await move(server) { try await $0.run() }
+            #expect(await eventually { pusher.connection.socketId != nil })
+            try await server.inject(.close(code: 4001, reason: ""), into: #require(pusher.connection.socketId))
+            let error = await #expect(throws: PusherError.self) { try await task.value }
+            #expect(error?.code == 4001)
+        }
+    }
+
+    /// The server does not answer the close, so that the client is still disconnecting when it is to connect again.
+    private func makeDisconnecting(_ server: PusherMockServer) async throws -> Pusher {
+        let pusher = Pusher(key: key, options: .local(server))
+        try await pusher.connected()
+        try await server.inject(.goSilent, into: #require(pusher.connection.socketId))
+        pusher.disconnect()
+        #expect(pusher.connection.connectionState == .disconnecting)
+        return pusher
+    }
+
+    @Test func aDisconnectUnderWayIsNotTheEndOfAWaitForAConnection() async throws {
+        try await withServer { server in
+            let pusher = try await makeDisconnecting(server)
+            try await pusher.connected()
+            #expect(pusher.connection.connectionState == .connected)
+        }
+    }
+
+    @Test func aDisconnectUnderWayIsNotTheEndOfAService() async throws {
+        try await withServer { server in
+            let pusher = try await makeDisconnecting(server)
+            let task = Task.immediate { try await pusher.run() }
+            #expect(await eventually { pusher.connection.socketId != nil })
+            try await server.inject(.close(code: 4001, reason: ""), into: #require(pusher.connection.socketId))
+            let error = await #expect(throws: PusherError.self) { try await task.value }
+            #expect(error?.code == 4001)
+        }
+    }
+
     @Test(arguments: [PusherPingForm.event, .controlFrame])
     func pingsAreTimed(form: PusherPingForm) async throws {
         try await withServer { server in

@@ -135,7 +135,7 @@ extension Simulation {
         case .serverError:
             ledger.untoldErrors -= 1
             ledger.announcedCode = nil
-            guard let code = error.code, (4000...4299).contains(code) else { return }
+            guard let code = error.code, code >= 4000 else { return }
             ledger.announcements += 1
             ledger.announcedCode = code
         case .decryptionFailed:

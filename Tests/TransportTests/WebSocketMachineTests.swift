@@ -216,6 +216,17 @@ struct ClientHandshakeTests {
         #expect(script.isOpened)
     }
 
+    @Test func aReadThatBringsNothingChangesNothing() throws {
+        var script = try WebSocketScript()
+        for byte in script.acceptance() {
+            script.receive([])
+            script.receive([byte])
+        }
+        #expect(script.isOpened)
+        script.receive([])
+        #expect(script.end == nil)
+    }
+
     @Test func anEndlessHeadIsRefused() throws {
         var script = try WebSocketScript()
         script.receive(Array("HTTP/1.1 101 X\r\n".utf8))

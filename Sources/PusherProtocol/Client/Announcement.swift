@@ -12,6 +12,8 @@ struct Announcement: Sendable {
     /// What is reported if something else comes, or nothing.
     let error: PusherError
     let deadline: MonotonicInstant
+    /// Counts as a close code if the connection just breaks. Codes from 4300 on are of connections that go on.
+    var isDecisive: Bool { code < 4300 }
     /// The close has not come in time, so that the error is told; should it come yet, it tells nothing new.
     var isReported = false
 }

@@ -180,7 +180,7 @@ extension ClientMachine {
         let words = Self.withoutSignedText(text)
         let error = PusherError(
             .serverError, code: code, "the server reports: \(words.prefix(500))", channelName: channel)
-        if let code, (4000...4299).contains(code) {
+        if let code, code >= 4000, channel == nil {
             announcement = Announcement(
                 code: code, draft: .announced(code: code, message: words), error: error,
                 deadline: now + Announcement.patience)
@@ -188,12 +188,17 @@ extension ClientMachine {
             report(error)
         }
         // Most errors name no channel: such a refusal shows as no answer. Those that do are certain.
-        if let channel { subscriptionRefused(channelName: channel, reason: words) }
-        if code == 4009 || (code == nil && channel == nil && !isSubscribing) { signInRefused(reason: words, now: now) }
+        if let channel {
+            subscriptionRefused(channelName: channel, reason: words)
+        } else if code == 4009 || (code == nil && !isSignatureOpen) {
+            signInRefused(reason: words, now: now)
+        }
     }
 
-    /// Whether a subscription waits for an answer, so that an error without a name may be its.
-    private var isSubscribing: Bool { channels.values.contains { $0.deadline != nil } }
+    /// Whether a channel's signature waits for the server's judgement, so that an error without a name may be its.
+    private var isSignatureOpen: Bool {
+        channels.values.contains { $0.name.needsAuthorization && $0.deadline != nil }
+    }
 
     /// Servers tell what they expected to be signed, which holds what the application says of its user.
     private static func withoutSignedText(_ text: String) -> String {

@@ -188,7 +188,10 @@ package struct ClientMachine: Sendable {
         _ id: ConnectionMachine.TransportID, isAlive: Bool, draft: ErrorDraft, code: CloseCode, now: MonotonicInstant
     ) {
         // The code that a `pusher:error` announced counts if the connection then just breaks.
-        let code = code.rawValue < 4000 ? announcement.map { CloseCode(rawValue: $0.code) } ?? code : code
+        var code = code
+        if code.rawValue < 4000, let announcement, announcement.isDecisive {
+            code = CloseCode(rawValue: announcement.code)
+        }
         var draft: ErrorDraft? = draft
         if let announcement, announcement.code == code.rawValue {
             draft = announcement.isReported ? nil : announcement.draft

@@ -28,19 +28,23 @@ package enum ServerEvent: Sendable {
             return
         }
         let name = event.eventName
+        // Who may publish on a channel must not speak for the connection.
+        let isOfConnection = !event.hasChannel
         switch name {
-        case "pusher:connection_established": self = try Self.connectionEstablished(event)
+        case "pusher:connection_established" where isOfConnection: self = try Self.connectionEstablished(event)
         case "pusher:error": self = Self.error(event)
-        case "pusher:ping": self = .ping
-        case "pusher:pong": self = .pong
+        case "pusher:ping" where isOfConnection: self = .ping
+        case "pusher:pong" where isOfConnection: self = .pong
         case "pusher_internal:subscription_succeeded": self = .subscriptionSucceeded(event)
         case "pusher:subscription_error", "pusher_internal:subscription_error":
             self = .subscriptionFailed(event, reason: Self.subscriptionErrorReason(event))
         case "pusher_internal:member_added": self = .memberAdded(event)
         case "pusher_internal:member_removed": self = .memberRemoved(event)
         case "pusher_internal:subscription_count": self = try Self.subscriptionCount(event)
-        case "pusher:signin_success": self = .signedIn(SignedInUser(signinData: event.data))
-        case "pusher_internal:watchlist_events": self = .watchlist(try WatchlistChange.list(event.data))
+        case "pusher:signin_success" where isOfConnection:
+            self = .signedIn(SignedInUser(signinData: event.data))
+        case "pusher_internal:watchlist_events" where isOfConnection:
+            self = .watchlist(try WatchlistChange.list(event.data))
         default:
             self = name.hasPrefix("pusher_internal:") ? .unknownInternal(name: name) : .application(event)
         }

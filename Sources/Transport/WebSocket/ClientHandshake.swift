@@ -138,7 +138,7 @@ struct ClientHandshake: Sendable {
     // MARK: Reading the head
 
     private static func endOfHead(_ bytes: [UInt8], from start: Int) -> Int? {
-        guard bytes.count >= 4 else { return nil }
+        guard bytes.count >= start + 4 else { return nil }
         for index in start...(bytes.count - 4)
         where bytes[index] == 0x0D && bytes[index + 1] == 0x0A && bytes[index + 2] == 0x0D && bytes[index + 3] == 0x0A {
             return index + 4

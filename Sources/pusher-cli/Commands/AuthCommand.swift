@@ -1,6 +1,5 @@
 import ArgumentParser
 import PusherHTTP
-import PusherProtocol
 
 struct AuthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,11 +24,7 @@ struct AuthCommand: AsyncParsableCommand {
     @Option(help: "Sign in this user instead of authorizing a channel.")
     var user: String?
 
-    @Option(help: "The user's id on the channel.")
-    var userId: String?
-
-    @Option(help: "JSON that the channel's other members get.")
-    var userInfo: String?
+    @OptionGroup var member: MemberOptions
 
     @OptionGroup var credentials: CredentialOptions
 
@@ -37,11 +32,9 @@ struct AuthCommand: AsyncParsableCommand {
         guard arguments.count == (user == nil ? 2 : 1) else {
             throw ValidationError(user == nil ? "Give CHANNEL SOCKET_ID." : "--user takes SOCKET_ID alone.")
         }
-        guard user == nil || (userId == nil && userInfo == nil) else {
+        guard user == nil || (member.userId == nil && member.userInfo == nil) else {
             throw ValidationError("--user-id and --user-info are for channels; give --user a JSON object.")
         }
-        guard userInfo == nil || userId != nil else { throw ValidationError("--user-info needs --user-id.") }
-        guard userInfo.map({ JSON.value($0) != nil }) ?? true else { throw ValidationError("--user-info is not JSON.") }
     }
 
     func run() async throws {
@@ -58,7 +51,7 @@ struct AuthCommand: AsyncParsableCommand {
                 ? try signer.authenticateUser(socketID: arguments[0], userData: user)
                 : try signer.authenticateUser(socketID: arguments[0], userID: user)
         }
-        let channelData = userId.map { PusherSigner.channelData(userID: $0, userInfo: userInfo) }
+        let channelData = member.userId.map { PusherSigner.channelData(userID: $0, userInfo: member.userInfo) }
         return try signer.authorizeChannel(
             socketID: arguments[1], channel: arguments[0], channelData: channelData)
     }

@@ -33,7 +33,7 @@ struct ClientEventCommand: AsyncParsableCommand {
 
     func run() async throws {
         let pusher = try connection.client(as: user)
-        if let member = user.member { pusher.connection.userDataFetcher = { member } }
+        if let member = user.presenceMember { pusher.connection.userDataFetcher = { member } }
         let timeout = timeout
         let trouble = FirstError()
         pusher.delegate = trouble

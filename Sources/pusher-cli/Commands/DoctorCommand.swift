@@ -38,7 +38,7 @@ struct DoctorCommand: AsyncParsableCommand {
         options.subscriptionTimeout = .seconds(timeout)
         options.maximumAuthRetries = 0
         let pusher = Pusher(key: try connection.requireKey(), options: options)
-        if let member = user.member { pusher.connection.userDataFetcher = { member } }
+        if let member = user.presenceMember { pusher.connection.userDataFetcher = { member } }
         let json = json
         let examination = Examination(pusher: pusher, timeout: .seconds(timeout)) { finding in
             _ = StandardOutput.write(json ? finding.json : finding.text(style: .standardOutput))

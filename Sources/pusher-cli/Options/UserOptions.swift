@@ -4,11 +4,7 @@ import PusherSwift
 
 /// Who the client is, on presence channels and signed in.
 struct UserOptions: ParsableArguments {
-    @Option(help: "The user id on presence channels and for --sign-in, when signing with the secret.")
-    var userId: String?
-
-    @Option(help: "JSON about the user, when signing with the secret.")
-    var userInfo: String?
+    @OptionGroup var member: MemberOptions
 
     @Flag(help: "Sign in, as --user-id or as --user-auth-endpoint says: events sent to the user arrive as well.")
     var signIn = false
@@ -17,24 +13,22 @@ struct UserOptions: ParsableArguments {
     var watch: [String] = []
 
     func validate() throws {
-        guard userInfo == nil || userId != nil else { throw ValidationError("--user-info needs --user-id.") }
-        guard userInfo.map({ JSON.value($0) != nil }) ?? true else { throw ValidationError("--user-info is not JSON.") }
         guard watch.isEmpty || signIn else { throw ValidationError("--watch needs --sign-in.") }
     }
 
     /// How to sign in, unless an endpoint does it; wrong use if nothing says who the user is.
     func apply(to options: inout PusherClientOptions) throws {
         guard signIn, case .noMethod = options.userAuthMethod else { return }
-        guard let userId, case .inline(let secret) = options.authMethod else {
+        guard let userId = member.userId, case .inline(let secret) = options.authMethod else {
             throw ValidationError("--sign-in needs --user-auth-endpoint, or --user-id and the secret.")
         }
         options.userAuthMethod = .inline(
             secret: secret,
-            user: PusherUserData(id: userId, userInfo: userInfo.flatMap(JSON.value), watchlist: watch))
+            user: PusherUserData(id: userId, userInfo: member.userInfo.flatMap(JSON.value), watchlist: watch))
     }
 
     /// What presence channels are told, when signing with the secret.
-    var member: PusherPresenceChannelMember? {
-        userId.map { PusherPresenceChannelMember(userId: $0, userInfo: userInfo.flatMap(JSON.value)) }
+    var presenceMember: PusherPresenceChannelMember? {
+        member.userId.map { PusherPresenceChannelMember(userId: $0, userInfo: member.userInfo.flatMap(JSON.value)) }
     }
 }

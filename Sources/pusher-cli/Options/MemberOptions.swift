@@ -1,0 +1,16 @@
+import ArgumentParser
+import PusherProtocol
+
+/// Who somebody is on presence channels.
+struct MemberOptions: ParsableArguments {
+    @Option(help: "The user's id on presence channels.")
+    var userId: String?
+
+    @Option(help: "JSON about the user, which the channel's other members get.")
+    var userInfo: String?
+
+    func validate() throws {
+        guard userInfo == nil || userId != nil else { throw ValidationError("--user-info needs --user-id.") }
+        guard userInfo.map({ JSON.value($0) != nil }) ?? true else { throw ValidationError("--user-info is not JSON.") }
+    }
+}
