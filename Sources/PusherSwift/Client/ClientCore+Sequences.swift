@@ -8,7 +8,7 @@ extension ClientCore {
     func events(
         on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy
     ) -> EventSequence<RealtimeEvent> {
-        sequence(on: channel, named: name, policy: policy) { $0 }
+        sequence(on: channel, named: name, policy: policy) { event, buffer in buffer.add(event: event) }
     }
 
     /// What `transform` makes of the events; nil leaves one out.
@@ -16,16 +16,22 @@ extension ClientCore {
         on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy,
         _ transform: @escaping @Sendable (RealtimeEvent) -> Element?
     ) -> EventSequence<Element> {
+        sequence(on: channel, named: name, policy: policy) { event, buffer in transform(event).map(buffer.add) }
+    }
+
+    private func sequence<Element: Sendable>(
+        on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy,
+        _ add: @escaping @Sendable (RealtimeEvent, EventBuffer<Element>) -> EventBuffer<Element>.Added?
+    ) -> EventSequence<Element> {
         let buffer = EventBuffer<Element>(policy: policy, wakeUps: wakeUps) { [weak self] in self?.releaseReading() }
         let fill: EventRouter.Handler = { [weak self] event in
-            guard let element = transform(event) else { return }
-            switch buffer.add(element) {
+            switch add(event, buffer) {
             case .full: self?.holdReading()
             case .overflowed:
                 self?.options.metrics?.dropped()
                 self?.reportOverflow(channelName: channel.flatMap { _ in event.channelName })
             case .droppedOldest: self?.options.metrics?.dropped()
-            case .buffered, .finished: break
+            case .buffered, .finished, nil: break
             }
         }
         let binding = bindings.withLock { bindings -> (EventRouter.BindingID, Bindings.ObserverID)? in

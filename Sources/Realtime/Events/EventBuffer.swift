@@ -94,6 +94,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     }
 
     /// Gives the first element to the reader who waits.
+    @_specialize(where Element == RealtimeEvent)
     private func wakeReader() {
         let (reader, element, hasRoom) = state.withLock {
             state -> (CheckedContinuation<Element?, Never>?, Element?, Bool) in
@@ -106,6 +107,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         reader?.resume(returning: element)
     }
 
+    @_specialize(where Element == RealtimeEvent)
     private func store(_ element: Element, in state: inout State) -> Added {
         switch policy {
         case .suspend(let limit):
@@ -152,6 +154,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     }
 
     /// The next element, or nil when the buffer is finished and empty or the task is cancelled.
+    @_specialize(where Element == RealtimeEvent)
     package func next() async -> Element? {
         if Task.isCancelled { finish() }
         let (element, hasRoom) = state.withLock { state in
@@ -185,4 +188,9 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         state.isFull = false
         return true
     }
+}
+
+extension EventBuffer where Element == RealtimeEvent {
+    /// The same for events, of which there are many: not generic for its callers in other modules.
+    package func add(event: RealtimeEvent) -> Added { add(event) }
 }

@@ -13,11 +13,13 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
         }
 
         /// The next element in order; nil at the end.
+        @_specialize(where Element == RealtimeEvent)
         public mutating func next() async -> Element? {
             await source.buffer.next()
         }
 
         /// The next element in order; nil at the end.
+        @_specialize(where Element == RealtimeEvent)
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             await source.buffer.next()
         }
