@@ -7,11 +7,11 @@ import Transport
 /// comes, the channel's later events wait behind it; other channels go on.
 extension ClientMachine {
     mutating func deliverEncrypted(_ event: RealtimeEvent, on id: EventRouter.ChannelID, now: MonotonicInstant) {
-        guard let channel = channels[id] else { return }
-        guard channel.sealed.count < configuration.maximumSealedEvents else {
+        guard let waiting = channels[id]?.sealed.count else { return }
+        guard waiting < configuration.maximumSealedEvents else {
             return undecryptable(event, on: id, "too many events wait for a newer key")
         }
-        if channel.sealed.isEmpty {
+        if waiting == 0 {
             guard !open(event, on: id) else { return }
             channels[id]?.sealed = [event]
             askForKey(of: id, now: now)
@@ -24,7 +24,7 @@ extension ClientMachine {
     private mutating func open(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> Bool {
         guard let key = channels[id]?.key else { return false }
         do throws(ChannelKey.Failure) {
-            notices.append(event.withData(try key.decrypt(event.data)), on: id)
+            notices.append(event.withData(try key.decrypt(event.dataBytes)), on: id)
         } catch {
             switch error {
             case .malformed: undecryptable(event, on: id, "its data is not an encrypted text")

@@ -9,8 +9,6 @@ extension ClientMachine {
     ) {
         connection.heard(id, now: now)
         lastHeard = now
-        notices.expectedEvents = messages.count
-        defer { notices.expectedEvents = 0 }
         var index = 0
         while index < messages.count, connection.isReceiving(from: id) {
             if let head, announcement == nil {

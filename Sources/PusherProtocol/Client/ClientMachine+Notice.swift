@@ -31,16 +31,13 @@ extension ClientMachine {
         private var notices: [Notice] = []
         /// The last notice, as long as more events may join it.
         private var batch: EventBatch?
-        /// How many events of the present read may still come.
-        var expectedEvents = 0
-
         mutating func append(_ notice: Notice) {
             closeBatch()
             notices.append(notice)
         }
 
         mutating func append(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
-            openBatch(of: event.bytes)
+            openBatch(of: event.bytes, expecting: 1)
             batch?.append(event, on: channel)
         }
 
@@ -48,17 +45,17 @@ extension ClientMachine {
         mutating func append(_ messages: WebSocketMessages, from index: Int, like head: EventHead) -> Int {
             var index = index
             while let frame = messages.textInChunk(at: index), FrameScanner.isEvent(messages.chunk, frame, like: head) {
-                openBatch(of: messages.chunk)
+                openBatch(of: messages.chunk, expecting: messages.count - index)
                 batch?.append(frame, like: head)
                 index += 1
             }
             return index
         }
 
-        private mutating func openBatch(of bytes: [UInt8]) {
+        private mutating func openBatch(of bytes: [UInt8], expecting count: Int) {
             if batch?.isOf(bytes) == true { return }
             closeBatch()
-            batch = EventBatch(of: bytes, expecting: max(expectedEvents, 1))
+            batch = EventBatch(of: bytes, expecting: count)
         }
 
         private mutating func closeBatch() {

@@ -32,42 +32,52 @@ package struct ChannelKey: Hashable, Sendable, Confidential {
 
     /// The text in the `data` of an event: a JSON object with `nonce` and `ciphertext`, both base64.
     package func decrypt(_ data: String?) throws(Failure) -> String {
-        guard let data, let (nonceText, boxText) = Self.parts(of: data), let nonce = Data(base64Encoded: nonceText),
-            let box = Data(base64Encoded: boxText), nonce.count == SecretBox.nonceSize,
+        guard let data else { throw .malformed }
+        return String(decoding: try decrypt(Array(data.utf8)), as: UTF8.self)
+    }
+
+    /// The same as UTF-8.
+    package func decrypt(_ data: [UInt8]) throws(Failure) -> [UInt8] {
+        guard let (nonce, box) = Self.parts(of: data), nonce.count == SecretBox.nonceSize,
             box.count >= SecretBox.tagSize
         else { throw .malformed }
-        guard let content = SecretBox.open(Array(box), nonce: Array(nonce), key: bytes) else { throw .wrongKey }
-        guard let text = String(validating: content, as: UTF8.self) else { throw .malformed }
-        return text
+        guard let content = SecretBox.open(box, nonce: nonce, key: bytes) else { throw .wrongKey }
+        guard UTF8Validator.isValid(content) else { throw .malformed }
+        return content
     }
 
     /// Nearly always two strings without escapes; whatever is unusual is left to Foundation.
-    private static func parts(of data: String) -> (nonce: Data, ciphertext: Data)? {
-        let bytes = Array(data.utf8)
-        if let strings = plainParts(of: bytes) { return (Data(bytes[strings.nonce]), Data(bytes[strings.ciphertext])) }
-        guard let object = JSON.object(data), let nonce = object["nonce"] as? String,
-            let ciphertext = object["ciphertext"] as? String
-        else { return nil }
-        return (Data(nonce.utf8), Data(ciphertext.utf8))
+    private static func parts(of data: [UInt8]) -> (nonce: [UInt8], box: [UInt8])? {
+        data.withUnsafeBufferPointer { bytes in
+            if let (nonce, box) = plainParts(of: bytes) {
+                guard let nonce = Base64.decode(UnsafeBufferPointer(rebasing: bytes[nonce])),
+                    let box = Base64.decode(UnsafeBufferPointer(rebasing: bytes[box]))
+                else { return nil }
+                return (nonce, box)
+            }
+            guard let object = JSON.object(String(decoding: data, as: UTF8.self)),
+                let nonce = (object["nonce"] as? String).flatMap({ Data(base64Encoded: $0) }),
+                let box = (object["ciphertext"] as? String).flatMap({ Data(base64Encoded: $0) })
+            else { return nil }
+            return (Array(nonce), Array(box))
+        }
     }
 
-    private static func plainParts(of data: [UInt8]) -> (nonce: Range<Int>, ciphertext: Range<Int>)? {
-        var (nonce, ciphertext): (Range<Int>?, Range<Int>?)
-        let isUsual = data.withUnsafeBufferPointer { data in
-            FlatObject.walk(data, data.indices) { key, value in
-                guard !value.hasEscapes else { return false }
-                if key.equals("nonce", in: data) {
-                    guard nonce == nil else { return false }
-                    nonce = value.start..<value.end
-                } else if key.equals("ciphertext", in: data) {
-                    guard ciphertext == nil else { return false }
-                    ciphertext = value.start..<value.end
-                }
-                return true
+    private static func plainParts(of data: UnsafeBufferPointer<UInt8>) -> (nonce: Range<Int>, box: Range<Int>)? {
+        var (nonce, box): (Range<Int>?, Range<Int>?)
+        let isUsual = FlatObject.walk(data, data.indices) { key, value in
+            guard !value.hasEscapes else { return false }
+            if key.equals("nonce", in: data) {
+                guard nonce == nil else { return false }
+                nonce = value.start..<value.end
+            } else if key.equals("ciphertext", in: data) {
+                guard box == nil else { return false }
+                box = value.start..<value.end
             }
+            return true
         }
-        guard isUsual, let nonce, let ciphertext else { return nil }
-        return (nonce, ciphertext)
+        guard isUsual, let nonce, let box else { return nil }
+        return (nonce, box)
     }
 
     /// The `data` to publish for a text.

@@ -135,15 +135,22 @@ public struct RealtimeEvent: Sendable {
     /// The bytes of ``data``, in memory of `malloc`'s that the caller owns; nil if there are none.
     package func copyData() -> UnsafeMutableBufferPointer<UInt8>? {
         guard hasData, dataEnd > layout.dataStart else { return nil }
-        return slice(dataSpan).withUnsafeBufferPointer { source in
-            guard let memory = malloc(source.count) else { return nil }
-            let copy = UnsafeMutableBufferPointer(
-                start: memory.bindMemory(to: UInt8.self, capacity: source.count), count: source.count)
-            guard layout.dataForm == .jsonString else {
-                _ = copy.initialize(fromContentsOf: source)
-                return copy
-            }
-            return UnsafeMutableBufferPointer(start: copy.baseAddress, count: JSONString.unescape(source, into: copy))
+        let room = Int(dataEnd - layout.dataStart)
+        guard let memory = malloc(room) else { return nil }
+        let output = UnsafeMutableBufferPointer(start: memory.bindMemory(to: UInt8.self, capacity: room), count: room)
+        return UnsafeMutableBufferPointer(start: output.baseAddress, count: writeData(to: output))
+    }
+
+    /// The bytes of ``data``; none if there is none.
+    package var dataBytes: [UInt8] {
+        guard hasData else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: Int(dataEnd - layout.dataStart)) { $1 = writeData(to: $0) }
+    }
+
+    private func writeData(to output: UnsafeMutableBufferPointer<UInt8>) -> Int {
+        slice(dataSpan).withUnsafeBufferPointer { source in
+            layout.dataForm == .jsonString
+                ? JSONString.unescape(source, into: output) : output.update(fromContentsOf: source)
         }
     }
 
@@ -184,9 +191,25 @@ public struct RealtimeEvent: Sendable {
         RealtimeEvent(name: newName, channel: channelName, data: data, userId: userId).withOrigin(origin)
     }
 
-    /// The same event with other data.
-    package func withData(_ data: String) -> RealtimeEvent {
-        RealtimeEvent(name: eventName, channel: channelName, data: data, userId: userId).withOrigin(origin)
+    /// The same event with other data, which must be UTF-8.
+    package func withData(_ data: [UInt8]) -> RealtimeEvent {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(data.count + 64)
+        func append(_ part: Span) -> Span {
+            guard part.isPresent else { return .none }
+            let start = UInt32(bytes.count)
+            bytes += slice(part)
+            return Span(start, UInt32(bytes.count))
+        }
+        var layout = layout
+        layout.isFrame = false
+        layout.name = append(layout.name)
+        layout.channel = append(layout.channel)
+        layout.user = append(layout.user)
+        layout.dataStart = UInt32(bytes.count)
+        layout.dataForm = .text
+        bytes += data
+        return RealtimeEvent(bytes: bytes, range: bytes.indices, layout: layout, dataEnd: UInt32(bytes.count))
     }
 
     /// The same event, told apart from a new one.

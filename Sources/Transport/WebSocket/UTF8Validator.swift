@@ -1,12 +1,17 @@
 import CVector
 
 /// Checks UTF-8 that arrives in pieces (RFC 3629), and says no as soon as it cannot become valid any more.
-struct UTF8Validator: Sendable {
+package struct UTF8Validator: Sendable {
     /// Continuation bytes still to come.
     private var missing = 0
     /// Bounds of the next continuation byte: they exclude overlong forms, surrogates and values above U+10FFFF.
     private var lower: UInt8 = 0x80
     private var upper: UInt8 = 0xBF
+
+    package static func isValid(_ bytes: [UInt8]) -> Bool {
+        var validator = UTF8Validator()
+        return bytes.withUnsafeBytes { validator.accepts($0) } && validator.isComplete
+    }
 
     /// Whether the text does not end inside a character.
     var isComplete: Bool { missing == 0 }
