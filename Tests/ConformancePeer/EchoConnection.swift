@@ -22,7 +22,7 @@ final class EchoConnection {
         let connection = WebSocketConnection(request, options: NetworkOptions(proxy: "")) { [weak self] event in
             switch event {
             case .opened, .reached, .pong: break
-            case .received(let messages, _): self?.echo(messages)
+            case .received(let messages, _, _): self?.echo(messages)
             case .closed: self?.finish()
             }
         }

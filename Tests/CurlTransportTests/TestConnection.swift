@@ -20,7 +20,7 @@ final class TestConnection: Sendable {
                 seen.withLock { seen in
                     switch event {
                     case .opened: seen.isOpened = true
-                    case .received(let messages, _):
+                    case .received(let messages, _, _):
                         seen.reads += 1
                         seen.messages += messages
                     case .pong, .reached: break

@@ -12,7 +12,9 @@ package final class WebSocketConnection {
         /// The handshake succeeded.
         case opened
         /// What one read brought, in order. Empty if it was control frames or a part of a message: the peer lives.
-        case received(WebSocketMessages, bytes: Int)
+        ///
+        /// - Parameter isMoreToRead: Whether it was all that a read can bring, so that more is likely to come at once.
+        case received(WebSocketMessages, bytes: Int, isMoreToRead: Bool)
         /// The peer has answered ``WebSocketConnection/ping()``.
         case pong
         /// The last event, once.
@@ -30,7 +32,11 @@ package final class WebSocketConnection {
     /// Bytes of one read. A TLS record brings at most 16 KiB, a busy plain connection all of it.
     private static let readSize = 64 << 10
     /// Reads before others get their turn.
-    private static let readsInARow = 4
+    private static let readsInARow = 16
+    /// What the last busy reads brought. Held so that it is freed here, one for each that is made: the next read gets its
+    /// memory, while what other threads free tends to go back to the system, to be had again at the price of page faults.
+    private static var lastChunks = [[UInt8]](repeating: [], count: 16)
+    private static var nextChunk = 0
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
 
     private let request: WebSocketRequest
@@ -152,10 +158,13 @@ package final class WebSocketConnection {
             guard case .bytes(let count) = outcome else { return (outcome, []) }
             return (outcome, Array(Self.buffer[..<count]))
         }
+        Self.nextChunk = (Self.nextChunk + 1) % Self.lastChunks.count
+        Self.lastChunks[Self.nextChunk] = []
         let chunk = [UInt8](unsafeUninitializedCapacity: Self.readSize) { memory, count in
             outcome = stream.read(into: UnsafeMutableRawBufferPointer(memory))
             if case .bytes(let read) = outcome { count = read }
         }
+        Self.lastChunks[Self.nextChunk] = chunk
         // A few messages must not keep all of it.
         return (outcome, chunk.count < Self.readSize / 4 ? chunk.withUnsafeBytes { Array($0) } : chunk)
     }
@@ -178,7 +187,8 @@ package final class WebSocketConnection {
         flush()
         if received.isOpened { handler(.opened) }
         if case .closed = state { return }
-        handler(.received(received.messages, bytes: chunk.count))
+        handler(
+            .received(received.messages, bytes: chunk.count, isMoreToRead: chunk.count == Self.readSize))
         if case .closed = state { return }
         if received.hasPong { handler(.pong) }
         if case .closed = state { return }

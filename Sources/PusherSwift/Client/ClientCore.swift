@@ -143,10 +143,10 @@ final class ClientCore: Sendable {
             machine.withLock { $0.transportReached(id, times) }
         case .opened:
             machine.withLock { $0.transportOpened(id, now: .now) }
-        case .received(let messages, let byteCount):
+        case .received(let messages, let byteCount, let isMoreToRead):
             options.metrics?.received(messages: messages.count, bytes: byteCount)
             machine.withLock { $0.received(messages, from: id, now: .now) }
-            return carryOutSoon()
+            if isMoreToRead { return carryOutSoon() }
         case .pong:
             machine.withLock { $0.pongReceived(now: .now) }
         case .closed(let closure):
