@@ -11,7 +11,7 @@ extension ClientMachine {
         lastHeard = now
         var index = 0
         while index < messages.count, connection.isReceiving(from: id) {
-            if let head, announcement == nil {
+            if let head, !isAnnounced {
                 index = notices.append(messages, from: index, like: head)
                 guard index < messages.count else { return }
             }
@@ -43,8 +43,10 @@ extension ClientMachine {
             if socketID == nil {
                 handshake(try ServerEvent(event), on: id, now: now)
             } else {
-                reportAnnouncement()
-                announcement = nil
+                if isAnnounced {
+                    reportAnnouncement()
+                    announcement = nil
+                }
                 if event.isOfProtocol { handle(try ServerEvent(event), now: now) } else { deliver(event, now: now) }
             }
         } catch {
@@ -55,6 +57,9 @@ extension ClientMachine {
             }
         }
     }
+
+    /// Without a copy of it, for each event.
+    private var isAnnounced: Bool { if case .some = announcement { true } else { false } }
 
     // MARK: Before the handshake is done
 
