@@ -70,7 +70,8 @@ herd: setup ## 10,000 clients lose one server: reconnects per second, with jitte
 	@.build/release/simulate herd
 
 tsan: setup ## All tests under ThreadSanitizer, one after the other.
-	@swift test --no-parallel --sanitize=thread --scratch-path .build-tsan
+	@TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --no-parallel --sanitize=thread \
+		--scratch-path .build-tsan
 
 asan: setup ## All tests under AddressSanitizer, one after the other.
 	@Scripts/asan

@@ -47,7 +47,7 @@ let package = Package(
         .systemLibrary(
             name: "CLibsodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        // Two inline functions on vectors of bytes, which Swift cannot express well.
+        // Inline functions on vectors of bytes, which Swift cannot express well.
         .systemLibrary(name: "CVector"),
 
         // The network layer: pure protocol code, then the one target that does client I/O.

@@ -1,4 +1,4 @@
-// Which of many bytes are special, as a bit mask: what Swift's vectors compile to scalar code (Swift 6.3).
+// Looks at many bytes at once, and tells which are special as a bit mask: Swift 6.3 compiles that to scalar code.
 #pragma once
 #include <stdint.h>
 #include <string.h>

@@ -34,6 +34,52 @@ struct EventBufferTests {
         #expect(rooms.withLock { $0 } == 1)
     }
 
+    /// A reader who waits, with somebody who wakes once a batch.
+    private func waitingReader(
+        _ policy: EventBufferingPolicy, onRoom: @escaping @Sendable () -> Void = {}
+    ) async -> (EventBuffer<Int>, ReaderWakeUps, Task<[Int], Never>) {
+        let wakeUps = ReaderWakeUps()
+        let buffer = EventBuffer<Int>(policy: policy, wakeUps: wakeUps, onRoom: onRoom)
+        let reader = Task {
+            var seen: [Int] = []
+            while let number = await buffer.next() { seen.append(number) }
+            return seen
+        }
+        #expect(await eventually { buffer.isAwaited })
+        return (buffer, wakeUps, reader)
+    }
+
+    @Test func aWaitingReaderIsWokenOnceABatch() async {
+        let (buffer, wakeUps, reader) = await waitingReader(.default)
+        #expect((1...5).map(buffer.add) == [.buffered, .buffered, .buffered, .buffered, .buffered])
+        #expect(buffer.isAwaited && buffer.count == 5)
+        wakeUps.run()
+        #expect(await eventually { buffer.count == 0 && buffer.isAwaited })
+        buffer.finish()
+        #expect(await reader.value == [1, 2, 3, 4, 5])
+    }
+
+    @Test func whatArrivedBeforeTheEndIsReadThoughNobodyHasWokenTheReader() async {
+        let (buffer, wakeUps, reader) = await waitingReader(.default)
+        for number in 1...5 { #expect(buffer.add(number) == .buffered) }
+        buffer.finish()
+        wakeUps.run()
+        #expect(await reader.value == [1, 2, 3, 4, 5])
+    }
+
+    @Test func whoKeepsUpStopsNobody() async {
+        let rooms = Lock(0)
+        let (buffer, wakeUps, reader) = await waitingReader(.suspend(limit: 1)) { rooms.withLock { $0 += 1 } }
+        for number in 1...20 {
+            #expect(buffer.add(number) == .buffered)
+            wakeUps.run()
+            #expect(await eventually { buffer.isAwaited })
+        }
+        buffer.finish()
+        #expect(await reader.value == Array(1...20))
+        #expect(rooms.withLock { $0 } == 0)
+    }
+
     @Test func closingAFullBufferMakesRoom() {
         let rooms = Lock(0)
         let buffer = EventBuffer<Int>(policy: .suspend(limit: 1)) { rooms.withLock { $0 += 1 } }

@@ -14,7 +14,7 @@ final class EasyHandle {
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
     private var share: UnsafeMutableRawPointer?
 
-    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    private static let isInitialized = LibCrypto.isReady && curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// - Parameter url: `http` or `https`.
     init(url: String, options: NetworkOptions) throws(TransportError) {

@@ -33,9 +33,11 @@ package final class WebSocketConnection {
     private static let readSize = 64 << 10
     /// Reads before others get their turn.
     private static let readsInARow = 16
-    /// What the last busy reads brought. Held so that it is freed here, one for each that is made: the next read gets its
-    /// memory, while what other threads free tends to go back to the system, to be had again at the price of page faults.
-    private static var lastChunks = [[UInt8]](repeating: [], count: 16)
+    /// What the last busy reads brought, until a connection ends. Held so that it is freed here, one for each that is
+    /// made: the next read gets its memory, while what other threads free tends to go back to the system, to be had
+    /// again at the price of page faults.
+    private static var lastChunks = noChunks
+    private static let noChunks = [[UInt8]](repeating: [], count: 16)
     private static var nextChunk = 0
     private static let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
 
@@ -324,6 +326,7 @@ package final class WebSocketConnection {
             stream.close()
         }
         state = .closed
+        Self.lastChunks = Self.noChunks
         closeTimer = nil
         unsent = []
     }

@@ -1,4 +1,5 @@
 import CLibcrypto
+import Transport
 
 /// OpenSSL's digests over byte arrays, and comparison in constant time.
 package enum Digest {
@@ -16,6 +17,7 @@ package enum Digest {
         var length: UInt32 = 0
         // HMAC() takes a null key for "the key of the call before", so an empty array must not become null.
         let key = key.isEmpty ? [0] : key
+        precondition(LibCrypto.isReady, "libcrypto cannot be used")
         let done = HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, &result, &length)
         precondition(done != nil, "libcrypto has no SHA-256")
         return Array(result.prefix(Int(length)))
@@ -29,6 +31,7 @@ package enum Digest {
     private static func digest(_ bytes: [UInt8], _ algorithm: OpaquePointer?) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
+        precondition(LibCrypto.isReady, "libcrypto cannot be used")
         let done = EVP_Digest(bytes, bytes.count, &result, &length, algorithm, nil)
         precondition(done == 1, "libcrypto refused a digest")
         return Array(result.prefix(Int(length)))

@@ -31,6 +31,7 @@ extension ClientMachine {
         private var notices: [Notice] = []
         /// The last notice, as long as more events may join it.
         private var batch: EventBatch?
+
         mutating func append(_ notice: Notice) {
             closeBatch()
             notices.append(notice)

@@ -9,7 +9,7 @@ enum Base64 {
         guard text.count % 4 == 0, text.count <= Int(Int32.max) else { return nil }
         var padding = 0
         while padding < 2, text[text.count - 1 - padding] == UInt8(ascii: "=") { padding += 1 }
-        // libcrypto takes padding anywhere, and skips white space at both ends (then there are less bytes than expected).
+        // libcrypto takes padding anywhere, and skips white space at both ends: then there are fewer bytes.
         guard memchr(start, Int32(UInt8(ascii: "=")), text.count - padding) == nil else { return nil }
         let size = text.count / 4 * 3
         var written: Int32 = -1

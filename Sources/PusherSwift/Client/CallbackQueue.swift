@@ -41,10 +41,7 @@ final class CallbackQueue: Sendable {
 
     /// Hands `notices` to `receiver`. Called on the I/O thread.
     func add(_ notices: [ClientMachine.Notice], to receiver: ClientCore) {
-        let count = notices.reduce(0) { count, notice in
-            if case .events(let batch) = notice { count + batch.count } else { count + 1 }
-        }
-        enqueue(.notices(notices, count: count), for: receiver)
+        enqueue(.notices(notices, count: notices.reduce(0) { $0 + $1.count }), for: receiver)
     }
 
     /// Runs code of the application that answers a question.
@@ -95,7 +92,9 @@ final class CallbackQueue: Sendable {
 
     private func run(_ item: Item, for receiver: ClientCore, _ route: inout Route?) {
         switch item {
-        case .work(let work): work()
+        case .work(let work):
+            work()
+            finished(1, for: receiver)
         case .notices(let notices, _):
             for notice in notices {
                 // A closed receiver has no bindings.
@@ -104,15 +103,24 @@ final class CallbackQueue: Sendable {
                 } else {
                     receiver.deliver(notice)
                 }
+                finished(notice.count, for: receiver)
             }
             receiver.wakeUps.run()
         }
+    }
+
+    private func finished(_ count: Int, for receiver: ClientCore) {
         let hasRoom = inbox.withLock { inbox -> Bool in
-            inbox.count -= item.count
+            inbox.count -= count
             guard inbox.isFull, inbox.count <= capacity / 2 else { return false }
             inbox.isFull = false
             return true
         }
         if hasRoom { receiver.releaseReading() }
     }
+}
+
+extension ClientMachine.Notice {
+    /// Each event counts.
+    fileprivate var count: Int { if case .events(let batch) = self { batch.count } else { 1 } }
 }

@@ -73,7 +73,9 @@ extension ClientCore {
 
     /// What is not a message of the server's is not for global bindings.
     private func deliver(_ event: RealtimeEvent, toBindingsOf channel: EventRouter.ChannelID) {
-        for binding in bindings.withLock({ $0.router.route(of: event, on: channel) }).bound { binding.handler(event) }
+        for binding in bindings.withLock({ $0.router.route(of: event, on: channel) }).bound {
+            binding.call(event, wakeUps)
+        }
     }
 
     private func stateChanged(from old: ConnectionState, to new: ConnectionState) {

@@ -76,35 +76,54 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
     package var count: Int { state.withLock { $0.count } }
 
+    /// Whether a reader waits.
+    package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
+
     package func add(_ element: Element) -> Added {
-        let (added, reader, isToBeWoken) = state.withLock {
-            state -> (Added, CheckedContinuation<Element?, Never>?, Bool) in
+        let (added, handedOver, isToBeWoken) = state.withLock { state -> (Added, HandedOver?, Bool) in
             if state.isFinished { return (.finished, nil, false) }
-            guard state.waiting != nil else { return (store(element, in: &state), nil, false) }
+            guard let reader = state.waiting else { return (store(element, in: &state), nil, false) }
             guard wakeUps != nil else {
-                defer { state.waiting = nil }
-                return (.buffered, state.waiting, false)
+                state.waiting = nil
+                return (.buffered, HandedOver(reader: reader, element: element), false)
             }
+            // Who waits keeps up: a full buffer does not stop the source, but wakes at once.
+            guard store(element, in: &state) != .full else { return (.buffered, handOver(&state), false) }
             defer { state.isToBeWoken = true }
-            return (store(element, in: &state), nil, !state.isToBeWoken)
+            return (.buffered, nil, !state.isToBeWoken)
         }
-        reader?.resume(returning: element)
+        handedOver?.complete()
         if isToBeWoken { wakeUps?.add { self.wakeReader() } }
         return added
     }
 
-    /// Gives the first element to the reader who waits.
+    /// What a waiting reader is given, once the lock is free.
+    private struct HandedOver: Sendable {
+        let reader: CheckedContinuation<Element?, Never>
+        /// Nil: there will be no more.
+        let element: Element?
+
+        func complete() { reader.resume(returning: element) }
+    }
+
+    /// Takes the first element for the reader who waits, if there is one.
+    private func handOver(_ state: inout State) -> HandedOver? {
+        guard let reader = state.waiting else { return nil }
+        state.waiting = nil
+        let element = state.removeFirst()
+        // The source was never told of a buffer that is full while somebody waits.
+        state.isFull = false
+        return HandedOver(reader: reader, element: element)
+    }
+
+    // What is called for each event is compiled for events too: callers in other modules cannot do that.
     @_specialize(where Element == RealtimeEvent)
     private func wakeReader() {
-        let (reader, element, hasRoom) = state.withLock {
-            state -> (CheckedContinuation<Element?, Never>?, Element?, Bool) in
+        let handedOver = state.withLock { state in
             state.isToBeWoken = false
-            guard let reader = state.waiting, let element = state.removeFirst() else { return (nil, nil, false) }
-            state.waiting = nil
-            return (reader, element, takeRoom(&state))
+            return state.count == 0 ? nil : handOver(&state)
         }
-        if hasRoom { onRoom() }
-        reader?.resume(returning: element)
+        handedOver?.complete()
     }
 
     @_specialize(where Element == RealtimeEvent)
@@ -112,7 +131,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         switch policy {
         case .suspend(let limit):
             state.elements.append(element)
-            guard !state.isFull, state.count >= limit else { return .buffered }
+            guard !state.isFull, state.count >= max(limit, 1) else { return .buffered }
             state.isFull = true
             return .full
         case .dropOldest(let limit):
@@ -132,12 +151,11 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
     /// Takes no more elements; those that wait can still be read.
     package func finish() {
-        let reader = state.withLock { state in
+        let handedOver = state.withLock { state in
             state.isFinished = true
-            defer { state.waiting = nil }
-            return state.waiting
+            return handOver(&state)
         }
-        reader?.resume(returning: nil)
+        handedOver?.complete()
     }
 
     /// The reader is gone: frees what waits and lets a stopped source go on.
@@ -184,7 +202,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     }
 
     private func takeRoom(_ state: inout State) -> Bool {
-        guard case .suspend(let limit) = policy, state.isFull, state.count <= limit / 2 else { return false }
+        guard case .suspend(let limit) = policy, state.isFull, state.count <= max(limit, 1) / 2 else { return false }
         state.isFull = false
         return true
     }

@@ -29,14 +29,10 @@ package final class Route: Sendable {
     /// - Parameter isLive: Whether the channel still takes events. Asked before each of its bindings if anything was
     ///   bound or unbound since.
     package func call(_ event: RealtimeEvent, version: RouterVersion, wakeUps: ReaderWakeUps, isLive: () -> Bool) {
-        for binding in global {
-            if !binding.isOfSequence { wakeUps.run() }
-            binding.handler(event)
-        }
+        for binding in global { binding.call(event, wakeUps) }
         for binding in bound {
             guard isCurrent(version.value) || isLive() else { return }
-            if !binding.isOfSequence { wakeUps.run() }
-            binding.handler(event)
+            binding.call(event, wakeUps)
         }
     }
 
@@ -59,5 +55,13 @@ package final class RouterVersion: Sendable {
 
     func increment() {
         count.wrappingAdd(1, ordering: .releasing)
+    }
+}
+
+extension EventRouter.Binding {
+    /// The application's code may wait for a sequence's reader, who is woken first.
+    package func call(_ event: RealtimeEvent, _ wakeUps: ReaderWakeUps) {
+        if !isOfSequence { wakeUps.run() }
+        handler(event)
     }
 }

@@ -128,6 +128,7 @@ struct ClientHandshake: Sendable {
     }
 
     static func accept(key: String) -> String {
+        precondition(LibCrypto.isReady, "libcrypto cannot be used")
         let text = Array((key + magic).utf8)
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0

@@ -55,7 +55,7 @@ struct FrameDecoder {
     private var isEnded = false
 
     init(maximumMessageSize: Int, oversized: WebSocketRequest.OversizedMessages) {
-        self.maximumMessageSize = maximumMessageSize
+        self.maximumMessageSize = min(maximumMessageSize, Int(Int32.max))  // positions have 32 bits
         self.oversized = oversized
     }
 

@@ -40,10 +40,6 @@ package struct WebSocketMessages: Sendable, RandomAccessCollection {
         items.append(isText ? .text(start: start, end: end) : .binary(start: start, end: end))
     }
 
-    mutating func reserveCapacity(_ count: Int) { items.reserveCapacity(count) }
-
-    mutating func removeAll() { items = [] }
-
     package var startIndex: Int { 0 }
     package var endIndex: Int { items.count }
 
