@@ -9,7 +9,7 @@ func fuzzHandshake(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("reads of any size give the same", whole == cut)
     if whole.isOpened {
         let text = String(decoding: answer, as: UTF8.self)
-        try claim("only 101 opens", text.split(separator: " ").dropFirst().first == "101")
+        try claim("only 101 opens", text.split(separator: " ").dropFirst().first?.hasPrefix("101") == true)
         try claim("only the right proof opens", text.contains(ClientHandshake.accept(key: nonceOfZeros)))
     }
 }
