@@ -27,6 +27,8 @@ let package = Package(
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "PusherHTTP", targets: ["PusherHTTP"]),
         .library(name: "PusherMockServer", targets: ["PusherMockServer"]),
+        .library(name: "MatrixSDK", targets: ["MatrixSDK"]),
+        .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK"]),
         .executable(name: "pusher-cli", targets: ["pusher-cli"]),
     ],
     dependencies: [
@@ -34,6 +36,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     ],
@@ -61,6 +64,9 @@ let package = Package(
             name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"],
             swiftSettings: swiftSettings),
 
+        .target(
+            name: "MatrixProtocol", dependencies: ["Realtime", "Transport", "CVector"], swiftSettings: swiftSettings),
+
         // What users import.
         .target(
             name: "PusherSwift",
@@ -74,6 +80,14 @@ let package = Package(
         .target(
             name: "PusherMockServer", dependencies: ["PusherProtocol", "Transport"] + nioServer,
             swiftSettings: swiftSettings),
+        .target(
+            name: "MatrixSDK",
+            dependencies: [
+                "MatrixProtocol", "Realtime", "CurlTransport", "Transport", swiftLog,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: swiftSettings),
+        .target(name: "SwiftMatrixSDK", dependencies: ["MatrixSDK"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "pusher-cli",
             dependencies: [

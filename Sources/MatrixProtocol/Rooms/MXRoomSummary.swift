@@ -1,0 +1,49 @@
+/// What a list of rooms shows of one, kept up by each sync.
+public struct MXRoomSummary: Sendable, Hashable, Codable {
+    public let roomId: String
+    public internal(set) var membership = MXMembership.unknown
+    /// The room's name, or one made of its members.
+    public internal(set) var displayName = ""
+    /// An `mxc:` URL.
+    public internal(set) var avatar: String?
+    public internal(set) var topic: String?
+    public internal(set) var canonicalAlias: String?
+    public internal(set) var joinedMembersCount = 0
+    public internal(set) var invitedMembersCount = 0
+    /// Members after whom an unnamed room is called; the server chooses them.
+    public internal(set) var heroes: [String] = []
+    /// Counted by the server.
+    public internal(set) var notificationCount = 0
+    public internal(set) var highlightCount = 0
+    /// Counted here: what came after our own read receipt and counts as unread.
+    public internal(set) var localUnreadEventCount = 0
+    public internal(set) var isMarkedUnread = false
+    public internal(set) var isDirect = false
+    public internal(set) var directUserId: String?
+    public internal(set) var isEncrypted = false
+    /// Tags with their order, which may be absent.
+    public internal(set) var tags: [String: Double?] = [:]
+    /// Replaced by another room that we have joined.
+    public internal(set) var hiddenFromUser = false
+    /// The newest message that a list shows.
+    public internal(set) var lastMessageId: String?
+    /// Milliseconds since 1970; 0 without a last message.
+    public internal(set) var lastMessageTs: UInt64 = 0
+    /// How far the user has read.
+    public internal(set) var fullyReadEventId: String?
+    /// Who invited us.
+    public internal(set) var inviter: String?
+
+    /// Where ``MXStore`` ends and the server's history goes on; nil when all of it is here.
+    package internal(set) var paginationToken: String?
+    /// Whether the state knows every member, not only those who were needed.
+    package internal(set) var membersAreComplete = false
+
+    public var membersCount: Int { joinedMembersCount + invitedMembersCount }
+    /// Order among the favourites; nil if it is none.
+    public var favoriteTagOrder: Double? { tags["m.favourite"].map { $0 ?? 0 } }
+
+    package init(roomId: String) {
+        self.roomId = roomId
+    }
+}
