@@ -1,0 +1,120 @@
+/// Messages of our own that have not reached the server (reference: local echo).
+extension SessionModel {
+    /// What was on its way when the session was closed may have arrived or not: it counts as failed, and may be sent again
+    /// under the same transaction id.
+    package mutating func failInterruptedMessages() -> [MXOutgoingEvent] {
+        var changed: [MXOutgoingEvent] = []
+        for (roomId, room) in rooms {
+            for (index, event) in room.outgoing.enumerated() where event.state != .failed {
+                rooms[roomId]?.outgoing[index].state = .failed
+                rooms[roomId]?.outgoing[index].failure = "the program ended before the server had confirmed it"
+                if let event = rooms[roomId]?.outgoing[index] { changed.append(event) }
+            }
+        }
+        return changed
+    }
+
+    /// The next sync is a first one.
+    package mutating func forgetSyncToken() { syncToken = nil }
+
+    /// Adds a message, or takes over its new state.
+    package mutating func set(_ event: MXOutgoingEvent) {
+        let roomId = event.roomId
+        if let index = rooms[roomId]?.outgoing.firstIndex(where: { $0.transactionId == event.transactionId }) {
+            rooms[roomId]?.outgoing[index] = event
+        } else {
+            rooms[roomId]?.outgoing.append(event)
+            if event.type == "m.reaction", let echo = event.event(sender: userId) { rooms[roomId]?.relations.add(echo) }
+        }
+    }
+
+    /// The message is no longer on its way.
+    package mutating func removeOutgoing(_ event: MXOutgoingEvent) {
+        rooms[event.roomId]?.outgoing.removeAll { $0.transactionId == event.transactionId }
+        rooms[event.roomId]?.relations.remove(event.localEventId)
+    }
+
+    package func outgoing(_ localEventId: String, in roomId: String) -> MXOutgoingEvent? {
+        rooms[roomId]?.outgoing.first { $0.localEventId == localEventId }
+    }
+
+    /// Everything up to now is read: a receipt is on its way.
+    package mutating func markRead(_ roomId: String) -> MXRoomSummary? {
+        rooms[roomId]?.summary.notificationCount = 0
+        rooms[roomId]?.summary.highlightCount = 0
+        rooms[roomId]?.summary.localUnreadEventCount = 0
+        return rooms[roomId]?.summary
+    }
+
+    /// The receipt could not be sent.
+    package mutating func restoreCounts(of old: MXRoomSummary) -> MXRoomSummary? {
+        guard let now = rooms[old.roomId]?.summary, now.notificationCount == 0, now.localUnreadEventCount == 0 else {
+            return nil
+        }
+        rooms[old.roomId]?.summary.notificationCount = old.notificationCount
+        rooms[old.roomId]?.summary.highlightCount = old.highlightCount
+        rooms[old.roomId]?.summary.localUnreadEventCount = old.localUnreadEventCount
+        return rooms[old.roomId]?.summary
+    }
+}
+
+/// What the session has learnt otherwise than by a sync.
+extension SessionModel {
+    /// Older events came from the server.
+    ///
+    /// - Parameters:
+    ///   - token: Where it goes on; nil at the beginning of the room.
+    ///   - members: State that is missing because members come late.
+    package mutating func paginated(_ roomId: String, older: [MXEvent], token: String?, members: [MXEvent])
+        -> MXStoreChanges
+    {
+        var changes = MXStoreChanges()
+        rooms[roomId]?.summary.paginationToken = token
+        for event in older { rooms[roomId]?.relations.add(event) }
+        var room = MXStoreChanges.Room()
+        room.older = older
+        room.summary = rooms[roomId]?.summary
+        room.state = addMissing(members, to: roomId)
+        changes.rooms[roomId] = room
+        return changes
+    }
+
+    /// The list of members is complete.
+    package mutating func membersLoaded(_ roomId: String, _ members: [MXEvent]) -> MXStoreChanges {
+        var changes = MXStoreChanges()
+        var room = MXStoreChanges.Room()
+        room.state = addMissing(members, to: roomId)
+        rooms[roomId]?.summary.membersAreComplete = true
+        room.summary = rooms[roomId]?.summary
+        changes.rooms[roomId] = room
+        return changes
+    }
+
+    /// Members of an earlier time do not replace what is known.
+    private mutating func addMissing(_ members: [MXEvent], to roomId: String) -> [MXEvent] {
+        var added: [MXEvent] = []
+        for event in members where event.type == "m.room.member" {
+            guard let key = event.stateKey, rooms[roomId]?.state?.event(type: event.type, key: key) == nil else {
+                continue
+            }
+            rooms[roomId]?.state?.apply(event)
+            added.append(event)
+        }
+        return added
+    }
+
+    /// What the store has of others' words about an event.
+    package mutating func add(relations events: [MXEvent], in roomId: String) {
+        for event in events { rooms[roomId]?.relations.add(event) }
+    }
+}
+
+extension MXOutgoingEvent {
+    /// The event as it is shown until the server has confirmed it.
+    package func event(sender: String) -> MXEvent? {
+        guard let content = JSONView(Array(content.utf8))?.foundation as? [String: Any] else { return nil }
+        return MXEvent(
+            type: type, content: content, eventId: localEventId, sender: sender, roomId: roomId, originServerTs: ts)?
+            .withSentState(state, failure: failure)
+    }
+}

@@ -1,0 +1,163 @@
+import Dispatch
+import MatrixProtocol
+import Transport
+
+/// The events of a room in order: forwards as they happen, backwards by paginating.
+///
+/// Backwards it gives what the store has, then what the server has, without a hole and without an event twice. With each
+/// event comes the room's state just before it.
+public final class MXEventTimeline: Sendable {
+    private struct State: Sendable {
+        var listeners = EventListeners()
+        /// The oldest event that was given; nil before any was.
+        var position: String?
+        var backState: MXRoomState?
+        /// Changes when the timeline begins anew: what is under way then counts no more.
+        var generation = 0
+        /// Paginating waits for the last one to end.
+        var last: Task<Void, Never>?
+    }
+
+    private let roomId: String
+    private let core: SessionCore
+    private let locked = Lock(State())
+
+    init(roomId: String, core: SessionCore) {
+        self.roomId = roomId
+        self.core = core
+    }
+
+    // MARK: Listening
+
+    /// Calls back for each event of these types, or of all, with its direction and the state just before it. On the
+    /// session's completion queue.
+    ///
+    /// - Returns: What ``removeListener(_:)`` takes.
+    @discardableResult
+    public func listenToEvents(
+        _ types: [MXEventType]? = nil, _ block: @escaping (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
+    ) -> Any {
+        locked.withLock { UncheckedListener(listener: $0.listeners.add(types, block)) }.listener
+    }
+
+    /// Ends the calls of a listener; also from within one.
+    public func removeListener(_ listener: Any) {
+        guard let listener = listener as? MXEventListener else { return }
+        locked.withLock { $0.listeners.remove(listener) }
+    }
+
+    /// Ends the calls of all listeners.
+    public func removeAllListeners() { locked.withLock { $0.listeners.removeAll() } }
+
+    var hasListeners: Bool { locked.withLock { !$0.listeners.isEmpty } }
+
+    /// The room's current state; nil when it is not joined any more.
+    public var state: MXRoomState? { core.roomState(roomId) }
+
+    func deliver(_ event: MXEvent, state: MXRoomState?, direction: MXTimelineDirection = .forwards) {
+        for (listener, handler) in locked.withLock({ $0.listeners.interested(in: event.eventType) })
+        where locked.withLock({ $0.listeners.has(listener) }) {
+            handler.call(event, direction, state ?? self.state)
+        }
+    }
+
+    // MARK: Paginating
+
+    /// Begins anew at the newest event. To be called before paginating.
+    public func resetPagination() {
+        locked.withLock { state in
+            state.position = nil
+            state.backState = nil
+            state.generation += 1
+        }
+    }
+
+    /// Whether there may be more in this direction. New events come by themselves.
+    public func canPaginate(_ direction: MXTimelineDirection) -> Bool {
+        guard direction == .backwards else { return false }
+        return core.summary(roomId)?.paginationToken != nil || remainingMessagesForBackPaginationInStore > 0
+    }
+
+    /// How many events the store has that were not given yet; counts to 1,000.
+    public var remainingMessagesForBackPaginationInStore: Int {
+        (try? core.store { store throws(MatrixError) in
+            try store.events(in: roomId, before: locked.withLock { $0.position }, limit: 1000).count
+        }) ?? 0
+    }
+
+    /// Gives `count` older events to the listeners: newest first, from the store, then from the server.
+    ///
+    /// - Parameter onlyFromStore: Never asks the server.
+    /// - Returns: Those events.
+    /// - Throws: `MatrixError` for another direction than backwards, and what the server says. Events that were had
+    ///   already were given.
+    @discardableResult
+    public func paginate(
+        _ count: UInt, direction: MXTimelineDirection = .backwards, onlyFromStore: Bool = false
+    ) async throws -> [MXEvent] {
+        guard direction == .backwards else {
+            throw MatrixError(.invalidArgument, "new events of a live timeline come by themselves", roomId: roomId)
+        }
+        let (turn, done) = AsyncStream<Never>.makeStream()
+        let last = locked.withLock { state -> Task<Void, Never>? in
+            defer { state.last = Task { for await _ in turn {} } }
+            return state.last
+        }
+        defer { done.finish() }
+        await last?.value
+        return try await paginateNow(Int(clamping: count), onlyFromStore)
+    }
+
+    private func paginateNow(_ count: Int, _ onlyFromStore: Bool) async throws -> [MXEvent] {
+        var given: [MXEvent] = []
+        // A server may answer with empty pages; they are bounded.
+        for _ in 0..<20 {
+            given += try giveFromStore(count - given.count)
+            guard given.count < count, !onlyFromStore, core.summary(roomId)?.paginationToken != nil else { break }
+            let generation = locked.withLock { $0.generation }
+            try await core.loadOlder(roomId, limit: max(count - given.count, 10))
+            guard locked.withLock({ $0.generation }) == generation else { break }
+        }
+        return given
+    }
+
+    private func giveFromStore(_ count: Int) throws -> [MXEvent] {
+        guard count > 0 else { return [] }
+        let position = locked.withLock { $0.position }
+        let events = try core.store { store throws(MatrixError) in
+            try store.events(in: roomId, before: position, limit: count)
+        }
+        let current = state
+        var steps: [(MXEvent, MXRoomState?)] = []
+        locked.withLock { state in
+            var back = state.backState ?? current
+            for event in events {
+                if event.isState { back?.rollBack(event) }
+                steps.append((event, back))
+            }
+            state.backState = back
+            state.position = events.last?.eventId ?? state.position
+        }
+        let given = steps
+        core.onQueue { _ in
+            for (event, state) in given { self.deliver(event, state: state, direction: .backwards) }
+        }
+        return events
+    }
+
+    /// The same with a callback, which comes after those of the listeners.
+    @discardableResult
+    public func paginate(
+        _ count: UInt, direction: MXTimelineDirection, onlyFromStore: Bool,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation? {
+        core.rest.operation(completion) {
+            try await self.paginate(count, direction: direction, onlyFromStore: onlyFromStore)
+        }
+    }
+}
+
+/// Carries a listener out of a lock.
+private struct UncheckedListener: Sendable {
+    let listener: MXEventListener
+}

@@ -1,0 +1,82 @@
+import MatrixProtocol
+import Transport
+
+/// Rooms as the application holds them.
+extension SessionCore {
+    func room(_ roomId: String) -> MXRoom? {
+        state.withLock { state in
+            guard state.model?.rooms[roomId] != nil else { return nil }
+            if let room = state.rooms[roomId] { return room }
+            let room = MXRoom(roomId: roomId, core: self)
+            state.rooms[roomId] = room
+            return room
+        }
+    }
+
+    func rooms(_ membership: MXMembership) -> [MXRoom] {
+        let ids = state.withLock { state in
+            (state.model?.rooms ?? [:]).filter { $0.value.summary.membership == membership }.map(\.key)
+        }
+        return ids.sorted().compactMap { room($0) }
+    }
+
+    func summary(_ roomId: String) -> MXRoomSummary? { state.withLock { $0.model?.rooms[roomId]?.summary } }
+
+    var summaries: [MXRoomSummary] { state.withLock { $0.model?.rooms.values.map(\.summary) ?? [] } }
+
+    func model<Value: Sendable>(_ body: (SessionModel) -> Value) -> Value? { state.withLock { $0.model.map(body) } }
+
+    /// Reads the store.
+    func store<Value: Sendable>(_ body: (any MXStore) throws(MatrixError) -> Value) throws(MatrixError) -> Value {
+        guard let store = state.withLock({ $0.store }) else { throw .sessionClosed }
+        return try body(store)
+    }
+
+    /// From the store if nobody has asked before. Nil for a room that is not there, or cannot be read.
+    func roomState(_ roomId: String) -> MXRoomState? {
+        state.withLock { state in
+            guard let store = state.store else { return nil }
+            return (try? state.model?.state(of: roomId, in: store)) ?? nil
+        }
+    }
+
+    /// Changes the model and the store as one.
+    ///
+    /// - Parameter body: Returns what is to be stored; nil for nothing.
+    func change(_ body: (inout SessionModel, any MXStore) throws(MatrixError) -> MXStoreChanges?) throws(MatrixError) {
+        try state.withLock { state throws(MatrixError) in
+            guard let store = state.store, var model = state.model else { throw .sessionClosed }
+            state.model = nil  // so that it is changed in place
+            defer { state.model = model }
+            if let changes = try body(&model, store) { try store.commit(changes) }
+        }
+    }
+
+    // MARK: History
+
+    /// Fetches what is older than the store, and stores it. A sync that leaves a gap meanwhile makes it void.
+    func loadOlder(_ roomId: String, limit: Int) async throws {
+        guard let token = summary(roomId)?.paginationToken else { return }
+        let page = try await rest.messages(
+            ofRoom: roomId, direction: .backwards, from: token, limit: limit, filter: lazyLoadFilter)
+        try change { model, store throws(MatrixError) in
+            guard model.rooms[roomId]?.summary.paginationToken == token else { return nil }
+            let known = try store.knownEvents(among: page.events.map(\.eventId), in: roomId)
+            let older = page.events.filter { !known.contains($0.eventId) }.map { $0.inRoom(roomId) }
+            _ = try model.state(of: roomId, in: store)
+            return model.paginated(roomId, older: older, token: page.end, members: page.state)
+        }
+    }
+
+    private var lazyLoadFilter: String? { options.lazyLoadsMembers ? #"{"lazy_load_members":true}"# : nil }
+
+    func loadMembers(_ roomId: String) async throws {
+        guard let summary = summary(roomId), !summary.membersAreComplete else { return }
+        let token = model { $0.syncToken } ?? nil
+        let members = try await rest.members(ofRoom: roomId, at: token, notMembership: .leave)
+        try change { model, store throws(MatrixError) in
+            guard try model.state(of: roomId, in: store) != nil else { return nil }
+            return model.membersLoaded(roomId, members)
+        }
+    }
+}

@@ -1,0 +1,275 @@
+import CurlTransport
+import Dispatch
+import MatrixProtocol
+import Realtime
+import Transport
+
+/// Joins the model of an account to the network, the store and the application.
+///
+///     poll ──► answer ──► model ──► store ──► listeners, bindings
+///
+/// The model and the store's changes are one thing behind one lock: what is in the store is what the model has told.
+final class SessionCore: Sendable {
+    struct State: Sendable {
+        var state = MXSessionState.initialised
+        /// Nil before the store is open, and after the session was closed.
+        var model: SessionModel?
+        var store: (any MXStore)?
+        var rooms: [String: MXRoom] = [:]
+        var listeners = EventListeners()
+        /// What could not be stored yet, oldest first.
+        var uncommitted: [SessionModel.Applied] = []
+        var sinkReferences: [WeakSink] = []
+        var holders: [ObjectIdentifier] = []
+        var delegate: WeakDelegate?
+        var queue: DispatchQueue
+        var filterId: String?
+        var driver: SyncDriver?
+        /// Waiting for the first sync.
+        var starts: [CheckedContinuation<Void, any Error>] = []
+        var pausePreventers = 0
+        /// When each gap is dated from.
+        var lastSync: Date?
+    }
+
+    struct WeakSink: Sendable {
+        weak var sink: (any RealtimeEventSink)?
+    }
+
+    struct WeakDelegate: Sendable {
+        weak var delegate: (any MXSessionDelegate)?
+    }
+
+    let rest: MXRestClient
+    let options: MXSessionOptions
+    let userId: String
+    let state: Lock<State>
+    let session = Lock(WeakSession())
+
+    struct WeakSession: Sendable {
+        weak var session: MXSession?
+    }
+
+    init(rest: MXRestClient, options: MXSessionOptions) {
+        self.rest = rest
+        self.options = options
+        userId = rest.credentials?.userId ?? ""
+        state = Lock(State(queue: rest.completionQueue))
+    }
+
+    // MARK: Store
+
+    func setStore(_ store: any MXStore) throws(MatrixError) {
+        guard !userId.isEmpty else {
+            throw MatrixError(.unauthenticated, "the session has no user: log in first")
+        }
+        guard state.withLock({ $0.store == nil && $0.state == .initialised }) else {
+            throw MatrixError(.invalidArgument, "the session has a store already: it is set once, before the start")
+        }
+        let stored = try store.open(userId: userId, deviceId: rest.credentials?.deviceId)
+        var model = SessionModel(userId: userId, stored: stored)
+        // What was on its way when the last process ended has not arrived as far as anybody knows.
+        let interrupted = model.failInterruptedMessages()
+        if !interrupted.isEmpty {
+            var changes = MXStoreChanges()
+            changes.outgoing = interrupted
+            try store.commit(changes)
+        }
+        let opened = model
+        state.withLock { state in
+            state.store = store
+            state.model = opened
+        }
+        setState(.storeDataReady)
+    }
+
+    // MARK: Running
+
+    func start(filterId: String?) async throws {
+        if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
+        let driver = try makeDriver(filterId: filterId)
+        try await withCheckedThrowingContinuation { continuation in
+            state.withLock { $0.starts.append(continuation) }
+            NetworkActor.execute { driver.start() }
+        }
+    }
+
+    private func makeDriver(filterId: String?) throws(MatrixError) -> SyncDriver {
+        let driver = state.withLock { state -> SyncDriver? in
+            if let driver = state.driver { return driver }
+            guard let model = state.model else { return nil }
+            state.filterId = filterId
+            var configuration = SyncLoop.Configuration()
+            configuration.pollTimeout = options.pollTimeout
+            configuration.connection.connectTimeout = options.initialSyncTimeout
+            configuration.connection.pongTimeout = options.pongTimeout
+            configuration.connection.reconnectPolicy = options.reconnectPolicy
+            let loop = SyncLoop(
+                configuration: configuration, state: state.state, hasSynced: model.syncToken != nil,
+                seed: .random(in: .min ... .max))
+            let driver = SyncDriver(loop) { [weak self] poll in
+                guard let self else { return .failed(.unreachable, MatrixError.sessionClosed) }
+                return await sync(poll)
+            } tell: { [weak self] report in
+                self?.tell(report)
+            }
+            state.driver = driver
+            return driver
+        }
+        guard let driver else { throw .sessionClosed }
+        return driver
+    }
+
+    func withDriver(_ body: @escaping @Sendable @NetworkActor (SyncDriver) -> Void) {
+        guard let driver = state.withLock({ $0.driver }) else { return }
+        NetworkActor.execute { body(driver) }
+    }
+
+    private func tell(_ report: SyncDriver.Report) {
+        switch report {
+        case .changed(let new): setState(new)
+        case .synced: finishStarts(with: .success(()))
+        case .failed(let error, let delay):
+            // A start that cannot succeed is over; one that may goes on in the background.
+            finishStarts(with: .failure(error))
+            report(error, retryAfter: delay)
+        }
+    }
+
+    func finishStarts(with result: Result<Void, any Error>) {
+        let waiting = state.withLock { state in
+            defer { state.starts = [] }
+            return state.starts
+        }
+        for continuation in waiting { continuation.resume(with: result) }
+    }
+
+    func setState(_ new: MXSessionState) {
+        let isNew = state.withLock { state in
+            guard state.state != new, state.state != .closed else { return false }
+            state.state = new
+            return true
+        }
+        guard isNew else { return }
+        var events = SourceEvents()
+        events.append(
+            name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(new)"}"#.utf8)
+        hand(events)
+        if new == .paused || new == .closed { finishStarts(with: .failure(MatrixError.sessionClosed)) }
+        post(.mxSessionStateDidChange)
+    }
+
+    func report(_ error: any Error, retryAfter: Duration?) {
+        let failure = SourceFailure(
+            "the sync with the homeserver failed: \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
+        for sink in sinks { sink.receive(failure) }
+        onQueue { core in
+            guard let session = core.session.withLock({ $0.session }) else { return }
+            core.withDelegate { $0.session(session, didReceiveError: error) }
+        }
+    }
+
+    // MARK: One answer
+
+    private func sync(_ poll: SyncLoop.Poll) async -> SyncDriver.SyncOutcome {
+        do {
+            try commitWaiting()
+            let since = state.withLock { $0.model?.syncToken }
+            let bytes = try await rest.sync(
+                since: since, timeout: poll.serverTimeout, filter: filter,
+                setPresence: options.setsPresence ? nil : .offline)
+            try Task.checkCancellation()
+            guard let response = try? SyncResponse(bytes) else {
+                return .failed(
+                    .unreachable, MatrixError(.badResponse, "the homeserver's answer to a sync cannot be read"))
+            }
+            try take(response)
+            return .applied
+        } catch let error as MXError {
+            return await failed(error)
+        } catch let error as MatrixError {
+            switch error.code {
+            case .timedOut: return .failed(.timedOut, error)
+            case .store: return .failed(.notStored, error)
+            case .unauthenticated: return .failed(.unauthenticated, error)
+            case .network, .http, .badResponse, .cancelled, .tooLarge, .invalidArgument, .encryptionNotAvailable,
+                .interactionRequired, .roomNotFound, .eventNotFound, .file:
+                return .failed(error.isRetryable ? .unreachable : .refused(retryAfter: nil), error)
+            }
+        } catch {
+            return .failed(.unreachable, error)
+        }
+    }
+
+    private func failed(_ error: MXError) async -> SyncDriver.SyncOutcome {
+        switch error.errcode {
+        case kMXErrCodeStringUnknownToken, kMXErrCodeStringMissingToken: return .failed(.unauthenticated, error)
+        case kMXErrCodeStringForbidden where error.status == 401: return .failed(.unauthenticated, error)
+        default: break
+        }
+        // A server that does not know the point of its stream any more: everything is asked for anew.
+        if error.status == 400, state.withLock({ $0.model?.syncToken != nil }) {
+            state.withLock { $0.model?.forgetSyncToken() }
+        }
+        return .failed(.refused(retryAfter: error.retryAfter), error)
+    }
+
+    /// Where decrypted events enter: between the answer and the model.
+    private func take(_ response: SyncResponse) throws {
+        let wantsAll = state.withLock { !$0.listeners.isEmpty }
+        try state.withLock { state throws(MatrixError) in
+            guard let store = state.store, state.model != nil else { throw .sessionClosed }
+            let rooms = state.rooms
+            let applied = try state.model?.apply(response, store: store) { roomId in
+                wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
+            }
+            if let applied { state.uncommitted.append(applied) }
+        }
+        try commitWaiting()
+        state.withLock { $0.lastSync = Date() }
+    }
+
+    /// Stores what has been applied, then tells of it.
+    private func commitWaiting() throws(MatrixError) {
+        while true {
+            let applied = try state.withLock { state throws(MatrixError) -> SessionModel.Applied? in
+                guard let applied = state.uncommitted.first, let store = state.store else { return nil }
+                try store.commit(applied.changes)
+                state.uncommitted.removeFirst()
+                return applied
+            }
+            guard let applied else { return }
+            tell(applied.notices)
+        }
+    }
+
+    private var filter: String {
+        if let id = state.withLock({ $0.filterId }) { return id }
+        let lazy = options.lazyLoadsMembers
+        return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(options.timelineLimit),"#
+            + #""lazy_load_members":\#(lazy),"unread_thread_notifications":true}}}"#
+    }
+
+    // MARK: The end
+
+    func close() {
+        setState(.closed)
+        let old = state.withLock { state -> State in
+            let old = state
+            state.model = nil
+            state.store = nil
+            state.rooms = [:]
+            state.listeners.removeAll()
+            state.sinkReferences = []
+            state.driver = nil
+            return old
+        }
+        for room in old.rooms.values { room.close() }
+        if let driver = old.driver { NetworkActor.execute { driver.close() } }
+        old.store?.close()
+    }
+}
+
+extension MatrixError {
+    static let sessionClosed = MatrixError(.cancelled, "the session was paused or closed")
+}
