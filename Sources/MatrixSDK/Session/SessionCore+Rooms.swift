@@ -58,11 +58,11 @@ extension SessionCore {
     func loadOlder(_ roomId: String, limit: Int) async throws {
         guard let token = summary(roomId)?.paginationToken else { return }
         let page = try await rest.messages(
-            ofRoom: roomId, direction: .backwards, from: token, limit: limit, filter: lazyLoadFilter)
+            forRoom: roomId, from: token, direction: .backwards, limit: limit, filter: lazyLoadFilter)
         try change { model, store throws(MatrixError) in
             guard model.rooms[roomId]?.summary.paginationToken == token else { return nil }
-            let known = try store.knownEvents(among: page.events.map(\.eventId), in: roomId)
-            let older = page.events.filter { !known.contains($0.eventId) }.map { $0.inRoom(roomId) }
+            let known = try store.knownEvents(among: page.chunk.map(\.eventId), in: roomId)
+            let older = page.chunk.filter { !known.contains($0.eventId) }.map { $0.inRoom(roomId) }
             _ = try model.state(of: roomId, in: store)
             return model.paginated(roomId, older: older, token: page.end, members: page.state)
         }
