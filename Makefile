@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
-        soak-reconnects simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install uninstall \
+        soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install uninstall \
         check-install clean
 
 PREFIX ?= /usr/local
@@ -57,6 +57,9 @@ soak: setup ## 1,000 clients of a server that goes wrong at random; TIME=60 CLIE
 
 soak-reconnects: setup ## One client through 10,000 reconnects: its memory must stay flat.
 	@Scripts/soak-reconnects
+
+matrix-kill: setup ## kill -9 of a Matrix store's writer at MOMENTS=200 random moments; SEED=any.
+	@Scripts/matrix-kill $(or $(MOMENTS),200) $(SEED)
 
 simulate: setup ## Random schedules on a simulated clock and network: SEEDS=n [FIRST=seed].
 	@swift build --quiet -c release --product simulate

@@ -122,6 +122,17 @@ let package = Package(
             name: "MatrixProtocolTests", dependencies: ["MatrixProtocol", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
+            name: "MatrixStoreTests",
+            dependencies: [
+                "MatrixSDK", "MatrixProtocol", "TestSupport", "MatrixKill",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: swiftSettings),
+        // Writes into a store, is killed, and looks at what is left: `make matrix-kill`.
+        .executableTarget(
+            name: "MatrixKill", dependencies: ["MatrixSDK", "MatrixProtocol", "TestSupport"], path: "Tests/MatrixKill",
+            swiftSettings: swiftSettings),
+        .testTarget(
             name: "PusherSwiftTests",
             dependencies: [
                 "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", "PusherTestSupport",

@@ -35,7 +35,7 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
     public internal(set) var inviter: String?
 
     /// Where ``MXStore`` ends and the server's history goes on; nil when all of it is here.
-    package internal(set) var paginationToken: String?
+    package var paginationToken: String?
     /// Whether the counts of members are the server's; else they are those of the state.
     package internal(set) var hasServerCounts = false
     /// Whether the state knows every member, not only those who were needed.

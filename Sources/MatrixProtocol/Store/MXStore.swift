@@ -6,9 +6,13 @@ public protocol MXStore: AnyObject, Sendable {
     /// Whether it is still there after the process has ended.
     var isPermanent: Bool { get }
 
-    /// Opens the store of one account, and tells what is in it. Called once, before everything else.
+    /// Opens the store of one account, and tells what is in it. Called before everything else.
+    ///
+    /// What belongs to another user or device is not taken over. Timelines that have grown beyond what the store keeps
+    /// are trimmed here, as ``trimTimeline(of:)`` does it.
     func open(userId: String, deviceId: String?) throws(MatrixError) -> MXStoredSession
 
+    /// Makes all the changes, or throws and makes none. The same changes committed again change nothing.
     func commit(_ changes: MXStoreChanges) throws(MatrixError)
 
     /// The current state of a room; nothing for a room that is not there.
@@ -30,10 +34,20 @@ public protocol MXStore: AnyObject, Sendable {
     /// Read receipts by users, in no order.
     func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt]
 
-    /// Lets go of the account's files. Other calls fail afterwards.
+    /// Lets a room's oldest events go if the store has more of them than it is to keep.
+    ///
+    /// The timeline is cut where the server's history can be taken up again, at an event whose commit brought a token
+    /// (``MXStoreChanges/Room/timelineToken``, ``MXStoreChanges/Room/olderToken``), and stays as it is without one: there
+    /// is never a hole. The stored summary gets the new token as its pagination token; the caller puts it into its own.
+    /// To be called while no timeline of the room is being paginated.
+    ///
+    /// - Returns: The new pagination token; nil if nothing was trimmed.
+    func trimTimeline(of roomId: String) throws(MatrixError) -> String?
+
+    /// Lets go of the account's files. Other calls fail afterwards, but for ``deleteAllData()`` and opening it again.
     func close()
 
-    /// Deletes everything of the account, its files included.
+    /// Deletes everything of the account that was opened, its files included, and closes the store.
     func deleteAllData() throws(MatrixError)
 }
 
@@ -64,7 +78,7 @@ public struct MXStoredSession: Sendable {
 public struct MXStoreChanges: Sendable {
     /// Of one room, applied in the order of these properties.
     public struct Room: Sendable {
-        /// All that is stored of the room goes.
+        /// All that is stored of the room goes, messages to it that have not reached the server included.
         public var isRemoved = false
         /// The stored timeline goes: there is a gap between it and ``timeline``.
         public var dropsTimeline = false
@@ -72,8 +86,13 @@ public struct MXStoreChanges: Sendable {
         public var replacesState = false
         /// New events at the live end, oldest first. Those that the timeline has already are passed over.
         public var timeline: [MXEvent] = []
+        /// Where the server's history goes on before the first event of ``timeline``: `prev_batch` of a sync, also when it
+        /// is not limited. The timeline can be trimmed there later.
+        public var timelineToken: String?
         /// Older events than all that is stored, newest first. Those that the timeline has already are passed over.
         public var older: [MXEvent] = []
+        /// Where the server's history goes on before the last event of ``older``. The timeline can be trimmed there later.
+        public var olderToken: String?
         /// Events of the timeline that have changed (a redaction), to take the place of those with their ids.
         public var replaced: [MXEvent] = []
         /// State events, each in the place of the one with its type and state key.
@@ -89,7 +108,7 @@ public struct MXStoreChanges: Sendable {
         public init() {}
     }
 
-    /// Everything that is stored goes first.
+    /// Everything that is stored goes first; ``outgoing`` then holds what is still to be sent.
     public var replacesEverything = false
     public var rooms: [String: Room] = [:]
     public var accountData: [MXEvent] = []
