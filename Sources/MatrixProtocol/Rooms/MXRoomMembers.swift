@@ -5,7 +5,7 @@ public struct MXRoomMembers: Sendable {
     private var names: [String: Int] = [:]
     private var counts: [MXMembership: Int] = [:]
 
-    init() {}
+    package init() {}
 
     /// Every member, those who have left included, in no order.
     public var members: [MXRoomMember] { events.map { MXRoomMember(userId: $0.key, $0.value) } }

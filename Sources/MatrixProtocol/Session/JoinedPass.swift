@@ -11,7 +11,7 @@ struct JoinedPass {
     let pushRules: PushRules
     let ignoredUsers: Set<String>
 
-    private(set) var changes = MXStoreChanges.Room()
+    var changes = MXStoreChanges.Room()
     private(set) var notices: [SessionNotice] = []
     /// Transaction ids of our own messages that came back.
     private(set) var sentOutgoing: [String] = []
@@ -28,6 +28,7 @@ struct JoinedPass {
 
     mutating func run(_ room: inout RoomModel, store: any MXStore) throws(MatrixError) {
         changes.replacesState = isNew
+        changes.timelineToken = section.timeline.prevBatch
         if isNew { changes.strippedState = [] }
         takeCounts(&room)
         startTimeline(&room)
@@ -101,11 +102,15 @@ struct JoinedPass {
 
     private mutating func tell(_ event: MXEvent, _ room: RoomModel) {
         guard !ignoredUsers.contains(event.sender) || event.isState else { return }
-        let push = room.state.map { pushRules.decision(for: event, in: $0, summary: room.summary) } ?? .none
+        let count = room.summary.hasServerCounts ? room.summary.joinedMembersCount : nil
+        let push = room.state.map {
+            pushRules.decision(for: event, in: $0, currentUser: userId, joinedCount: count)
+        }
         notices.append(
             .live(
                 LiveEvent(
-                    event: event, roomId: room.summary.roomId, state: wantsState ? room.state : nil, push: push)))
+                    event: event, roomId: room.summary.roomId, state: wantsState ? room.state : nil,
+                    push: push ?? .init())))
     }
 
     private mutating func count(_ event: MXEvent, _ room: inout RoomModel) {

@@ -9,6 +9,8 @@ package struct RoomModel: Sendable {
     package internal(set) var typingUsers: [String] = []
     /// What was heard of since the start; the store has what came before.
     package internal(set) var relations = RelationIndex(limit: 2_000)
+    /// Events for which the store was asked what others say about them.
+    var loadedRelations: Set<String> = []
     /// Messages of our own on their way, oldest first.
     package internal(set) var outgoing: [MXOutgoingEvent] = []
 

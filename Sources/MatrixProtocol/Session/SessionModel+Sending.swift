@@ -73,6 +73,7 @@ extension SessionModel {
         for event in older { rooms[roomId]?.relations.add(event) }
         var room = MXStoreChanges.Room()
         room.older = older
+        room.olderToken = token
         room.summary = rooms[roomId]?.summary
         room.state = addMissing(members, to: roomId)
         changes.rooms[roomId] = room
@@ -103,9 +104,16 @@ extension SessionModel {
         return added
     }
 
-    /// What the store has of others' words about an event.
-    package mutating func add(relations events: [MXEvent], in roomId: String) {
+    /// Whether the store was not asked yet what others say about an event.
+    package func needsRelations(of eventId: String, in roomId: String) -> Bool {
+        rooms[roomId].map { !$0.loadedRelations.contains(eventId) } ?? false
+    }
+
+    /// Takes over what others say about an event.
+    package mutating func add(relations events: [MXEvent], of eventId: String, in roomId: String) {
         for event in events { rooms[roomId]?.relations.add(event) }
+        if rooms[roomId]?.loadedRelations.count ?? 0 > 1_000 { rooms[roomId]?.loadedRelations = [] }
+        rooms[roomId]?.loadedRelations.insert(eventId)
     }
 }
 

@@ -18,14 +18,17 @@ extension SessionModel {
     ///   - store: Asked for what the model does not hold.
     ///   - wantsState: Copies of the state cost something.
     package mutating func apply(
-        _ response: SyncResponse, store: any MXStore, wantsState: WantsState = { _ in false }
+        _ response: SyncResponse, store: any MXStore, now: ContinuousClock.Instant,
+        wantsState: WantsState = { _ in false }
     ) throws(MatrixError) -> Applied {
         var applied = Applied()
         let isInitial = syncToken == nil
         if isInitial {
             applied.changes.replacesEverything = true
             // A session that was told to begin anew keeps what is on its way.
-            for (id, room) in rooms { rooms[id] = RoomModel(summary: MXRoomSummary(roomId: id), state: nil, room.outgoing) }
+            for (id, room) in rooms {
+                rooms[id] = RoomModel(summary: MXRoomSummary(roomId: id), state: nil, room.outgoing)
+            }
             applied.changes.outgoing = rooms.values.flatMap(\.outgoing)
         }
         for event in response.toDevice { applied.notices.append(.toDevice(event)) }
@@ -35,9 +38,11 @@ extension SessionModel {
         }
         for section in response.invited { applyStripped(section, as: .invite, &applied) }
         for section in response.knocked { applyStripped(section, as: .knock, &applied) }
-        for section in response.left { try applyLeft(section, isInitial: isInitial, store: store, wantsState, &applied) }
+        for section in response.left {
+            try applyLeft(section, isInitial: isInitial, store: store, wantsState, &applied)
+        }
         for event in response.presence where !event.sender.isEmpty {
-            users[event.sender, default: MXUser(userId: event.sender)].update(presence: event)
+            users[event.sender, default: MXUser(userId: event.sender)].update(presence: event, now: now)
             applied.changes.presence.append(event)
             applied.notices.append(.presence(event))
         }
@@ -77,7 +82,8 @@ extension SessionModel {
         let roomId = section.roomId
         let old = rooms[roomId]
         var room = RoomModel(
-            summary: old?.summary.membership == membership ? old?.summary ?? .init(roomId: roomId) : .init(roomId: roomId),
+            summary: old?.summary.membership == membership
+                ? old?.summary ?? .init(roomId: roomId) : .init(roomId: roomId),
             state: MXRoomState(roomId: roomId, events: section.state))
         room.summary.membership = membership
         room.summary.inviter = room.state?.event(type: "m.room.member", key: userId)?.sender
@@ -108,7 +114,8 @@ extension SessionModel {
         if old.summary.membership == .join {
             try applyJoined(section, isInitial: isInitial, store: store, wantsState: wantsState, &applied)
         }
-        let member = section.timeline.events.last { $0.type == "m.room.member" && $0.stateKey == userId }
+        let member =
+            section.timeline.events.last { $0.type == "m.room.member" && $0.stateKey == userId }
             ?? section.state.last { $0.type == "m.room.member" && $0.stateKey == userId }
         rooms[roomId] = nil
         var changes = MXStoreChanges.Room()

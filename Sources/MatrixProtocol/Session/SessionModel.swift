@@ -10,7 +10,7 @@ package struct SessionModel: Sendable {
     /// By type.
     package internal(set) var accountData: [String: MXEvent] = [:]
     package internal(set) var users: [String: MXUser] = [:]
-    package internal(set) var pushRules: PushRules
+    package internal(set) var pushRules = PushRules.none
     package internal(set) var ignoredUsers: Set<String> = []
     /// The other user of each direct room.
     package internal(set) var directUsers: [String: String] = [:]
@@ -18,11 +18,10 @@ package struct SessionModel: Sendable {
     /// An account of which nothing is known.
     package init(userId: String) {
         self.userId = userId
-        pushRules = PushRules(userId: userId)
     }
 
     /// An account as it was stored.
-    package init(userId: String, stored: MXStoredSession) {
+    package init(userId: String, stored: MXStoredSession, now: ContinuousClock.Instant) {
         self.init(userId: userId)
         syncToken = stored.syncToken
         for summary in stored.summaries {
@@ -34,7 +33,9 @@ package struct SessionModel: Sendable {
         for (roomId, events) in stored.roomAccountData {
             for event in events { rooms[roomId]?.accountData[event.type] = event }
         }
-        for event in stored.presence { users[event.sender, default: MXUser(userId: event.sender)].update(presence: event) }
+        for event in stored.presence {
+            users[event.sender, default: MXUser(userId: event.sender)].update(presence: event, now: now)
+        }
         for event in stored.outgoing { rooms[event.roomId]?.outgoing.append(event) }
     }
 
@@ -49,7 +50,7 @@ package struct SessionModel: Sendable {
                 for room in rooms.array ?? [] { room.string.map { directUsers[$0] = user } }
             }
         case "m.ignored_user_list": ignoredUsers = Set(content["ignored_users"]?.members.map(\.key) ?? [])
-        case "m.push_rules": pushRules = PushRules(content, userId: userId)
+        case "m.push_rules": pushRules = PushRules(content)
         default: break
         }
     }

@@ -36,5 +36,5 @@ package struct LiveEvent: Sendable {
     package let roomId: String
     /// The state just before the event; nil if nobody asked for it.
     package let state: MXRoomState?
-    package let push: PushDecision
+    package let push: PushRules.Decision
 }

@@ -17,7 +17,7 @@ extension MXRestClient {
         return operation(completion) { try await self.createRoom(body: body) }
     }
 
-    private func createRoom(body: EncodedJSON) async throws -> String {
+    func createRoom(body: EncodedJSON) async throws -> String {
         try await text("room_id", of: APICall(.post, "v3/createRoom", body: body))
     }
 

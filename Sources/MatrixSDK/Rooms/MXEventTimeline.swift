@@ -14,13 +14,13 @@ public final class MXEventTimeline: Sendable {
         var backState: MXRoomState?
         /// Changes when the timeline begins anew: what is under way then counts no more.
         var generation = 0
-        /// Paginating waits for the last one to end.
-        var last: Task<Void, Never>?
     }
 
     private let roomId: String
     private let core: SessionCore
     private let locked = Lock(State())
+    /// One page at a time.
+    private let turns = Turns()
 
     init(roomId: String, core: SessionCore) {
         self.roomId = roomId
@@ -37,7 +37,8 @@ public final class MXEventTimeline: Sendable {
     public func listenToEvents(
         _ types: [MXEventType]? = nil, _ block: @escaping (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
     ) -> Any {
-        locked.withLock { UncheckedListener(listener: $0.listeners.add(types, block)) }.listener
+        let box = EventListeners.Handler(call: block)
+        return locked.withLock { $0.listeners.add(types, box.call) }
     }
 
     /// Ends the calls of a listener; also from within one.
@@ -98,14 +99,7 @@ public final class MXEventTimeline: Sendable {
         guard direction == .backwards else {
             throw MatrixError(.invalidArgument, "new events of a live timeline come by themselves", roomId: roomId)
         }
-        let (turn, done) = AsyncStream<Never>.makeStream()
-        let last = locked.withLock { state -> Task<Void, Never>? in
-            defer { state.last = Task { for await _ in turn {} } }
-            return state.last
-        }
-        defer { done.finish() }
-        await last?.value
-        return try await paginateNow(Int(clamping: count), onlyFromStore)
+        return try await turns.inTurn { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
     }
 
     private func paginateNow(_ count: Int, _ onlyFromStore: Bool) async throws -> [MXEvent] {
@@ -155,9 +149,4 @@ public final class MXEventTimeline: Sendable {
             try await self.paginate(count, direction: direction, onlyFromStore: onlyFromStore)
         }
     }
-}
-
-/// Carries a listener out of a lock.
-private struct UncheckedListener: Sendable {
-    let listener: MXEventListener
 }

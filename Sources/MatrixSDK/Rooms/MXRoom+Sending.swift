@@ -62,13 +62,15 @@ extension MXRoom {
 
     /// Sends what the user does.
     @discardableResult
-    public func sendEmote(_ text: String, formattedText: String? = nil, threadId: String? = nil) async throws -> String {
+    public func sendEmote(_ text: String, formattedText: String? = nil, threadId: String? = nil) async throws -> String
+    {
         try await sendEvent(.roomMessage, content: content("m.emote", text, formattedText, threadId, nil))
     }
 
     /// Sends a text that nobody is to answer by itself: those of bots.
     @discardableResult
-    public func sendNotice(_ text: String, formattedText: String? = nil, threadId: String? = nil) async throws -> String {
+    public func sendNotice(_ text: String, formattedText: String? = nil, threadId: String? = nil) async throws -> String
+    {
         try await sendEvent(.roomMessage, content: content("m.notice", text, formattedText, threadId, nil))
     }
 
@@ -133,7 +135,7 @@ extension MXRoom {
 
     /// Takes away what an event says.
     public func redactEvent(_ eventId: String, reason: String? = nil) async throws {
-        _ = try await sendQueue.inTurn {
+        _ = try await sendQueue.turns.inTurn {
             try await self.core.rest.redactEvent(eventId, inRoom: self.roomId, reason: reason)
         }
     }

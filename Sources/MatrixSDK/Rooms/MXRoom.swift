@@ -113,7 +113,11 @@ public final class MXRoom: Sendable {
     /// Reactions to an event and edits of it, as far as they are known here; nil if there are none.
     public func aggregations(forEvent eventId: String) -> MXEventAggregations? {
         core.loadRelations(of: eventId, in: roomId)
-        return core.model { $0.rooms[roomId]?.relations.aggregations(of: eventId, currentUser: core.userId) } ?? nil
+        let original = try? core.store { store throws(MatrixError) in try store.event(eventId, in: roomId) }
+        return core.model {
+            $0.rooms[roomId]?.relations.aggregations(
+                forEvent: eventId, original: original ?? nil, currentUser: core.userId)
+        } ?? nil
     }
 
     /// The event as it reads now: with the content of its newest edit.

@@ -6,21 +6,17 @@ import Transport
 /// Each has a transaction id of its own from the start, so that trying again never makes two of one. When the network
 /// fails, the message is tried again and those behind it wait; one that the server refuses has failed, and the next goes.
 final class SendQueue: Sendable {
-    private struct State: Sendable {
-        var last: Task<Void, Never>?
-        var isClosed = false
-    }
-
     private let roomId: String
     private let core: SessionCore
-    private let state = Lock(State())
+    let turns = Turns()
+    private let isClosed = Lock(false)
 
     init(roomId: String, core: SessionCore) {
         self.roomId = roomId
         self.core = core
     }
 
-    func close() { state.withLock { $0.isClosed = true } }
+    func close() { isClosed.withLock { $0 = true } }
 
     /// Puts a message into the room and the store, before anything of it is sent.
     func add(type: String, content: [String: Any], state: MXEvent.SentState) throws(MatrixError) -> MXOutgoingEvent {
@@ -38,19 +34,7 @@ final class SendQueue: Sendable {
 
     /// - Returns: The id that the server has given it.
     func send(_ event: MXOutgoingEvent) async throws -> String {
-        try await inTurn { try await self.sendNow(event) }
-    }
-
-    /// Runs `body` when everything that was put in before is done.
-    func inTurn<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
-        let (turn, done) = AsyncStream<Never>.makeStream()
-        let last = state.withLock { state -> Task<Void, Never>? in
-            defer { state.last = Task { for await _ in turn {} } }
-            return state.last
-        }
-        defer { done.finish() }
-        await last?.value
-        return try await body()
+        try await turns.inTurn { try await self.sendNow(event) }
     }
 
     private func sendNow(_ event: MXOutgoingEvent) async throws -> String {
@@ -60,7 +44,7 @@ final class SendQueue: Sendable {
         try set(event)
         do {
             let id = try await sendThroughFailures(event)
-            try confirmed(event)
+            try remove(event)
             core.onQueue { [event] core in core.room(event.roomId)?.echoConfirmed(event.localEventId, as: id) }
             return id
         } catch {
@@ -76,7 +60,7 @@ final class SendQueue: Sendable {
         var attempt = 0
         while true {
             do {
-                guard !state.withLock({ $0.isClosed }) else { throw MatrixError.sessionClosed }
+                guard !isClosed.withLock({ $0 }) else { throw MatrixError.sessionClosed }
                 return try await core.rest.sendEvent(
                     toRoom: roomId, eventType: MXEventType(identifier: event.type), contentJSON: event.content,
                     transactionId: event.transactionId)
@@ -97,8 +81,6 @@ final class SendQueue: Sendable {
             return changes
         }
     }
-
-    private func confirmed(_ event: MXOutgoingEvent) throws(MatrixError) { try remove(event) }
 
     func remove(_ event: MXOutgoingEvent) throws(MatrixError) {
         try core.change { model, _ in

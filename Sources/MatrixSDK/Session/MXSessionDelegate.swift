@@ -1,6 +1,6 @@
 /// Told what goes wrong with a session, and of new tokens. On the main thread.
 @MainActor
-public protocol MXSessionDelegate: AnyObject {
+public protocol MXSessionDelegate: AnyObject, Sendable {
     /// A sync failed. The session's state says whether it is tried again.
     func session(_ session: MXSession, didReceiveError error: any Error)
 

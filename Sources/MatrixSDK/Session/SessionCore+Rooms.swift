@@ -5,9 +5,9 @@ import Transport
 extension SessionCore {
     func room(_ roomId: String) -> MXRoom? {
         state.withLock { state in
-            guard state.model?.rooms[roomId] != nil else { return nil }
+            guard let summary = state.model?.rooms[roomId]?.summary else { return nil }
             if let room = state.rooms[roomId] { return room }
-            let room = MXRoom(roomId: roomId, core: self)
+            let room = MXRoom(roomId: roomId, core: self, summary: summary)
             state.rooms[roomId] = room
             return room
         }

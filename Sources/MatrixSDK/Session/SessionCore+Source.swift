@@ -1,6 +1,6 @@
 import CurlTransport
 import MatrixProtocol
-public import Realtime
+import Realtime
 import Transport
 
 /// Names of events that are made here, beside the types of the Matrix specification. Their data is JSON.

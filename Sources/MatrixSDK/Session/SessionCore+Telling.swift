@@ -8,6 +8,7 @@ import Transport
 extension SessionCore {
     func tell(_ notices: [SessionNotice]) {
         handOver(notices)
+        endWaits()
         onQueue { core in
             for notice in notices { core.deliver(notice) }
             core.post(.mxSessionDidSync)

@@ -28,6 +28,8 @@ final class SessionCore: Sendable {
         /// Waiting for the first sync.
         var starts: [CheckedContinuation<Void, any Error>] = []
         var pausePreventers = 0
+        var waiters: [RoomWaiter] = []
+        var lastWaiter = 0
         /// When each gap is dated from.
         var lastSync: Date?
     }
@@ -45,6 +47,7 @@ final class SessionCore: Sendable {
     let userId: String
     let state: Lock<State>
     let session = Lock(WeakSession())
+    let directRoomChanges = Turns()
 
     struct WeakSession: Sendable {
         weak var session: MXSession?
@@ -67,7 +70,7 @@ final class SessionCore: Sendable {
             throw MatrixError(.invalidArgument, "the session has a store already: it is set once, before the start")
         }
         let stored = try store.open(userId: userId, deviceId: rest.credentials?.deviceId)
-        var model = SessionModel(userId: userId, stored: stored)
+        var model = SessionModel(userId: userId, stored: stored, now: .now)
         // What was on its way when the last process ended has not arrived as far as anybody knows.
         let interrupted = model.failInterruptedMessages()
         if !interrupted.isEmpty {
@@ -132,7 +135,7 @@ final class SessionCore: Sendable {
         case .failed(let error, let delay):
             // A start that cannot succeed is over; one that may goes on in the background.
             finishStarts(with: .failure(error))
-            report(error, retryAfter: delay)
+            tellOfFailure(error, retryAfter: delay)
         }
     }
 
@@ -159,7 +162,7 @@ final class SessionCore: Sendable {
         post(.mxSessionStateDidChange)
     }
 
-    func report(_ error: any Error, retryAfter: Duration?) {
+    func tellOfFailure(_ error: any Error, retryAfter: Duration?) {
         let failure = SourceFailure(
             "the sync with the homeserver failed: \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
         for sink in sinks { sink.receive(failure) }
@@ -220,7 +223,7 @@ final class SessionCore: Sendable {
         try state.withLock { state throws(MatrixError) in
             guard let store = state.store, state.model != nil else { throw .sessionClosed }
             let rooms = state.rooms
-            let applied = try state.model?.apply(response, store: store) { roomId in
+            let applied = try state.model?.apply(response, store: store, now: .now) { roomId in
                 wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
             }
             if let applied { state.uncommitted.append(applied) }
@@ -262,8 +265,10 @@ final class SessionCore: Sendable {
             state.listeners.removeAll()
             state.sinkReferences = []
             state.driver = nil
+            state.waiters = []
             return old
         }
+        failWaits(old.waiters)
         for room in old.rooms.values { room.close() }
         if let driver = old.driver { NetworkActor.execute { driver.close() } }
         old.store?.close()

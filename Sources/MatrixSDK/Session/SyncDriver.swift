@@ -85,7 +85,7 @@ final class SyncDriver {
             await last?.value
             guard !Task.isCancelled else { return }
             let outcome = await sync(poll)
-            await self?.ended(poll, outcome)
+            NetworkActor.execute { self?.ended(poll, outcome) }
         }
     }
 
