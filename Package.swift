@@ -168,6 +168,9 @@ let package = Package(
         .testTarget(
             name: "SourceCompatibilityTests", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
+        .testTarget(
+            name: "MatrixSDKTests", dependencies: ["MatrixSDK"] + combine.map { .byName(name: $0) },
+            swiftSettings: swiftSettings),
         // Against the homeservers of `make matrix-test`; skipped without them.
         .testTarget(
             name: "MatrixServerTests",
