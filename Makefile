@@ -1,6 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
-        soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install uninstall \
+        soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
+        uninstall matrix-test \
         check-install clean
 
 PREFIX ?= /usr/local
@@ -40,6 +41,9 @@ examples: setup ## Builds the examples; shows that they compile neither SwiftNIO
 interop: setup ## Official Python library and Pysher against our server and client.
 	@swift build --quiet --product pusher-cli
 	@Scripts/interop/run
+
+matrix-test: setup ## The Matrix client against a real homeserver, Synapse from PyPI; FILTER=tests.
+	@Scripts/matrix/run $(FILTER)
 
 conformance: setup ## Autobahn's WebSocket cases against our client and the mock server; CASES="1 2" takes some groups.
 	@swift build --quiet --product ConformancePeer

@@ -21,14 +21,21 @@ let nioServer: [Target.Dependency] = [
     .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
 
+// Apple's systems have a module of this name.
+#if os(Linux)
+    let combine = ["Combine"]
+#else
+    let combine: [String] = []
+#endif
+
 let package = Package(
     name: "PusherSwift",
     products: [
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "PusherHTTP", targets: ["PusherHTTP"]),
         .library(name: "PusherMockServer", targets: ["PusherMockServer"]),
-        .library(name: "MatrixSDK", targets: ["MatrixSDK"]),
-        .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK"]),
+        .library(name: "MatrixSDK", targets: ["MatrixSDK"] + combine),
+        .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK"] + combine),
         .executable(name: "pusher-cli", targets: ["pusher-cli"]),
     ],
     dependencies: [
@@ -85,7 +92,7 @@ let package = Package(
             dependencies: [
                 "MatrixProtocol", "Realtime", "CurlTransport", "Transport", swiftLog,
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ],
+            ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
         .target(name: "SwiftMatrixSDK", dependencies: ["MatrixSDK"], swiftSettings: swiftSettings),
         .executableTarget(
@@ -93,6 +100,9 @@ let package = Package(
             dependencies: [
                 "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: swiftSettings),
 
@@ -173,6 +183,14 @@ let package = Package(
             name: "SourceCompatibilityTests", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
         .testTarget(
+            name: "MatrixSDKTests", dependencies: ["MatrixSDK"] + combine.map { .byName(name: $0) },
+            swiftSettings: swiftSettings),
+        // Against the homeservers of `make matrix-test`; skipped without them.
+        .testTarget(
+            name: "MatrixServerTests",
+            dependencies: ["MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
             name: "CommandTests",
             dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
@@ -192,3 +210,11 @@ if Context.environment["FUZZ"] == nil {
             name: "fuzz", dependencies: fuzzTargets, path: "Tests/FuzzTests", exclude: ["CorpusTests.swift"],
             swiftSettings: swiftSettings))
 }
+
+#if os(Linux)
+    package.targets += [
+        .target(name: "Combine", dependencies: ["Transport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CombineTests", dependencies: ["Combine", "TestSupport", "Transport"], swiftSettings: swiftSettings),
+    ]
+#endif

@@ -1,0 +1,76 @@
+"""Starts homeservers, runs Tests/MatrixServerTests against them, and stops them, whatever comes in between.
+
+    suite [FILTER]      a regular expression; MatrixServerTests without it
+
+The tests find each homeserver by environment variables, MATRIX_PLAIN_URL and MATRIX_PLAIN_FOLDER for the profile "plain"
+of homeserver.py, and so on; they may kill it and start it again with Scripts/matrix/homeserver."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from homeserver import PROFILES, ROOT, Failure, Homeserver
+
+TEST_SECONDS = 1800
+
+
+def environment(servers):
+    variables = dict(os.environ)
+    for name, server in servers.items():
+        variables[f"MATRIX_{name.upper()}_URL"] = server.url
+        variables[f"MATRIX_{name.upper()}_FOLDER"] = str(server.folder)
+    return variables
+
+
+def run_tests(pattern, servers):
+    """The status of the test run. Its output passes through, and its last word is repeated at the end."""
+    process = subprocess.Popen(["swift", "test", "--filter", pattern], cwd=ROOT, env=environment(servers),
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    signal.signal(signal.SIGALRM, lambda *_: process.kill())
+    signal.alarm(TEST_SECONDS)
+    counts = "no test was run"
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        if found := re.search(r"Test run with .*", line):
+            counts = found[0]
+    status = process.wait()
+    signal.alarm(0)
+    print(f"matrix-test: {counts}", flush=True)
+    return status
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    servers = {}
+    try:
+        with ThreadPoolExecutor() as pool:
+            starting = {name: pool.submit(Homeserver.new, None, overrides) for name, overrides in PROFILES.items()}
+        errors = []
+        for name, start in starting.items():
+            if start.exception():
+                errors.append(start.exception())
+            else:
+                servers[name] = start.result()
+        if errors:
+            raise errors[0]
+        for name, server in servers.items():
+            print(f"matrix-test: {name}: {server.url}, {server.folder}", flush=True)
+        status = run_tests(sys.argv[1] if len(sys.argv) > 1 else "MatrixServerTests", servers)
+        if status != 0:
+            for name, server in servers.items():
+                print(f"matrix-test: the end of the log of {name}:\n{server.log_end()}", flush=True)
+        return status
+    finally:
+        for server in servers.values():
+            server.stop()
+            server.remove()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        sys.exit(f"matrix-test: {failure}")
