@@ -122,6 +122,9 @@ let package = Package(
             dependencies: ["PusherProtocol", "Realtime", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
+            name: "MatrixProtocolTests", dependencies: ["MatrixProtocol", "Transport", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
             name: "PusherSwiftTests",
             dependencies: [
                 "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", "PusherTestSupport",

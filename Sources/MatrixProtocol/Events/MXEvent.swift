@@ -17,17 +17,41 @@ public struct MXEvent: Sendable {
         case failed
     }
 
-    /// Where parts stand, counted from the event's first byte.
+    /// Where a part stands, counted from the event's first byte. A room may hold many thousands of events: four bytes
+    /// instead of eight are worth it.
+    struct Place: Sendable {
+        private let start: UInt32
+        private let end: UInt32
+
+        /// Nowhere: an event's first byte is its bracket.
+        static let missing = Place(0..<0)
+
+        init(_ range: Range<Int>) {
+            (start, end) = (UInt32(truncatingIfNeeded: range.lowerBound), UInt32(truncatingIfNeeded: range.upperBound))
+        }
+
+        var isMissing: Bool { start == 0 }
+        var range: Range<Int> { Int(start)..<Int(end) }
+    }
+
     struct Layout: Sendable {
-        var type = 0..<0
-        var eventId = 0..<0
-        var sender = 0..<0
-        var stateKey: Range<Int>?
-        var roomId: Range<Int>?
-        var content = 0..<0
-        var unsigned: Range<Int>?
-        var redacts: Range<Int>?
+        var type = Place.missing
+        var eventId = Place.missing
+        var sender = Place.missing
+        var stateKey = Place.missing
+        var roomId = Place.missing
+        var content = Place.missing
+        var unsigned = Place.missing
+        var redacts = Place.missing
         var originServerTs: UInt64 = 0
+    }
+
+    /// What few events have.
+    private struct Extra: Sendable {
+        var sentState = SentState.sent
+        var failure: String?
+        var decrypted: JSONView?
+        var edited: JSONView?
     }
 
     /// Immutable, so that copies of an event share it.
@@ -35,16 +59,10 @@ public struct MXEvent: Sendable {
         let json: JSONView
         let layout: Layout
         let roomId: String?
-        let sentState: SentState
-        let failure: String?
-        let decrypted: JSONView?
+        let extra: [Extra]
 
-        init(
-            _ json: JSONView, _ layout: Layout, roomId: String?, sentState: SentState = .sent,
-            failure: String? = nil, decrypted: JSONView? = nil
-        ) {
-            (self.json, self.layout, self.roomId) = (json, layout, roomId)
-            (self.sentState, self.failure, self.decrypted) = (sentState, failure, decrypted)
+        init(_ json: JSONView, _ layout: Layout, roomId: String?, extra: [Extra] = []) {
+            (self.json, self.layout, self.roomId, self.extra) = (json, layout, roomId, extra)
         }
     }
 
@@ -56,6 +74,14 @@ public struct MXEvent: Sendable {
 
     private init(_ storage: Storage) {
         self.storage = storage
+    }
+
+    private var extra: Extra? { storage.extra.first }
+
+    private func with(_ change: (inout Extra) -> Void) -> MXEvent {
+        var extra = extra ?? Extra()
+        change(&extra)
+        return MXEvent(Storage(storage.json, storage.layout, roomId: storage.roomId, extra: [extra]))
     }
 
     /// - Parameter roomId: The room that it came for; events of a sync do not name theirs.
@@ -103,7 +129,7 @@ public struct MXEvent: Sendable {
     public var data: Data { storage.json.data }
 
     /// The type, such as `m.room.message`; of a decrypted event the one that was encrypted.
-    public var type: String { storage.decrypted?["type"]?.string ?? wireType }
+    public var type: String { extra?.decrypted?["type"]?.string ?? wireType }
 
     /// The type as the server knows it: `m.room.encrypted` for every encrypted event.
     public var wireType: String { text(storage.layout.type) ?? "" }
@@ -118,10 +144,10 @@ public struct MXEvent: Sendable {
     public var sender: String { text(storage.layout.sender) ?? "" }
 
     /// The room; nil for events of an account.
-    public var roomId: String? { storage.roomId ?? storage.layout.roomId.flatMap { text($0) } }
+    public var roomId: String? { storage.roomId ?? text(storage.layout.roomId) }
 
     /// Present in state events, perhaps empty.
-    public var stateKey: String? { storage.layout.stateKey.flatMap { text($0) } }
+    public var stateKey: String? { text(storage.layout.stateKey) }
 
     /// Milliseconds since 1970, as the sender's server claims; it may lie.
     public var originServerTs: UInt64 { storage.layout.originServerTs }
@@ -134,41 +160,39 @@ public struct MXEvent: Sendable {
     public var content: [String: Any] { contentJSON.foundation as? [String: Any] ?? [:] }
 
     /// The same without parsing it.
-    public var contentJSON: JSONView { storage.decrypted?["content"] ?? wireContent }
+    public var contentJSON: JSONView { extra.flatMap { $0.edited ?? $0.decrypted?["content"] } ?? wireContent }
 
     /// What the server knows of the content.
-    public var wireContent: JSONView { part(storage.layout.content) }
+    public var wireContent: JSONView { part(storage.layout.content) ?? JSONView(bytes: [], range: 0..<0) }
 
     /// What the server adds for this client alone.
-    public var unsigned: JSONView? { storage.layout.unsigned.map { part($0) } }
+    public var unsigned: JSONView? { part(storage.layout.unsigned) }
 
     /// Whether it belongs to a room's state.
-    public var isState: Bool { storage.layout.stateKey != nil }
+    public var isState: Bool { !storage.layout.stateKey.isMissing }
 
-    private func part(_ range: Range<Int>) -> JSONView {
-        let start = storage.json.range.lowerBound
+    private func part(_ place: Place) -> JSONView? {
+        guard !place.isMissing else { return nil }
+        let (start, range) = (storage.json.range.lowerBound, place.range)
         return JSONView(bytes: storage.json.bytes, range: range.lowerBound + start..<range.upperBound + start)
     }
 
-    private func text(_ range: Range<Int>) -> String? { part(range).string }
+    private func text(_ place: Place) -> String? { part(place)?.string }
 
     // MARK: Copies
 
     /// The same event in a room.
     package func inRoom(_ roomId: String) -> MXEvent {
-        MXEvent(
-            Storage(
-                storage.json, storage.layout, roomId: roomId, sentState: sentState, failure: storage.failure,
-                decrypted: storage.decrypted))
+        MXEvent(Storage(storage.json, storage.layout, roomId: roomId, extra: storage.extra))
     }
 
     /// The same event with bytes of its own. To be kept for long when what it came with is not.
     package var detached: MXEvent {
-        MXEvent(
-            Storage(
-                storage.json.detached, storage.layout, roomId: storage.roomId, sentState: sentState,
-                failure: storage.failure, decrypted: storage.decrypted?.detached))
+        MXEvent(Storage(storage.json.detached, storage.layout, roomId: storage.roomId, extra: storage.extra))
     }
+
+    /// The same event, ``detached`` if it would keep much more alive than itself.
+    var compact: MXEvent { storage.json.bytes.count > 2 * storage.json.range.count ? detached : self }
 
     // MARK: Events of our own
 
@@ -176,10 +200,10 @@ public struct MXEvent: Sendable {
     public static let localEventIdPrefix = "kMXEventLocalId_"
 
     /// How far it has come on its way to the server.
-    public var sentState: SentState { storage.sentState }
+    public var sentState: SentState { extra?.sentState ?? .sent }
 
     /// Why it could not be sent, in words; nil unless ``sentState`` is `failed`.
-    public var sentFailure: String? { storage.failure }
+    public var sentFailure: String? { extra?.failure }
 
     /// Whether it stands for an event that is not confirmed yet.
     public var isLocalEvent: Bool { eventId.hasPrefix(MXEvent.localEventIdPrefix) }
@@ -188,22 +212,32 @@ public struct MXEvent: Sendable {
     public var transactionId: String? { unsigned?["transaction_id"]?.string }
 
     package func withSentState(_ state: SentState, failure: String? = nil) -> MXEvent {
-        MXEvent(
-            Storage(
-                storage.json, storage.layout, roomId: storage.roomId, sentState: state, failure: failure,
-                decrypted: storage.decrypted))
+        with { ($0.sentState, $0.failure) = (state, failure) }
     }
 
     // MARK: Encryption
 
     /// Whether its content is encrypted, and was not decrypted.
-    public var isEncrypted: Bool { wireType == "m.room.encrypted" && storage.decrypted == nil }
+    public var isEncrypted: Bool { wireType == "m.room.encrypted" && extra?.decrypted == nil }
 
     /// Where encryption enters: the same event with what was inside.
     ///
     /// - Parameter decrypted: An object with `type` and `content`.
     package func withDecrypted(_ decrypted: JSONView) -> MXEvent {
-        MXEvent(Storage(storage.json, storage.layout, roomId: storage.roomId, decrypted: decrypted))
+        with { $0.decrypted = decrypted }
+    }
+
+    // MARK: Edits
+
+    /// Whether ``content`` is that of a later edit.
+    public var isEdited: Bool { extra?.edited != nil }
+
+    /// What was said before any edit.
+    package var originalContent: JSONView { extra?.decrypted?["content"] ?? wireContent }
+
+    /// The same event with the content of an edit.
+    func withEditedContent(_ content: JSONView) -> MXEvent {
+        with { $0.edited = content }
     }
 }
 
@@ -219,10 +253,11 @@ extension MXEvent: CustomStringConvertible, CustomDebugStringConvertible, Custom
 }
 
 extension MXEvent: Equatable {
-    /// Equal JSON in the same room, and sent as far.
+    /// Equal JSON in the same room, sent as far, and with equal content (decrypted, or edited).
     public static func == (lhs: MXEvent, rhs: MXEvent) -> Bool {
         lhs.storage === rhs.storage
             || lhs.json == rhs.json && lhs.roomId == rhs.roomId && lhs.sentState == rhs.sentState
+                && lhs.contentJSON == rhs.contentJSON
     }
 }
 
@@ -241,7 +276,7 @@ extension MXEvent {
         var layout = Layout()
         try cursor.object { cursor, key throws(JSONCursor.Malformed) in
             let value = try cursor.skipValue()
-            let place = value.lowerBound - start..<value.upperBound - start
+            let place = Place(value.lowerBound - start..<value.upperBound - start)
             if cursor.isKey(key, "type") {
                 layout.type = place
             } else if cursor.isKey(key, "content") {
@@ -272,7 +307,7 @@ extension MXEvent {
     /// The event that this redaction redacts: from its content since room version 11, else beside it.
     public var redacts: String? {
         guard type == "m.room.redaction" else { return nil }
-        return contentJSON["redacts"]?.string ?? storage.layout.redacts.flatMap { text($0) }
+        return contentJSON["redacts"]?.string ?? text(storage.layout.redacts)
     }
 
     /// The redaction of this event; nil if it was not redacted.
@@ -283,4 +318,18 @@ extension MXEvent {
 
     /// Of a state event the content that it replaced.
     public var prevContent: JSONView? { unsigned?["prev_content"] ?? storage.json["prev_content"] }
+}
+
+extension MXEvent {
+    /// Of a state event the one that it replaced, as far as the server tells; nil if it was the first of its kind.
+    package var replacedEvent: MXEvent? {
+        guard let stateKey, let prevContent, prevContent.isObject else { return nil }
+        var object = JSONObjectWriter()
+        object.add("type", type)
+        object.add("state_key", stateKey)
+        object.add("content", prevContent)
+        if let id = unsigned?["replaces_state"]?.string { object.add("event_id", id) }
+        if let sender = unsigned?["prev_sender"]?.string { object.add("sender", sender) }
+        return MXEvent(json: object.view, roomId: roomId)
+    }
 }
