@@ -113,6 +113,9 @@ let package = Package(
         .target(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
             path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "MatrixTestSupport", dependencies: ["MatrixProtocol", "TestSupport", "Transport"] + nioServer,
+            path: "Tests/MatrixTestSupport", swiftSettings: swiftSettings),
         // Random schedules against the real machines, on a simulated clock, network and server.
         .executableTarget(
             name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
@@ -149,6 +152,12 @@ let package = Package(
                 serviceLifecycle,
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "MatrixSDKTests",
+            dependencies: [
+                "MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport", "MatrixTestSupport",
             ],
             swiftSettings: swiftSettings),
         // The peer of `make conformance`.

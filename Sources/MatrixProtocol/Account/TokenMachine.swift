@@ -11,6 +11,10 @@ package struct TokenMachine: Sendable {
         package let isSoftLogout: Bool
         /// Whether it was the refresh token that was refused.
         package let isRefreshTokenAuth: Bool
+
+        package init(error: MXError, isSoftLogout: Bool, isRefreshTokenAuth: Bool) {
+            (self.error, self.isSoftLogout, self.isRefreshTokenAuth) = (error, isSoftLogout, isRefreshTokenAuth)
+        }
     }
 
     /// A refresh to be made.
@@ -20,6 +24,10 @@ package struct TokenMachine: Sendable {
         package let token: String
         /// To wait before: the last one failed just now.
         package let delay: Duration
+
+        package init(id: Int, token: String, delay: Duration) {
+            (self.id, self.token, self.delay) = (id, token, delay)
+        }
 
         /// Never the token.
         package var description: String { "refresh \(id) after \(delay)" }
