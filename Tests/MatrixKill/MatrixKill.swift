@@ -3,6 +3,7 @@
 //
 //     MatrixKill MOMENTS [SEED]      the whole
 //     MatrixKill write FOLDER        the process that is killed: commits without end, says each number when it is done
+//     MatrixKill fill FOLDER BYTES   commits until files would become larger than that; looks at what is left
 import Foundation
 import MatrixProtocol
 import MatrixSDK
@@ -17,6 +18,8 @@ struct MatrixKill {
         let arguments = CommandLine.arguments.dropFirst()
         if arguments.first == "write", let folder = arguments.last {
             try write(URL(fileURLWithPath: folder))
+        } else if arguments.first == "fill", arguments.count == 3, let bytes = arguments.last.flatMap({ UInt($0) }) {
+            try fill(URL(fileURLWithPath: arguments[2]), bytes: bytes)
         } else if let moments = arguments.first.flatMap({ Int($0) }) {
             let seed = arguments.dropFirst().first.flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1 << 32)
             try kill(moments: moments, seed: seed)
@@ -40,6 +43,36 @@ struct MatrixKill {
             FileHandle.standardOutput.write(Data("\(number)\n".utf8))
             number += 1
         }
+    }
+
+    private static func fill(_ folder: URL, bytes: UInt) throws {
+        signal(SIGXFSZ, SIG_IGN)
+        setLimit(bytes)
+        let (store, _) = try open(folder)
+        var number = 0
+        do {
+            while number < 10_000 {
+                try store.commit(ChangeStream.changes(number))
+                number += 1
+            }
+            fail("the limit is not felt")
+        } catch {
+            print(error)
+        }
+        // The store goes on when there is room again, and so does the next.
+        setLimit(bytes * 100)
+        try store.commit(ChangeStream.changes(number))
+        store.close()
+        let reached = ChangeStream.next(after: try open(folder).1.syncToken)
+        guard reached == number + 1 else { fail("the store has \(reached) commits, not \(number + 1)") }
+        print("the store is as it was")
+    }
+
+    private static func setLimit(_ bytes: UInt) {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        limit.rlim_cur = bytes
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
     }
 
     private static func kill(moments: Int, seed: UInt64) throws {
