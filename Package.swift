@@ -158,7 +158,7 @@ let package = Package(
             name: "MatrixSDKTests",
             dependencies: [
                 "MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport", "MatrixTestSupport",
-            ],
+            ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
         // The peer of `make conformance`.
         .executableTarget(
@@ -191,9 +191,6 @@ let package = Package(
         .testTarget(
             name: "SourceCompatibilityTests", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
-        .testTarget(
-            name: "MatrixSDKTests", dependencies: ["MatrixSDK"] + combine.map { .byName(name: $0) },
-            swiftSettings: swiftSettings),
         // Against the homeservers of `make matrix-test`; skipped without them.
         .testTarget(
             name: "MatrixServerTests",
