@@ -26,6 +26,12 @@ package struct SyncLoop: Sendable {
         package let serverTimeout: Duration
         /// Connections that were kept alive may be dead.
         package let needsFreshConnection: Bool
+
+        package init(number: Int, serverTimeout: Duration, needsFreshConnection: Bool) {
+            self.number = number
+            self.serverTimeout = serverTimeout
+            self.needsFreshConnection = needsFreshConnection
+        }
     }
 
     package enum Action: Hashable, Sendable {
