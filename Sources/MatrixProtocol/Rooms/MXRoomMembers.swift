@@ -3,7 +3,8 @@ public struct MXRoomMembers: Sendable {
     private var events: [String: MXEvent] = [:]
     /// How many joined and invited members show themselves under a name.
     private var names: [String: Int] = [:]
-    private var counts: [MXMembership: Int] = [:]
+    private var joinedCount = 0
+    private var otherCounts: [MXMembership: Int] = [:]
 
     init() {}
 
@@ -28,7 +29,9 @@ public struct MXRoomMembers: Sendable {
     }
 
     /// How many members of one kind are known.
-    public func count(of membership: MXMembership) -> Int { counts[membership] ?? 0 }
+    public func count(of membership: MXMembership) -> Int {
+        membership == .join ? joinedCount : otherCounts[membership] ?? 0
+    }
 
     /// All that are known, those who have left included.
     public var count: Int { events.count }
@@ -49,7 +52,9 @@ public struct MXRoomMembers: Sendable {
     static func shownName(_ name: String?) -> String? {
         guard let name else { return nil }
         // Nearly all names.
-        if name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) { return name.isEmpty ? nil : name }
+        if name.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), name.utf8.first != 0x20, name.utf8.last != 0x20 {
+            return name.isEmpty ? nil : name
+        }
         var shown = name.unicodeScalars.filter(isShown)[...]
         while let first = shown.first, isBlank(first) { shown.removeFirst() }
         while let last = shown.last, isBlank(last) { shown.removeLast() }
@@ -81,10 +86,14 @@ public struct MXRoomMembers: Sendable {
 
     /// - Returns: The event that stood there.
     mutating func set(_ event: MXEvent?, for userId: String) -> MXEvent? {
-        let old = events[userId]
+        let old: MXEvent?
+        if let event {
+            old = events.updateValue(event, forKey: userId)
+        } else {
+            old = events.removeValue(forKey: userId)
+        }
         if let old { count(old, by: -1) }
         if let event { count(event, by: 1) }
-        events[userId] = event
         return old
     }
 
@@ -93,13 +102,12 @@ public struct MXRoomMembers: Sendable {
     }
 
     private mutating func count(_ event: MXEvent, by step: Int) {
-        let membership = Self.membership(of: event)
-        counts[membership, default: 0] += step
-        guard Self.isPresent(membership), let name = Self.shownName(event.contentJSON["displayname"]?.string) else {
-            return
-        }
-        let left = (names[name] ?? 0) + step
-        names[name] = left > 0 ? left : nil
+        let content = event.contentJSON
+        let membership = MXMembership(identifier: content["membership"]?.string)
+        if membership == .join { joinedCount += step } else { otherCounts[membership, default: 0] += step }
+        guard Self.isPresent(membership), let name = Self.shownName(content["displayname"]?.string) else { return }
+        names[name, default: 0] += step
+        if step < 0, names[name] == 0 { names[name] = nil }
     }
 
     private static func membership(of event: MXEvent) -> MXMembership {
