@@ -1,15 +1,15 @@
 /// The members of a room that its state knows. With lazy loading that may not be all.
 public struct MXRoomMembers: Sendable {
-    private var events: [String: MXEvent] = [:]
+    private var events = ShardedTable<MXEvent>()
     /// How many joined and invited members show themselves under a name.
-    private var names: [String: Int] = [:]
+    private var names = ShardedTable<Int>()
     private var joinedCount = 0
     private var otherCounts: [MXMembership: Int] = [:]
 
     init() {}
 
     /// Every member, those who have left included, in no order.
-    public var members: [MXRoomMember] { events.map { MXRoomMember(userId: $0.key, $0.value) } }
+    public var members: [MXRoomMember] { events.all.map { MXRoomMember(userId: $0.key, $0.value) } }
 
     /// Those who are in the room.
     public var joinedMembers: [MXRoomMember] { members(with: .join) }
@@ -17,7 +17,7 @@ public struct MXRoomMembers: Sendable {
     /// Members of one kind, in no order.
     public func members(with membership: MXMembership) -> [MXRoomMember] {
         guard count(of: membership) > 0 else { return [] }
-        return events.compactMap {
+        return events.all.compactMap {
             let member = MXRoomMember(userId: $0.key, $0.value)
             return member.membership == membership ? member : nil
         }
@@ -80,25 +80,16 @@ public struct MXRoomMembers: Sendable {
 
     // MARK: Changes
 
-    var all: [String: MXEvent] { events }
+    var all: [MXEvent] { events.all.map(\.value) }
 
     subscript(userId: String) -> MXEvent? { events[userId] }
 
     /// - Returns: The event that stood there.
     mutating func set(_ event: MXEvent?, for userId: String) -> MXEvent? {
-        let old: MXEvent?
-        if let event {
-            old = events.updateValue(event, forKey: userId)
-        } else {
-            old = events.removeValue(forKey: userId)
-        }
+        let old = events.update(userId, event)
         if let old { count(old, by: -1) }
         if let event { count(event, by: 1) }
         return old
-    }
-
-    mutating func reserveCapacity(_ count: Int) {
-        events.reserveCapacity(count)
     }
 
     private mutating func count(_ event: MXEvent, by step: Int) {
@@ -106,8 +97,8 @@ public struct MXRoomMembers: Sendable {
         let membership = MXMembership(identifier: content["membership"]?.string)
         if membership == .join { joinedCount += step } else { otherCounts[membership, default: 0] += step }
         guard Self.isPresent(membership), let name = Self.shownName(content["displayname"]?.string) else { return }
-        names[name, default: 0] += step
-        if step < 0, names[name] == 0 { names[name] = nil }
+        let holders = (names[name] ?? 0) + step
+        names[name] = holders > 0 ? holders : nil
     }
 
     private static func membership(of event: MXEvent) -> MXMembership {
