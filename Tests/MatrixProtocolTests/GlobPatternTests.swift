@@ -62,18 +62,18 @@ import Testing
     }
 
     @Test func patternsOfManyWordsCarryOverTheirEdges() {
-        for length in [63, 64, 65, 127, 128, 129, 700] {
+        for length in [31, 32, 33, 63, 64, 65, 511, 512] {
             let text = String(repeating: "ab", count: length)
             #expect(matchesAll(text, text))
             #expect(!matchesAll(text, text + "a"))
-            #expect(matchesAll(String(repeating: "?", count: 2 * length), text) == (2 * length <= 1024))
+            #expect(matchesAll(String(repeating: "?", count: 2 * length), text))
             #expect(matchesWords(text, "x " + text + " y"))
         }
     }
 
     @Test func hostilePatternsTakeBoundedTime() {
         let pattern = String(repeating: "*a", count: 512)
-        let text = String(repeating: "a ", count: 32_000)
+        let text = String(repeating: "a ", count: 16_000) + "a"
         let elapsed = ContinuousClock().measure {
             #expect(matchesAll(pattern, text))
             #expect(!matchesWords(pattern + "b", text))

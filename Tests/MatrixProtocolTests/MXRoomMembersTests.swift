@@ -78,6 +78,21 @@ import Testing
         #expect(MXRoomMember(event)?.change == change)
     }
 
+    @Test func aLargeRoomKeepsItsMembersAndItsCopiesApart() throws {
+        var state = MXRoomState(roomId: "!r:x")
+        for number in 0..<1000 { state.apply(try .member("@\(number):x", name: "N\(number / 2)")) }
+        let before = state
+        for number in 0..<1000 where number % 2 == 0 { state.apply(try .member("@\(number):x", "leave")) }
+        state.rollBack(try .member("@1:x", name: "N0"))
+        #expect(before.members.count == 1000 && before.membersCount(with: .join) == 1000)
+        #expect(Set(before.members.members.map(\.userId)).count == 1000)
+        #expect(before.members.memberName("@999:x") == "N499 (@999:x)")
+        #expect(state.members.count == 999 && state.membersCount(with: .join) == 499)
+        #expect(state.members.joinedMembers.count == 499 && state.stateEvents.count == 999)
+        #expect(state.members.memberName("@999:x") == "N499")
+        #expect(state.members.member(withUserId: "@1:x") == nil)
+    }
+
     @Test func aMemberTellsTheRest() throws {
         let content: [String: Any] = [
             "membership": "invite", "displayname": "B", "avatar_url": "mxc://x/b", "is_direct": true, "reason": "why",

@@ -78,10 +78,19 @@ public struct JSONView: Sendable {
 
     private var number: String? {
         inside { bytes in
-            guard let first = bytes.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first) else {
-                return nil
-            }
+            guard let first = bytes.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first),
+                bytes.allSatisfy({ JSONView.isPartOfNumber($0) })
+            else { return nil }
             return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// Swift reads more than JSON has: `-inf`, `0x10`.
+    private static func isPartOfNumber(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"):
+            true
+        default: false
         }
     }
 
@@ -89,10 +98,8 @@ public struct JSONView: Sendable {
 
     /// The value of a key; nil if this is no object or has no such key. Of equal keys the last counts.
     public subscript(key: String) -> JSONView? {
-        var found: Range<Int>?
-        forEachMember { name, range in
-            if name == key { found = range }
-        }
+        var key = key
+        let found = key.withUTF8 { key in inside { range(of: key, in: $0) } }
         return found.map { JSONView(bytes: bytes, range: $0) }
     }
 
@@ -122,6 +129,21 @@ public struct JSONView: Sendable {
     /// What Foundation makes of it: dictionaries, arrays, strings, numbers, `NSNull`. Nil if it is not JSON.
     public var foundation: Any? {
         try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
+    }
+
+    private func range(of wanted: UnsafeBufferPointer<UInt8>, in buffer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        guard var cursor = JSONCursor(buffer) else { return nil }
+        var found: Range<Int>?
+        try? cursor.object { cursor, key throws(JSONCursor.Malformed) in
+            let value = try cursor.skipValue()
+            let name = UnsafeBufferPointer(rebasing: buffer[key.range])
+            let isWanted =
+                key.hasEscapes
+                ? JSONView.text(name)?.utf8.elementsEqual(wanted) ?? false
+                : name.count == wanted.count && name.elementsEqual(wanted)
+            if isWanted { found = value }
+        }
+        return found.map(shifted)
     }
 
     private func forEachMember(_ body: (String, Range<Int>) -> Void) {

@@ -1,14 +1,15 @@
 /// The members of a room that its state knows. With lazy loading that may not be all.
 public struct MXRoomMembers: Sendable {
-    private var events: [String: MXEvent] = [:]
+    private var events = ShardedTable<MXEvent>()
     /// How many joined and invited members show themselves under a name.
-    private var names: [String: Int] = [:]
-    private var counts: [MXMembership: Int] = [:]
+    private var names = ShardedTable<Int>()
+    private var joinedCount = 0
+    private var otherCounts: [MXMembership: Int] = [:]
 
     package init() {}
 
     /// Every member, those who have left included, in no order.
-    public var members: [MXRoomMember] { events.map { MXRoomMember(userId: $0.key, $0.value) } }
+    public var members: [MXRoomMember] { events.all.map { MXRoomMember(userId: $0.key, $0.value) } }
 
     /// Those who are in the room.
     public var joinedMembers: [MXRoomMember] { members(with: .join) }
@@ -16,7 +17,7 @@ public struct MXRoomMembers: Sendable {
     /// Members of one kind, in no order.
     public func members(with membership: MXMembership) -> [MXRoomMember] {
         guard count(of: membership) > 0 else { return [] }
-        return events.compactMap {
+        return events.all.compactMap {
             let member = MXRoomMember(userId: $0.key, $0.value)
             return member.membership == membership ? member : nil
         }
@@ -28,7 +29,9 @@ public struct MXRoomMembers: Sendable {
     }
 
     /// How many members of one kind are known.
-    public func count(of membership: MXMembership) -> Int { counts[membership] ?? 0 }
+    public func count(of membership: MXMembership) -> Int {
+        membership == .join ? joinedCount : otherCounts[membership] ?? 0
+    }
 
     /// All that are known, those who have left included.
     public var count: Int { events.count }
@@ -49,7 +52,9 @@ public struct MXRoomMembers: Sendable {
     static func shownName(_ name: String?) -> String? {
         guard let name else { return nil }
         // Nearly all names.
-        if name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) { return name.isEmpty ? nil : name }
+        if name.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), name.utf8.first != 0x20, name.utf8.last != 0x20 {
+            return name.isEmpty ? nil : name
+        }
         var shown = name.unicodeScalars.filter(isShown)[...]
         while let first = shown.first, isBlank(first) { shown.removeFirst() }
         while let last = shown.last, isBlank(last) { shown.removeLast() }
@@ -75,31 +80,25 @@ public struct MXRoomMembers: Sendable {
 
     // MARK: Changes
 
-    var all: [String: MXEvent] { events }
+    var all: [MXEvent] { events.all.map(\.value) }
 
     subscript(userId: String) -> MXEvent? { events[userId] }
 
     /// - Returns: The event that stood there.
     mutating func set(_ event: MXEvent?, for userId: String) -> MXEvent? {
-        let old = events[userId]
+        let old = events.update(userId, event)
         if let old { count(old, by: -1) }
         if let event { count(event, by: 1) }
-        events[userId] = event
         return old
     }
 
-    mutating func reserveCapacity(_ count: Int) {
-        events.reserveCapacity(count)
-    }
-
     private mutating func count(_ event: MXEvent, by step: Int) {
-        let membership = Self.membership(of: event)
-        counts[membership, default: 0] += step
-        guard Self.isPresent(membership), let name = Self.shownName(event.contentJSON["displayname"]?.string) else {
-            return
-        }
-        let left = (names[name] ?? 0) + step
-        names[name] = left > 0 ? left : nil
+        let content = event.contentJSON
+        let membership = MXMembership(identifier: content["membership"]?.string)
+        if membership == .join { joinedCount += step } else { otherCounts[membership, default: 0] += step }
+        guard Self.isPresent(membership), let name = Self.shownName(content["displayname"]?.string) else { return }
+        let holders = (names[name] ?? 0) + step
+        names[name] = holders > 0 ? holders : nil
     }
 
     private static func membership(of event: MXEvent) -> MXMembership {

@@ -21,7 +21,6 @@ public struct MXRoomState: Sendable {
     /// The state that these events make, each in the place of the one before it.
     package init(roomId: String, events: [MXEvent]) {
         self.roomId = roomId
-        members.reserveCapacity(events.count / 2)
         for event in events { apply(event) }
     }
 
@@ -88,12 +87,12 @@ public struct MXRoomState: Sendable {
     /// All events of a type, in no order.
     public func stateEvents(with type: MXEventType) -> [MXEvent] {
         let name = type.identifier
-        return name == Self.memberType ? Array(members.all.values) : events[name].map { Array($0.values) } ?? []
+        return name == Self.memberType ? members.all : events[name].map { Array($0.values) } ?? []
     }
 
     /// Every event of the state, in no order.
     public var stateEvents: [MXEvent] {
-        events.values.flatMap(\.values) + members.all.values
+        events.values.flatMap(\.values) + members.all
     }
 
     /// How many events there are.
