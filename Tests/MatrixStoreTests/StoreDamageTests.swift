@@ -67,14 +67,13 @@ import Testing
     @Test(arguments: [
         "DROP TABLE event", "DROP TABLE meta", "DROP TABLE room", "DROP INDEX event_by_id",
         "ALTER TABLE state DROP COLUMN json", "DELETE FROM meta WHERE name = 'user_id'",
-        "UPDATE room SET summary = x'00'", "UPDATE room SET stripped_state = 'no'", "UPDATE room SET number = 'x'",
+        "UPDATE room SET summary = x'00'", "UPDATE room SET stripped_state = 'no'",
         "INSERT INTO account_data VALUES (0, 't', 'not JSON')", "INSERT INTO presence VALUES ('@a', 7)",
         "INSERT INTO outgoing (transaction_id, room_id, json) VALUES ('t', '!r', '{}')",
     ])
     func whatIsNotOurSchemaOrNotReadableIsBuiltAnew(sql: String) throws {
         let test = try makeClosed()
-        // Not all of them can be done at all: SQLite itself refuses some.
-        guard (try? execute(test, sql)) != nil else { return }
+        try execute(test, sql)
         try expectRebuilt(test)
     }
 

@@ -55,6 +55,7 @@ public protocol MXStore: AnyObject, Sendable {
 public struct MXStoredSession: Sendable {
     /// Nil: nothing was synced yet.
     public var syncToken: String?
+    /// Of every room that has one, in no order.
     public var summaries: [MXRoomSummary] = []
     /// Stripped state of rooms that we are invited to or have knocked on.
     public var strippedStates: [String: [MXEvent]] = [:]
@@ -71,6 +72,7 @@ public struct MXStoredSession: Sendable {
     /// Why an older store had to be thrown away; nil if all is well.
     public var rebuildReason: String?
 
+    /// Of a store in which nothing is.
     public init() {}
 }
 
@@ -99,30 +101,38 @@ public struct MXStoreChanges: Sendable {
         public var state: [MXEvent] = []
         /// All of the stripped state; nil leaves it alone, empty removes it.
         public var strippedState: [MXEvent]?
+        /// Takes the place of the stored one.
         public var summary: MXRoomSummary?
         /// Each in the place of the one with its type.
         public var accountData: [MXEvent] = []
         /// Each in the place of the one of its user, type and thread.
         public var receipts: [MXReceipt] = []
 
+        /// No changes.
         public init() {}
     }
 
     /// Everything that is stored goes first; ``outgoing`` then holds what is still to be sent.
     public var replacesEverything = false
+    /// Changes of rooms, by their ids.
     public var rooms: [String: Room] = [:]
+    /// Global account data, each in the place of the one with its type.
     public var accountData: [MXEvent] = []
+    /// Each in the place of the one of its sender.
     public var presence: [MXEvent] = []
     /// Set or updated; by transaction id.
     public var outgoing: [MXOutgoingEvent] = []
     /// Transaction ids of those that are no longer on their way.
     public var sentOutgoing: [String] = []
+    /// Ids of filters by their JSON text, added to those that are stored.
     public var filters: [String: String] = [:]
     /// The point of the stream that all this leads to; nil leaves the old one.
     public var syncToken: String?
 
+    /// No changes.
     public init() {}
 
+    /// Whether there is nothing to commit.
     public var isEmpty: Bool {
         !replacesEverything && rooms.isEmpty && accountData.isEmpty && presence.isEmpty && outgoing.isEmpty
             && sentOutgoing.isEmpty && filters.isEmpty && syncToken == nil
@@ -131,7 +141,9 @@ public struct MXStoreChanges: Sendable {
 
 /// How far a user has read a room, or a thread in it.
 public struct MXReceipt: Sendable, Hashable, Codable {
+    /// Who has read.
     public let userId: String
+    /// The newest event that was read.
     public let eventId: String
     /// `m.read`, or `m.read.private` for one that only we see.
     public let type: String
@@ -140,6 +152,7 @@ public struct MXReceipt: Sendable, Hashable, Codable {
     /// Milliseconds since 1970.
     public let ts: UInt64
 
+    /// A receipt; by default a public one for the whole room.
     public init(userId: String, eventId: String, type: String = "m.read", threadId: String? = nil, ts: UInt64 = 0) {
         (self.userId, self.eventId, self.type, self.threadId, self.ts) = (userId, eventId, type, threadId, ts)
     }
@@ -149,7 +162,9 @@ public struct MXReceipt: Sendable, Hashable, Codable {
 public struct MXOutgoingEvent: Sendable, Hashable, Codable {
     /// Kept across retries and restarts: the server takes a repeat with it for the same message.
     public let transactionId: String
+    /// Where it is to be sent.
     public let roomId: String
+    /// The event's type.
     public let type: String
     /// JSON text of the content.
     public var content: String
@@ -157,9 +172,12 @@ public struct MXOutgoingEvent: Sendable, Hashable, Codable {
     public let localEventId: String
     /// Milliseconds since 1970 of its making.
     public let ts: UInt64
+    /// How far it has come.
     public var state: MXEvent.SentState
+    /// Why it could not be sent, in words.
     public var failure: String?
 
+    /// A message with an id that was never used before.
     public init(
         transactionId: String, roomId: String, type: String, content: String, localEventId: String, ts: UInt64,
         state: MXEvent.SentState, failure: String? = nil
