@@ -137,6 +137,10 @@ let package = Package(
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: swiftSettings),
+        // A benchmark of what is not public: see Benchmarks/README.md.
+        .executableTarget(
+            name: "MatrixBench", dependencies: ["MatrixProtocol"], path: "Benchmarks/Sources/MatrixBench",
+            swiftSettings: swiftSettings),
         // The peer of `make conformance`.
         .executableTarget(
             name: "ConformancePeer", dependencies: ["CurlTransport", "PusherMockServer", "Transport"],
