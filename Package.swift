@@ -160,6 +160,10 @@ let package = Package(
                 "MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport", "MatrixTestSupport",
             ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
+        // A benchmark of what is not public: see Benchmarks/README.md.
+        .executableTarget(
+            name: "MatrixBench", dependencies: ["MatrixProtocol"], path: "Benchmarks/Sources/MatrixBench",
+            swiftSettings: swiftSettings),
         // The peer of `make conformance`.
         .executableTarget(
             name: "ConformancePeer", dependencies: ["CurlTransport", "PusherMockServer", "Transport"],
