@@ -25,6 +25,16 @@ static inline CURLcode curl_easy_setopt_data_callback(CURL *handle, CURLoption o
     return curl_easy_setopt(handle, option, value);
 }
 
+typedef int (*curl_shim_seek_callback)(void *context, curl_off_t offset, int origin);
+
+static inline CURLcode curl_easy_setopt_seek_callback(CURL *handle, CURLoption option, curl_shim_seek_callback value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode curl_easy_setopt_off_t(CURL *handle, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
 // A child process that inherits a socket keeps the connection open after its owner has closed it.
 static inline curl_socket_t curl_shim_open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
     (void)context;

@@ -93,6 +93,14 @@ final class EasyHandle {
         try check(curl_easy_setopt_data_callback(raw, option, callback))
     }
 
+    func set(_ option: CURLoption, seek callback: curl_shim_seek_callback) throws(TransportError) {
+        try check(curl_easy_setopt_seek_callback(raw, option, callback))
+    }
+
+    func set(_ option: CURLoption, offset value: Int64) throws(TransportError) {
+        try check(curl_easy_setopt_off_t(raw, option, curl_off_t(value)))
+    }
+
     /// Gives the transfer a connection cache of its own.
     ///
     /// libcurl keeps a connection that it has handed out (`CONNECT_ONLY`) among the idle ones. There it is closed after

@@ -2,11 +2,24 @@ import CurlTransport
 import MatrixProtocol
 import Transport
 
+/// What a homeserver has said of itself.
+struct HomeserverFacts {
+    struct UploadSize {
+        /// Nil: it does not say.
+        var bytes: Int?
+    }
+
+    var maximumUploadSize: UploadSize?
+    var hasAuthenticatedMedia: Bool?
+}
+
 /// Where requests go, and how one is sent once.
 final class Homeserver: Sendable {
     let options: MXRestClientOptions
     let network: NetworkOptions
     private let base: Lock<String>
+    /// What was asked once.
+    let facts = Lock(HomeserverFacts())
 
     /// Asked about certificates that no authority vouches for.
     private let certificateHandler: (@Sendable (Data) -> Bool)?
@@ -29,8 +42,10 @@ final class Homeserver: Sendable {
     }
 
     /// Sends once.
-    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
-        try await HTTPClient.send(request, options: network)
+    func send(
+        _ request: HTTPRequest, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
+    ) async throws(TransportError) -> HTTPResponse {
+        try await HTTPClient.send(request, options: network, onProgress: onProgress)
     }
 
     func request(_ call: APICall, token: String?) throws(MatrixError) -> HTTPRequest {
@@ -39,6 +54,7 @@ final class Homeserver: Sendable {
             timeout: call.timeout ?? options.requestTimeout,
             maximumBodySize: call.maximumAnswerSize ?? options.maximumResponseSize,
             followsRedirects: call.followsRedirects)
+        request.acceptsCompression = true
         if let token { request.fields["Authorization"] = "Bearer \(token)" }
         if let body = call.body {
             request.body = try body.bytes.get()
@@ -56,6 +72,7 @@ extension MatrixError {
             case .timedOut: .timedOut
             case .cancelled: .cancelled
             case .tooLarge: .tooLarge
+            case .file: .file
             case .couldNotResolve, .couldNotConnect, .proxy, .certificateExpired, .certificateUntrusted,
                 .certificateWrongHost, .tls, .connectionLost, .handshakeRefused, .notWebSocket, .protocolViolation:
                 .network
@@ -72,6 +89,7 @@ extension TransportError {
         switch code {
         case .couldNotResolve, .couldNotConnect, .proxy, .timedOut, .connectionLost, .tls: true
         case .invalidRequest, .cancelled, .certificateExpired, .certificateUntrusted, .certificateWrongHost, .tooLarge,
+            .file,
             .handshakeRefused, .notWebSocket, .protocolViolation:
             false
         }
@@ -83,7 +101,8 @@ extension TransportError {
         case .couldNotResolve, .couldNotConnect, .proxy, .tls, .invalidRequest, .certificateExpired,
             .certificateUntrusted, .certificateWrongHost:
             true
-        case .timedOut, .cancelled, .connectionLost, .tooLarge, .handshakeRefused, .notWebSocket, .protocolViolation:
+        case .timedOut, .cancelled, .connectionLost, .tooLarge, .file, .handshakeRefused, .notWebSocket,
+            .protocolViolation:
             false
         }
     }

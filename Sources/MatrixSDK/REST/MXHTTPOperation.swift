@@ -24,6 +24,25 @@ public final class MXHTTPOperation: Sendable {
     /// Whether ``cancel()`` was called.
     public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
+    /// Runs `body`, and hands what it reports and gives to `completion` on `queue`; the last once.
+    static func start<Value: Sendable>(
+        on queue: DispatchQueue, _ completion: @escaping (MXProgress<Value>) -> Void,
+        _ body: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> Value
+    ) -> MXHTTPOperation {
+        let callback = Callback(call: completion)
+        let finish: (MXResponse<Value>) -> Void = { result in
+            switch result {
+            case .success(let value): callback.call(.success(value))
+            case .failure(let error): callback.call(.failure(error))
+            }
+        }
+        return start(on: queue, finish) {
+            try await body { progress in
+                queue.async { callback.call(.progress(progress.progress)) }
+            }
+        }
+    }
+
     /// Runs `body`, and hands what it gives to `completion` on `queue`, once.
     static func start<Value: Sendable>(
         on queue: DispatchQueue, _ completion: @escaping (MXResponse<Value>) -> Void,
@@ -48,8 +67,8 @@ public final class MXHTTPOperation: Sendable {
     }
 }
 
-/// `@unchecked Sendable`: the closure is only carried to the queue that it was made for, and called there once. Closures
+/// `@unchecked Sendable`: the closure is only carried to the queue that it was made for, and called only there. Closures
 /// of `@MainActor` classes are made on the main thread and come back to it.
 private struct Callback<Value>: @unchecked Sendable {
-    let call: (MXResponse<Value>) -> Void
+    let call: (Value) -> Void
 }

@@ -75,7 +75,10 @@ extension MXRestClient {
     // MARK: Presence
 
     /// Says how the user is there.
-    public func setPresence(_ presence: MXPresenceState, statusMessage: String? = nil) async throws {
+    public func setPresence(_ presence: MXPresence, statusMessage: String? = nil) async throws {
+        guard presence != .unknown else {
+            throw MatrixError(.invalidArgument, "a presence must be known to be set; nothing was sent")
+        }
         try await perform(
             APICall(
                 .put, "v3/presence/\(try userId())/status",
@@ -85,7 +88,7 @@ extension MXRestClient {
     /// The same with a callback.
     @discardableResult
     public func setPresence(
-        _ presence: MXPresenceState, statusMessage: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
+        _ presence: MXPresence, statusMessage: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
     ) -> MXHTTPOperation {
         operation(completion) { try await self.setPresence(presence, statusMessage: statusMessage) }
     }
@@ -102,14 +105,6 @@ extension MXRestClient {
     {
         operation(completion) { try await self.presence(ofUser: userId) }
     }
-}
-
-/// How a user is there.
-public enum MXPresenceState: String, Sendable, Hashable, Codable {
-    case online
-    /// There, but not looking.
-    case unavailable
-    case offline
 }
 
 /// What the server knows of a user's presence.

@@ -110,7 +110,7 @@ extension MXRestClient {
         }
     }
 
-    private static func pause(_ duration: Duration) async throws {
+    static func pause(_ duration: Duration) async throws {
         do {
             if duration > .zero { try await Task.sleep(for: duration) }
             try Task.checkCancellation()

@@ -177,18 +177,60 @@ extension MXRestClient {
     }
 
     private static func text(_ body: String, html: String?, type: String, threadId: String?) -> EncodedJSON {
-        var content: [String: Any] = ["msgtype": type, "body": body, "m.mentions": [String: Any]()]
-        if let html {
-            content["format"] = "org.matrix.custom.html"
-            content["formatted_body"] = html
+        let content = MessageContent.text(body, html: html, type: type)
+        return EncodedJSON(threadId.map { MessageContent.inThread($0, lastEventId: nil, content) } ?? content)
+    }
+
+    /// Puts other text in the place of a message of one's own.
+    ///
+    /// - Parameters:
+    ///   - eventId: The message as it was first sent, not an edit of it.
+    ///   - formattedText: The same as HTML.
+    /// - Returns: The id of the edit.
+    public func sendEdit(
+        ofEvent eventId: String, inRoom roomId: String, text: String, formattedText: String? = nil,
+        transactionId: String? = nil
+    ) async throws -> String {
+        let content = MessageContent.edit(of: eventId, to: MessageContent.text(text, html: formattedText))
+        return try await sendMessage(toRoom: roomId, content: EncodedJSON(content), transactionId: transactionId)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sendEdit(
+        ofEvent eventId: String, inRoom roomId: String, text: String, formattedText: String? = nil,
+        transactionId: String? = nil, completion: @escaping (MXResponse<String>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.sendEdit(
+                ofEvent: eventId, inRoom: roomId, text: text, formattedText: formattedText, transactionId: transactionId
+            )
         }
-        if let threadId {
-            content["m.relates_to"] = [
-                "rel_type": "m.thread", "event_id": threadId, "is_falling_back": true,
-                "m.in_reply_to": ["event_id": threadId],
-            ]
+    }
+
+    /// Answers a message, in the thread where it is, and mentions its sender.
+    ///
+    /// - Parameter formattedText: The same as HTML.
+    /// - Returns: The event's id.
+    public func sendReply(
+        to event: MXEvent, inRoom roomId: String, text: String, formattedText: String? = nil,
+        transactionId: String? = nil
+    ) async throws -> String {
+        let content = MessageContent.reply(
+            to: event, with: MessageContent.text(text, html: formattedText), currentUser: try userId())
+        return try await sendMessage(toRoom: roomId, content: EncodedJSON(content), transactionId: transactionId)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sendReply(
+        to event: MXEvent, inRoom roomId: String, text: String, formattedText: String? = nil,
+        transactionId: String? = nil, completion: @escaping (MXResponse<String>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.sendReply(
+                to: event, inRoom: roomId, text: text, formattedText: formattedText, transactionId: transactionId)
         }
-        return EncodedJSON(content)
     }
 
     /// Reacts to an event. The same reaction twice is `M_DUPLICATE_ANNOTATION`.
@@ -200,7 +242,7 @@ extension MXRestClient {
     ) async throws -> String {
         try await sendEvent(
             toRoom: roomId, eventType: .reaction,
-            content: EncodedJSON(["m.relates_to": ["rel_type": "m.annotation", "event_id": eventId, "key": key]]),
+            content: EncodedJSON(MessageContent.reaction(key, to: eventId)),
             transactionId: transactionId)
     }
 

@@ -14,7 +14,7 @@ extension MXRestClient {
     /// - Returns: Bounded by ``MXRestClientOptions/maximumSyncSize``.
     @concurrent
     public func sync(
-        since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresenceState? = nil,
+        since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
         fullState: Bool = false, useStateAfter: Bool = true
     ) async throws -> [UInt8] {
         let milliseconds = max(timeout.wholeNanoseconds / 1_000_000, 0)
@@ -22,7 +22,8 @@ extension MXRestClient {
             .get, "v3/sync",
             query: [
                 ("since", since), ("timeout", String(milliseconds)), ("filter", filter),
-                ("full_state", fullState ? "true" : nil), ("set_presence", setPresence?.rawValue),
+                ("full_state", fullState ? "true" : nil),
+                ("set_presence", setPresence == .unknown ? nil : setPresence?.rawValue),
                 ("use_state_after", useStateAfter ? "true" : nil),
             ])
         call.survivesConnections = false
