@@ -399,6 +399,25 @@ struct SubscriptionTests {
         #expect(client.take() == ["cancel authorization", "authorize private-5 1.1"])
     }
 
+    @Test func afterAPauseInReadingOnlyWhatWasNotAnsweredIsWaitedFor() throws {
+        var client = ClientScript.connected()
+        for name in ["a", "b", "c"] {
+            _ = try client.subscribe(name)
+            client.pass(.seconds(1))
+        }
+        client.succeed("b")
+        client.machine.holdReading(now: client.now)
+        client.pass(.seconds(100))
+        client.machine.releaseReading(now: client.now)
+        _ = client.take()
+        client.pass(.seconds(29))
+        #expect(client.take() == [])
+        client.pass(.seconds(1))
+        let failures = client.take().filter { $0.hasPrefix("failed") }
+        #expect(
+            failures == ["a", "c"].map { "failed channel \($0): the server did not answer the subscription in time" })
+    }
+
     @Test func aPauseInReadingIsNotHeldAgainstTheServer() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("c")

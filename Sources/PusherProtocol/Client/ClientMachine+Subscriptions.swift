@@ -134,9 +134,9 @@ extension ClientMachine {
 
     /// Answers may have been waiting all the time while nothing was read.
     mutating func restartSubscriptionDeadlines(now: MonotonicInstant) {
-        subscriptionDeadlines.removeAll()
         let deadline = now + configuration.subscriptionTimeout
-        for (id, channel) in channels.sorted(by: { $0.key < $1.key }) where channel.deadline != nil {
+        for (old, id) in subscriptionDeadlines.takeAll() {
+            guard let channel = channels[id], channel.deadline == old else { continue }  // answered meanwhile
             channels[id]?.state = channel.isWanted ? .subscribing(deadline: deadline) : .leaving(deadline: deadline)
             subscriptionDeadlines.append(id, deadline: deadline)
         }
