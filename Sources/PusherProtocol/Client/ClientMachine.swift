@@ -68,16 +68,14 @@ package struct ClientMachine: Sendable {
 
     var connection: ConnectionMachine
     var entries: [ByteKey: Entry] = [:] {
-        didSet { (latestKey, head) = (nil, nil) }
+        didSet { (latestKey, heads) = (nil, EventHeads()) }
     }
     /// The channel of the last event: often the next one is of the same, and needs no hashing then.
     var latestKey: ByteKey?
     /// The entry of `latestKey`.
     var latestEntry: Entry?
-    /// How the frames of the last events began, once two were alike: what follows may be recognised by it.
-    var head: EventHead?
-    /// Equal for two events of the same channel and name, and hardly ever for others.
-    var latestKind = 0
+    /// Of the present connection and its channels.
+    var heads = EventHeads()
     var channels: [EventRouter.ChannelID: ChannelMachine] = [:]
     var lastChannel = 0
 
@@ -294,7 +292,7 @@ package struct ClientMachine: Sendable {
     private mutating func connectionEnded() {
         guard socketID != nil else { return }
         socketID = nil
-        head = nil
+        heads = EventHeads()
         reportAnnouncement()
         announcement = nil
         pingSentAt = nil
