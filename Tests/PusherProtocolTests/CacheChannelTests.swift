@@ -133,10 +133,12 @@ struct CacheChannelTests {
         #expect(client.take() == ["subscribed x", "event pusher:subscription_succeeded x {}"])
     }
 
-    /// The first success was the late answer to a subscription that had been given up.
+    /// The first success was the late answer to a subscription that had been given up, after an error that could have been
+    /// its refusal.
     @Test func aSecondAnswerToSubscriptionsTellsOfAGap() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("cache-x")
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":"another one"}}"#)
         client.pass(.seconds(30))
         _ = try client.subscribe("cache-x")
         client.succeed("cache-x")

@@ -190,7 +190,9 @@ extension ClientMachine {
         } else {
             report(error)
         }
-        // Most errors name no channel: such a refusal shows as no answer. Those that do are certain.
+        // Most errors name no channel: such a refusal shows as no answer. Those that do are certain. Those from 4300 on are
+        // about other things.
+        if channel == nil, code ?? 0 < 4300 { someSubscriptionMayBeRefused() }
         if let channel {
             subscriptionRefused(channelName: channel, reason: words)
         } else if code == 4009 || (code == nil && !isSignatureOpen) {

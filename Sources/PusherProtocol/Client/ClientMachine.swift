@@ -85,8 +85,8 @@ package struct ClientMachine: Sendable {
     /// Answers that the server owes, soonest first. An entry whose channel has moved on means nothing.
     var subscriptionDeadlines = DeadlineQueue<EventRouter.ChannelID>()
 
-    /// Subscriptions sent on this connection without an answer so far.
-    var unanswered: [ByteKey: Int] = [:]
+    /// Of this connection, by channel.
+    var owedAnswers: [ByteKey: OwedAnswers] = [:]
 
     /// Authorizations to be tried again, soonest first.
     var authRetries = DeadlineQueue<EventRouter.ChannelID>()
