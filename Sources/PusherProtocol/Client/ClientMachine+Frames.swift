@@ -121,7 +121,7 @@ extension ClientMachine {
             if event.hasChannel { reportUnknownChannel(of: event) } else { notices.append(event, on: nil) }
             return
         }
-        guard entry.isWanted else { return }
+        guard entry.isWanted, entry.isHeard else { return }
         let event = entry.isCached ? withOrigin(event, on: entry.id) : event
         if entry.isEncrypted, let now {
             deliverEncrypted(event, on: entry.id, now: now)
@@ -163,7 +163,7 @@ extension ClientMachine {
     }
 
     private mutating func subscriptionCountChanged(_ event: RealtimeEvent, _ count: Int) {
-        guard let (_, entry, _) = channel(of: event), entry.isWanted else { return }
+        guard let (_, entry, _) = channel(of: event), entry.isWanted, entry.isHeard else { return }
         channels[entry.id]?.subscriptionCount = count
         notices.append(.subscriptionCount(entry.id, count))
         notices.append(event.renamed("pusher:subscription_count"), on: entry.id)

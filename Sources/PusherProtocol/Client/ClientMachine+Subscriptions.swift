@@ -5,6 +5,7 @@ import Transport
 extension ClientMachine {
     /// Starts with every wanted channel anew: a connection knows nothing of the one before.
     mutating func startAllSubscriptions(now: MonotonicInstant) {
+        for (key, entry) in entries where !entry.isHeard { entries[key]?.isHeard = true }
         for id in channels.keys.sorted() { startSubscription(id, now: now) }
     }
 
@@ -53,6 +54,7 @@ extension ClientMachine {
             channels[entry.id]?.state = .subscribed
             channels[entry.id]?.subscribedAt = now
             channels[entry.id]?.cache.subscribed()
+            if !entry.isHeard { entries[key]?.isHeard = true }
             guard channel.name.kind != .serverToUser else { return }
             if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }
             if !channel.isSubscribed { notices.append(.subscribed(entry.id, name: channel.name.string)) }

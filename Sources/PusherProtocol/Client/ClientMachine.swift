@@ -47,12 +47,16 @@ package struct ClientMachine: Sendable {
         var id: EventRouter.ChannelID
         /// False while ``ChannelMachine/State/leaving(deadline:)``.
         var isWanted: Bool
+        /// False after the end of an earlier subscription on this connection, until the next one succeeds: what comes in
+        /// between was sent to the earlier one.
+        var isHeard: Bool
         var isEncrypted: Bool
         var isCached: Bool
 
-        init(id: EventRouter.ChannelID, name: ChannelName) {
+        init(id: EventRouter.ChannelID, name: ChannelName, isHeard: Bool = true) {
             self.id = id
             isWanted = true
+            self.isHeard = isHeard
             isEncrypted = name.kind == .encrypted
             isCached = name.isCached
         }
