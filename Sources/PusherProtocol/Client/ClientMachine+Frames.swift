@@ -122,7 +122,7 @@ extension ClientMachine {
             if event.hasChannel { reportUnknownChannel(of: event) } else { notices.append(event, on: nil) }
             return
         }
-        guard entry.isWanted else { return }
+        guard entry.isWanted, entry.isHeard else { return }
         let event = entry.isCached ? withOrigin(event, on: entry.id) : event
         if entry.isEncrypted, let now {
             deliverEncrypted(event, on: entry.id, now: now)
@@ -148,7 +148,7 @@ extension ClientMachine {
     }
 
     private mutating func subscriptionCountChanged(_ event: RealtimeEvent, _ count: Int) {
-        guard let (_, entry, _) = channel(of: event), entry.isWanted else { return }
+        guard let (_, entry, _) = channel(of: event), entry.isWanted, entry.isHeard else { return }
         channels[entry.id]?.subscriptionCount = count
         notices.append(.subscriptionCount(entry.id, count))
         notices.append(event.renamed("pusher:subscription_count"), on: entry.id)
@@ -175,7 +175,9 @@ extension ClientMachine {
         } else {
             report(error)
         }
-        // Most errors name no channel: such a refusal shows as no answer. Those that do are certain.
+        // Most errors name no channel: such a refusal shows as no answer. Those that do are certain. Those from 4300 on are
+        // about other things.
+        if channel == nil, code ?? 0 < 4300 { someSubscriptionMayBeRefused() }
         if let channel {
             subscriptionRefused(channelName: channel, reason: words)
         } else if code == 4009 || (code == nil && !isSignatureOpen) {

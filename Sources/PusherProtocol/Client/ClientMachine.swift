@@ -47,12 +47,16 @@ package struct ClientMachine: Sendable {
         var id: EventRouter.ChannelID
         /// False while ``ChannelMachine/State/leaving(deadline:)``.
         var isWanted: Bool
+        /// False after the end of an earlier subscription on this connection, until the next one succeeds: what comes in
+        /// between was sent to the earlier one.
+        var isHeard: Bool
         var isEncrypted: Bool
         var isCached: Bool
 
-        init(id: EventRouter.ChannelID, name: ChannelName) {
+        init(id: EventRouter.ChannelID, name: ChannelName, isHeard: Bool = true) {
             self.id = id
             isWanted = true
+            self.isHeard = isHeard
             isEncrypted = name.kind == .encrypted
             isCached = name.isCached
         }
@@ -83,8 +87,8 @@ package struct ClientMachine: Sendable {
     /// Answers that the server owes, soonest first. An entry whose channel has moved on means nothing.
     var subscriptionDeadlines = DeadlineQueue<EventRouter.ChannelID>()
 
-    /// Subscriptions sent on this connection without an answer so far.
-    var unanswered: [ByteKey: Int] = [:]
+    /// Of this connection, by channel.
+    var owedAnswers: [ByteKey: OwedAnswers] = [:]
 
     /// Authorizations to be tried again, soonest first.
     var authRetries = DeadlineQueue<EventRouter.ChannelID>()
