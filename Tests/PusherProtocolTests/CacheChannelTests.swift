@@ -64,6 +64,47 @@ struct CacheChannelTests {
         #expect(origins(&client) == [.cache])
     }
 
+    @Test func whatIsOnItsWayWhenAChannelIsLeftIsNotForTheNextOne() throws {
+        var client = try subscribed("cache-x")
+        client.unsubscribe("cache-x")
+        _ = try client.subscribe("cache-x")
+        client.receive(event("1"))
+        #expect(origins(&client) == [])
+        client.succeed("cache-x")
+        client.receive(event("1"), event("2"))
+        #expect(origins(&client) == [.cache, .live])
+    }
+
+    @Test func whatALateSuccessBringsIsNotForTheNextSubscription() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("cache-x")
+        client.pass(.seconds(30))
+        _ = try client.subscribe("cache-x")
+        client.succeed("cache-x")
+        client.receive(event("1"), event("2"))
+        #expect(origins(&client) == [])
+        client.succeed("cache-x")
+        client.receive(event("2"), event("3"))
+        #expect(origins(&client) == [.cache, .live])
+    }
+
+    @Test func whatALateSuccessBringsIsNotForAnAuthorization() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("private-cache-x", auth: AuthAnswer(auth: "k:s"))
+        client.pass(.seconds(30))
+        _ = try client.subscribe("private-cache-x")
+        _ = client.take()
+        client.succeed("private-cache-x")
+        let event = #"{"event":"e","channel":"private-cache-x","data":"1"}"#
+        client.receive(event)
+        #expect(client.take() == [])
+        client.answer("private-cache-x")
+        _ = client.take()
+        client.succeed("private-cache-x")
+        client.receive(event)
+        #expect(origins(&client) == [.cache])
+    }
+
     @Test func otherChannelsKeepNothing() throws {
         var client = try subscribed("x")
         client.receive(#"{"event":"e","channel":"x","data":""}"#)
@@ -133,10 +174,12 @@ struct CacheChannelTests {
         #expect(client.take() == ["subscribed x", "event pusher:subscription_succeeded x {}"])
     }
 
-    /// The first success was the late answer to a subscription that had been given up.
+    /// The first success was the late answer to a subscription that had been given up, after an error that could have been
+    /// its refusal.
     @Test func aSecondAnswerToSubscriptionsTellsOfAGap() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("cache-x")
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":"another one"}}"#)
         client.pass(.seconds(30))
         _ = try client.subscribe("cache-x")
         client.succeed("cache-x")

@@ -109,6 +109,21 @@ struct EncryptedChannelTests {
         #expect(client.take() == [])
     }
 
+    /// They would be asked a key for, and come between what the server sends to the new subscription.
+    @Test func whatIsOnItsWayWhenTheChannelIsLeftIsNotForTheNextOne() throws {
+        var client = try subscribed()
+        client.unsubscribe(name)
+        _ = try client.subscribe(name)
+        _ = client.take()
+        client.receive(try frame("a", "1", oldKey))
+        #expect(client.take() == [])
+        client.answer(name, .success(auth(oldKey)))
+        client.succeed(name)
+        _ = client.take()
+        client.receive(try frame("b", "2", oldKey))
+        #expect(client.take() == ["event b \(name) 2"])
+    }
+
     @Test func whatWaitsSurvivesAReconnect() throws {
         var client = try subscribed()
         client.receive(try frame("a", "1", newKey))

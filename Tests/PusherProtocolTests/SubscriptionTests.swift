@@ -363,6 +363,74 @@ struct SubscriptionTests {
         #expect(client.machine.isSubscribed(id))
     }
 
+    private let refusal = #"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature"}}"#
+
+    /// The client would think itself subscribed for good.
+    @Test func aLateSuccessDoesNotAnswerALaterSubscription() throws {
+        var client = ClientScript.connected()
+        let id = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
+        client.pass(.seconds(30))
+        _ = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:bad"))
+        _ = client.take()
+        client.succeed("private-x")
+        #expect(client.take() == [])
+        client.receive(refusal)
+        #expect(client.take() == ["error the server reports: Invalid signature"])
+        #expect(!client.machine.isSubscribed(id))
+        client.pass(.seconds(30))
+        #expect(client.take() == ["failed channel private-x: the server did not answer the subscription in time"])
+    }
+
+    @Test func afterARefusalWithoutAChannelTheNextSuccessCounts() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:bad"))
+        client.receive(refusal)
+        client.pass(.seconds(30))
+        _ = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
+        _ = client.take()
+        client.succeed("private-x")
+        #expect(client.take() == ["subscribed private-x", "event pusher:subscription_succeeded private-x {}"])
+    }
+
+    @Test func aSubscriptionLostInSilenceCostsOneMoreAttempt() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        client.pass(.seconds(30))
+        _ = try client.subscribe("c")
+        client.succeed("c")  // to the first, as far as the client can know
+        client.pass(.seconds(30))
+        #expect(client.take().last == "failed channel c: the server did not answer the subscription in time")
+        _ = try client.subscribe("c")
+        _ = client.take()
+        client.succeed("c")
+        #expect(client.take() == ["subscribed c", "event pusher:subscription_succeeded c {}"])
+    }
+
+    @Test func aLateRefusalDoesNotEndALaterSubscription() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        client.pass(.seconds(30))
+        _ = try client.subscribe("c")
+        _ = client.take()
+        client.receive(#"{"event":"pusher:subscription_error","channel":"c","data":{"error":"no"}}"#)
+        #expect(client.take() == [])
+        client.succeed("c")
+        #expect(client.take() == ["subscribed c", "event pusher:subscription_succeeded c {}"])
+    }
+
+    @Test func aLateSuccessDoesNotEndTheWaitBeforeAnUnsubscription() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("c")
+        client.pass(.seconds(30))
+        _ = try client.subscribe("c")
+        client.unsubscribe("c")
+        _ = client.take()
+        client.succeed("c")
+        #expect(client.take() == [])
+        client.succeed("c")
+        #expect(client.take() == ["send unsubscribe c"])
+    }
+
     @Test func anUnansweredAuthorizationTimesOut() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("private-x")
@@ -397,6 +465,25 @@ struct SubscriptionTests {
         client.unsubscribe("private-4")
         client.unsubscribe("private-1")
         #expect(client.take() == ["cancel authorization", "authorize private-5 1.1"])
+    }
+
+    @Test func afterAPauseInReadingOnlyWhatWasNotAnsweredIsWaitedFor() throws {
+        var client = ClientScript.connected()
+        for name in ["a", "b", "c"] {
+            _ = try client.subscribe(name)
+            client.pass(.seconds(1))
+        }
+        client.succeed("b")
+        client.machine.holdReading(now: client.now)
+        client.pass(.seconds(100))
+        client.machine.releaseReading(now: client.now)
+        _ = client.take()
+        client.pass(.seconds(29))
+        #expect(client.take() == [])
+        client.pass(.seconds(1))
+        let failures = client.take().filter { $0.hasPrefix("failed") }
+        #expect(
+            failures == ["a", "c"].map { "failed channel \($0): the server did not answer the subscription in time" })
     }
 
     @Test func aPauseInReadingIsNotHeldAgainstTheServer() throws {

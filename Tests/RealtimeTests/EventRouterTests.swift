@@ -131,4 +131,25 @@ struct EventRouterTests {
             #expect(!route.isValid(for: event, on: channel, version: router.version.value))
         }
     }
+
+    @Test func aChannelsRouteIsKeptAndHoldsNothingThatIsUnbound() {
+        final class Token: Sendable {}
+        var router = makeRouter()
+        let event = RealtimeEvent(name: "e", channel: "c", data: nil)
+        _ = router.bind(to: other, event: "e", handler("other"))
+        weak var token: Token?
+        do {
+            let held = Token()
+            token = held
+            _ = router.bind(to: channel, event: "e") { _ in _ = held }
+        }
+        let route = ObjectIdentifier(router.route(of: event, on: channel))
+        _ = router.route(of: event, on: other)
+        #expect(ObjectIdentifier(router.route(of: event, on: channel)) == route)
+        #expect(router.route(of: event.renamed("f"), on: channel).bound.isEmpty)
+        #expect(token != nil)
+        _ = router.unbindAll(from: channel)
+        #expect(token == nil)
+        #expect(self.route("e", on: other, in: &router) == ["other:e"])
+    }
 }

@@ -59,7 +59,9 @@ extension Simulation {
             check(number > ledger.clientEvents[channel.string] ?? 0, "client events of \(channel) change their order")
             ledger.clientEvents[channel.string] = number
             guard let limit = options.clientEventRateLimit else { return }
-            // The machine counts from its decision, which is carried out a moment later.
+            // The machine counts from its decision, which is carried out a moment later: on the other side of a clock jump
+            // it may be long ago.
+            if let lastClockJump, now - lastClockJump < .milliseconds(1) { return }
             ledger.clientEventTimes.removeAll { now - $0 >= .milliseconds(999) }
             ledger.clientEventTimes.append(now)
             check(ledger.clientEventTimes.count <= limit, "more client events than clientEventRateLimit")

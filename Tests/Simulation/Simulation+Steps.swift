@@ -51,6 +51,7 @@ extension Simulation {
         case .clockJump(let duration):
             statistics.count(.clockJumps)
             now = now + duration
+            lastClockJump = now
         case .callbacks(let duration): callbacksChanged(to: duration)
         }
     }

@@ -24,6 +24,7 @@ final class Simulation {
     let schedule: Schedule
     var random: Random
     var now = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+    var lastClockJump: MonotonicInstant?
     var agenda = Agenda<Event>()
     var statistics = Statistics()
     private(set) var violation: String?

@@ -41,9 +41,18 @@ package struct ClientScript {
         )
     }
 
-    package mutating func receive(_ frames: String...) {
+    /// In one read.
+    package mutating func receive(_ frames: String...) { receive(frames) }
+
+    package mutating func receive(_ frames: [String]) {
         guard let transport else { return }
-        machine.received(WebSocketMessages(frames.map { .text(Array($0.utf8)[...]) }), from: transport, now: now)
+        var messages = WebSocketMessages(of: frames.flatMap { Array($0.utf8) })
+        var start = 0
+        for frame in frames {
+            messages.appendPart(start..<start + frame.utf8.count, isText: true)
+            start += frame.utf8.count
+        }
+        machine.received(messages, from: transport, now: now)
     }
 
     package mutating func receiveBinary(_ bytes: [UInt8]) {

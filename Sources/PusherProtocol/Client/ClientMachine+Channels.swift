@@ -14,7 +14,7 @@ extension ClientMachine {
         let key = ByteKey(name.string)
         guard let entry = entries[key] else {
             let id = makeChannelID()
-            entries[key] = Entry(id: id, name: name)
+            entries[key] = Entry(id: id, name: name, isHeard: !quietNames.contains(key))
             channels[id] = ChannelMachine(name: name, id: id, givenAuth: auth)
             startSubscription(id, now: now)
             return (id, true)
@@ -22,7 +22,10 @@ extension ClientMachine {
         guard entry.isWanted else { return (rejoin(entry, key), true) }
         switch channels[entry.id]?.state {
         case .failed(let mayBeSubscribed):
-            if mayBeSubscribed { send(.unsubscribe(name)) }  // to a slow server the next frame would be a second one
+            if mayBeSubscribed {
+                send(.unsubscribe(name))  // to a slow server the next frame would be a second one
+                entries[key]?.isHeard = false
+            }
             channels[entry.id]?.givenAuth = auth
             startSubscription(entry.id, now: now)
         case .idle, .queued, .retrying:

@@ -11,9 +11,10 @@ extension ClientMachine {
         lastHeard = now
         var index = 0
         while index < messages.count, connection.isReceiving(from: id) {
-            if let head, !isAnnounced {
+            if let head = heads.latest, !isAnnounced {
                 index = notices.append(messages, from: index, like: head)
                 guard index < messages.count else { return }
+                if let frame = messages.textInChunk(at: index), heads.turn(to: frame, of: messages.chunk) { continue }
             }
             received(messages, at: index, from: id, now: now)
             index += 1
@@ -121,30 +122,14 @@ extension ClientMachine {
             if event.hasChannel { reportUnknownChannel(of: event) } else { notices.append(event, on: nil) }
             return
         }
-        guard entry.isWanted else { return }
+        guard entry.isWanted, entry.isHeard else { return }
         let event = entry.isCached ? withOrigin(event, on: entry.id) : event
         if entry.isEncrypted, let now {
             deliverEncrypted(event, on: entry.id, now: now)
         } else {
-            if now != nil, !entry.isCached { noteKind(of: event, on: entry.id) }
+            if now != nil, !entry.isCached, let latestKey { heads.note(event, on: entry.id, named: latestKey) }
             notices.append(event, on: entry.id)
         }
-    }
-
-    /// Events alike often come in a row.
-    private mutating func noteKind(of event: RealtimeEvent, on id: EventRouter.ChannelID) {
-        let kind = event.withName { Self.fold($0) &+ id.number }
-        if kind == latestKind { head = EventHead(of: event, on: id) }
-        latestKind = kind
-    }
-
-    /// Its length and up to 16 of its bytes.
-    private static func fold(_ name: UnsafeRawBufferPointer) -> Int {
-        guard name.count >= 8 else { return name.reduce(name.count) { $0 &<< 8 | Int($1) } }
-        let (first, last) = (
-            name.loadUnaligned(as: Int.self), name.loadUnaligned(fromByteOffset: name.count - 8, as: Int.self)
-        )
-        return first &* 31 &+ last &+ name.count
     }
 
     private mutating func withOrigin(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> RealtimeEvent {
@@ -163,7 +148,7 @@ extension ClientMachine {
     }
 
     private mutating func subscriptionCountChanged(_ event: RealtimeEvent, _ count: Int) {
-        guard let (_, entry, _) = channel(of: event), entry.isWanted else { return }
+        guard let (_, entry, _) = channel(of: event), entry.isWanted, entry.isHeard else { return }
         channels[entry.id]?.subscriptionCount = count
         notices.append(.subscriptionCount(entry.id, count))
         notices.append(event.renamed("pusher:subscription_count"), on: entry.id)
@@ -190,7 +175,9 @@ extension ClientMachine {
         } else {
             report(error)
         }
-        // Most errors name no channel: such a refusal shows as no answer. Those that do are certain.
+        // Most errors name no channel: such a refusal shows as no answer. Those that do are certain. Those from 4300 on are
+        // about other things.
+        if channel == nil, code ?? 0 < 4300 { someSubscriptionMayBeRefused() }
         if let channel {
             subscriptionRefused(channelName: channel, reason: words)
         } else if code == 4009 || (code == nil && !isSignatureOpen) {

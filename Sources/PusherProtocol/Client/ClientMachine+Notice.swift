@@ -44,10 +44,12 @@ extension ClientMachine {
 
         /// The messages from `index` on, up to the first whose frame does not begin with `head`: its index is returned.
         mutating func append(_ messages: WebSocketMessages, from index: Int, like head: EventHead) -> Int {
+            let first = index
             var index = index
             while let frame = messages.textInChunk(at: index), FrameScanner.isEvent(messages.chunk, frame, like: head) {
                 openBatch(of: messages.chunk, expecting: messages.count - index)
-                batch?.append(frame, like: head)
+                if index == first { batch?.begin(head) }
+                batch?.append(frame)
                 index += 1
             }
             return index

@@ -5,6 +5,7 @@ import Transport
 extension ClientMachine {
     /// Starts with every wanted channel anew: a connection knows nothing of the one before.
     mutating func startAllSubscriptions(now: MonotonicInstant) {
+        for (key, entry) in entries where !entry.isHeard { entries[key]?.isHeard = true }
         for id in channels.keys.sorted() { startSubscription(id, now: now) }
     }
 
@@ -31,7 +32,7 @@ extension ClientMachine {
         channels[id]?.state = .subscribing(deadline: deadline)
         channels[id]?.myID = myID
         subscriptionDeadlines.append(id, deadline: deadline)
-        unanswered[ByteKey(channel.name.string), default: 0] += 1
+        owedAnswers[ByteKey(channel.name.string), default: OwedAnswers()].subscribed()
         send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
         if channel.name.kind == .encrypted {
             channels[id]?.key = answer?.channelKey
@@ -42,21 +43,22 @@ extension ClientMachine {
     // MARK: The server's answer
 
     mutating func subscriptionSucceeded(_ event: RealtimeEvent, now: MonotonicInstant) {
-        let isAwaited = answered(event)
-        guard let (key, entry, channel) = channel(of: event) else { return }
+        let answer = answered(event)
+        guard let (key, entry, channel) = channel(of: event), answer != .toAnEarlierOne else { return }
         switch channel.state {
         case .leaving:
             send(.unsubscribe(channel.name))
             forget(entry.id, key)
-        case .subscribed where !isAwaited: break  // once a connection is enough
+        case .subscribed where answer == .unasked: break  // once a connection is enough
         case .subscribing, .subscribed, .failed(mayBeSubscribed: true):
             channels[entry.id]?.state = .subscribed
             channels[entry.id]?.subscribedAt = now
             channels[entry.id]?.cache.subscribed()
+            if !entry.isHeard { entries[key]?.isHeard = true }
             guard channel.name.kind != .serverToUser else { return }
             if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }
             if !channel.isSubscribed { notices.append(.subscribed(entry.id, name: channel.name.string)) }
-            // A second answer: the first was to an earlier subscription, which ended in between.
+            // A second answer: the first was to an earlier subscription after all, which ended in between.
             if let start = channel.isSubscribed ? channel.subscribedAt : channel.missingSince {
                 channels[entry.id]?.missingSince = nil
                 notices.append(.gap(entry.id, name: channel.name.string, from: start, to: now))
@@ -68,16 +70,22 @@ extension ClientMachine {
         }
     }
 
-    /// Says whether the server still owed an answer for the event's channel. After a time-out it may owe several.
-    private mutating func answered(_ event: RealtimeEvent) -> Bool {
-        guard let key = event.channelKey, let count = unanswered[key] else { return false }
-        unanswered[key] = count > 1 ? count - 1 : nil
-        return true
+    /// Says which subscription to the event's channel the server has answered. After a time-out it may owe several answers.
+    private mutating func answered(_ event: RealtimeEvent) -> OwedAnswers.Answer {
+        guard let key = event.channelKey, var owed = owedAnswers[key] else { return .unasked }
+        let answer = owed.answered()
+        owedAnswers[key] = owed.isEmpty ? nil : owed
+        return answer
+    }
+
+    /// An error without a channel may refuse any of the subscriptions.
+    mutating func someSubscriptionMayBeRefused() {
+        for key in owedAnswers.keys { owedAnswers[key]?.mayBeRefused() }
     }
 
     mutating func subscriptionFailed(_ event: RealtimeEvent, reason: String) {
-        _ = answered(event)
-        guard let (key, entry, channel) = channel(of: event) else { return }
+        let answer = answered(event)
+        guard let (key, entry, channel) = channel(of: event), answer != .toAnEarlierOne else { return }
         guard entry.isWanted else {
             forget(entry.id, key)
             return
@@ -117,6 +125,7 @@ extension ClientMachine {
     mutating func expireSubscriptions(now: MonotonicInstant) {
         while let (deadline, id) = subscriptionDeadlines.popDue(now: now) {
             guard let channel = channels[id], channel.deadline == deadline else { continue }  // answered meanwhile
+            owedAnswers[ByteKey(channel.name.string)]?.timedOut()
             if channel.name.kind == .serverToUser {
                 userChannelFailed(id, reason: "there was no answer in time", mayBeSubscribed: true)
             } else if channel.isWanted {
@@ -134,9 +143,9 @@ extension ClientMachine {
 
     /// Answers may have been waiting all the time while nothing was read.
     mutating func restartSubscriptionDeadlines(now: MonotonicInstant) {
-        subscriptionDeadlines.removeAll()
         let deadline = now + configuration.subscriptionTimeout
-        for (id, channel) in channels.sorted(by: { $0.key < $1.key }) where channel.deadline != nil {
+        for (old, id) in subscriptionDeadlines.takeAll() {
+            guard let channel = channels[id], channel.deadline == old else { continue }  // answered meanwhile
             channels[id]?.state = channel.isWanted ? .subscribing(deadline: deadline) : .leaving(deadline: deadline)
             subscriptionDeadlines.append(id, deadline: deadline)
         }
@@ -148,7 +157,7 @@ extension ClientMachine {
     mutating func forgetSubscriptions() {
         for request in authorizations.removeAll() { actions.append(.cancelAuthorization(request)) }
         subscriptionDeadlines.removeAll()
-        unanswered = [:]
+        owedAnswers = [:]
         authRetries.removeAll()
         keepThrottledEvents()
         for (id, channel) in channels {

@@ -47,12 +47,16 @@ package struct ClientMachine: Sendable {
         var id: EventRouter.ChannelID
         /// False while ``ChannelMachine/State/leaving(deadline:)``.
         var isWanted: Bool
+        /// False after the end of an earlier subscription on this connection, until the next one succeeds: what comes in
+        /// between was sent to the earlier one.
+        var isHeard: Bool
         var isEncrypted: Bool
         var isCached: Bool
 
-        init(id: EventRouter.ChannelID, name: ChannelName) {
+        init(id: EventRouter.ChannelID, name: ChannelName, isHeard: Bool = true) {
             self.id = id
             isWanted = true
+            self.isHeard = isHeard
             isEncrypted = name.kind == .encrypted
             isCached = name.isCached
         }
@@ -68,16 +72,14 @@ package struct ClientMachine: Sendable {
 
     var connection: ConnectionMachine
     var entries: [ByteKey: Entry] = [:] {
-        didSet { (latestKey, head) = (nil, nil) }
+        didSet { (latestKey, heads) = (nil, EventHeads()) }
     }
     /// The channel of the last event: often the next one is of the same, and needs no hashing then.
     var latestKey: ByteKey?
     /// The entry of `latestKey`.
     var latestEntry: Entry?
-    /// How the frames of the last events began, once two were alike: what follows may be recognised by it.
-    var head: EventHead?
-    /// Equal for two events of the same channel and name, and hardly ever for others.
-    var latestKind = 0
+    /// Of the present connection and its channels.
+    var heads = EventHeads()
     var channels: [EventRouter.ChannelID: ChannelMachine] = [:]
     var lastChannel = 0
 
@@ -85,8 +87,8 @@ package struct ClientMachine: Sendable {
     /// Answers that the server owes, soonest first. An entry whose channel has moved on means nothing.
     var subscriptionDeadlines = DeadlineQueue<EventRouter.ChannelID>()
 
-    /// Subscriptions sent on this connection without an answer so far.
-    var unanswered: [ByteKey: Int] = [:]
+    /// Of this connection, by channel.
+    var owedAnswers: [ByteKey: OwedAnswers] = [:]
 
     /// Authorizations to be tried again, soonest first.
     var authRetries = DeadlineQueue<EventRouter.ChannelID>()
@@ -294,7 +296,7 @@ package struct ClientMachine: Sendable {
     private mutating func connectionEnded() {
         guard socketID != nil else { return }
         socketID = nil
-        head = nil
+        heads = EventHeads()
         reportAnnouncement()
         announcement = nil
         pingSentAt = nil

@@ -24,6 +24,11 @@ struct DeadlineQueue<ID: Sendable>: Sendable {
         return items[head]
     }
 
+    mutating func takeAll() -> ArraySlice<(deadline: MonotonicInstant, id: ID)> {
+        defer { removeAll() }
+        return items[head...]
+    }
+
     mutating func removeAll() {
         items = []
         head = 0

@@ -21,8 +21,6 @@ package struct EventBatch: Sendable, RandomAccessCollection {
     private let bytes: [UInt8]
     private var kinds: [Kind] = []
     private var items: [Item] = []
-    /// Whether the last kind is that of a head, which more events may follow.
-    private var lastKindIsHead = false
 
     /// - Parameter count: How many events are likely to come.
     package init(of bytes: [UInt8], expecting count: Int) {
@@ -38,18 +36,18 @@ package struct EventBatch: Sendable, RandomAccessCollection {
 
     /// An event that is a part of this batch's bytes.
     package mutating func append(_ event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
-        lastKindIsHead = false
         items.append(
             Item(kind: UInt32(kinds.count), start: event.start, end: event.end, dataEnd: event.dataEnd))
         kinds.append(Kind(layout: event.layout, channel: channel))
     }
 
-    /// An event whose frame begins with `head`, the same head as long as no other event came in between.
-    package mutating func append(_ frame: Range<Int>, like head: EventHead) {
-        if !lastKindIsHead {
-            kinds.append(Kind(layout: head.layout, channel: head.channel))
-            lastKindIsHead = true
-        }
+    /// Before events whose frames begin with `head`.
+    package mutating func begin(_ head: EventHead) {
+        kinds.append(Kind(layout: head.layout, channel: head.channel))
+    }
+
+    /// An event whose frame begins with the head of the last ``begin(_:)``, without another event in between.
+    package mutating func append(_ frame: Range<Int>) {
         items.append(
             Item(
                 kind: UInt32(kinds.count - 1), start: UInt32(truncatingIfNeeded: frame.lowerBound),

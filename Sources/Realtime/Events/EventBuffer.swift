@@ -85,26 +85,21 @@ package final class EventBuffer<Element: Sendable>: Sendable {
             guard let reader = state.waiting else { return (store(element, in: &state), nil, false) }
             guard wakeUps != nil else {
                 state.waiting = nil
-                return (.buffered, HandedOver(reader: reader, element: element), false)
+                return (.buffered, (reader, element), false)
             }
             // Who waits keeps up: a full buffer does not stop the source, but wakes at once.
             guard store(element, in: &state) != .full else { return (.buffered, handOver(&state), false) }
             defer { state.isToBeWoken = true }
             return (.buffered, nil, !state.isToBeWoken)
         }
-        handedOver?.complete()
+        handedOver.map { $0.reader.resume(returning: $0.element) }
         if isToBeWoken { wakeUps?.add { self.wakeReader() } }
         return added
     }
 
-    /// What a waiting reader is given, once the lock is free.
-    private struct HandedOver: Sendable {
-        let reader: CheckedContinuation<Element?, Never>
-        /// Nil: there will be no more.
-        let element: Element?
-
-        func complete() { reader.resume(returning: element) }
-    }
+    /// What a waiting reader is given once the lock is free; without an element there will be no more. A tuple, since
+    /// the metadata of a generic type in here would be asked for with each event.
+    private typealias HandedOver = (reader: CheckedContinuation<Element?, Never>, element: Element?)
 
     /// Takes the first element for the reader who waits, if there is one.
     private func handOver(_ state: inout State) -> HandedOver? {
@@ -113,7 +108,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         let element = state.removeFirst()
         // The source was never told of a buffer that is full while somebody waits.
         state.isFull = false
-        return HandedOver(reader: reader, element: element)
+        return (reader, element)
     }
 
     // What is called for each event is compiled for events too: callers in other modules cannot do that.
@@ -123,7 +118,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
             state.isToBeWoken = false
             return state.count == 0 ? nil : handOver(&state)
         }
-        handedOver?.complete()
+        handedOver.map { $0.reader.resume(returning: $0.element) }
     }
 
     @_specialize(where Element == RealtimeEvent)
@@ -155,7 +150,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
             state.isFinished = true
             return handOver(&state)
         }
-        handedOver?.complete()
+        handedOver.map { $0.reader.resume(returning: $0.element) }
     }
 
     /// The reader is gone: frees what waits and lets a stopped source go on.

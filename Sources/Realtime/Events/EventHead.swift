@@ -20,6 +20,19 @@ package final class EventHead: Sendable {
         self.channel = channel
     }
 
+    /// Where the channel's name stands in a frame that begins the same way up to there.
+    package func channelName(in bytes: [UInt8], _ frame: Range<Int>) -> Range<Int>? {
+        let start = frame.lowerBound + Int(layout.channel.start)
+        guard layout.channel.isPresent, start < frame.upperBound else { return nil }
+        return bytes.withUnsafeBytes { bytes in
+            let base = bytes.baseAddress.unsafelyUnwrapped
+            guard memcmp(base + frame.lowerBound, prefix, start - frame.lowerBound) == 0,
+                let quote = memchr(base + start, Int32(UInt8(ascii: "\"")), frame.upperBound - start)
+            else { return nil }
+            return start..<UnsafeRawPointer(quote) - base
+        }
+    }
+
     /// Bytes behind the data: a quote and a brace.
     package static let tail = 2
 

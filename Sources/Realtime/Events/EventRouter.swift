@@ -50,17 +50,24 @@ package struct EventRouter: Sendable {
     }
 
     private var global: [Binding] = [] {
-        didSet { version.increment() }
+        didSet { changed() }
     }
     private var channels: [ChannelID: ChannelBindings] = [:] {
-        didSet { version.increment() }
+        didSet { changed() }
     }
+    /// The last of each channel since something was bound or unbound: they hold no binding that is not above.
+    private var routes: [ChannelID: Route] = [:]
     /// Tells whoever keeps a ``Route`` that it may be out of date.
     package let version: RouterVersion
     private var lastBinding = 0
 
     package init(version: RouterVersion = RouterVersion()) {
         self.version = version
+    }
+
+    private mutating func changed() {
+        routes = [:]
+        version.increment()
     }
 
     // MARK: Channels
@@ -151,9 +158,10 @@ package struct EventRouter: Sendable {
     // MARK: Routing
 
     /// The way of `event` and of those like it.
-    package func route(of event: RealtimeEvent, on channel: ChannelID?) -> Route {
+    package mutating func route(of event: RealtimeEvent, on channel: ChannelID?) -> Route {
         let version = version.value
         guard let channel else { return Route(version: version, channel: nil, name: nil, global: global, bound: []) }
+        if let route = routes[channel], route.isValid(for: event, on: channel, version: version) { return route }
         guard let bindings = channels[channel] else {  // nothing is delivered to a channel that is gone
             return Route(version: version, channel: channel, name: nil, global: [], bound: [])
         }
@@ -161,7 +169,9 @@ package struct EventRouter: Sendable {
             return Route(version: version, channel: channel, name: nil, global: global, bound: bindings.all)
         }
         let (name, bound) = bindings.byName[index]  // the name's own bytes: those of the event need not live on
-        return Route(version: version, channel: channel, name: name, global: global, bound: bound)
+        let route = Route(version: version, channel: channel, name: name, global: global, bound: bound)
+        routes[channel] = route
+        return route
     }
 
     private mutating func makeBinding(_ isOfSequence: Bool, _ handler: @escaping Handler) -> Binding {

@@ -35,7 +35,7 @@ package struct WebSocketMessages: Sendable, RandomAccessCollection {
     mutating func append(_ message: WebSocketMessage) { items.append(.other(message)) }
 
     /// A message that is a part of the chunk.
-    mutating func appendPart(_ range: Range<Int>, isText: Bool) {
+    package mutating func appendPart(_ range: Range<Int>, isText: Bool) {
         let (start, end) = (UInt32(range.lowerBound), UInt32(range.upperBound))
         items.append(isText ? .text(start: start, end: end) : .binary(start: start, end: end))
     }

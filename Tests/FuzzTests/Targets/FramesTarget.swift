@@ -33,7 +33,8 @@ private func recogniseByHead(_ event: RealtimeEvent, _ frame: [UInt8]) throws(Br
     for candidate in ends where FrameScanner.isEvent(candidate, candidate.indices, like: head) {
         let alone = parsed { () throws(MalformedFrame) in try FrameParser.parse(candidate, candidate.indices) }
         var batch = EventBatch(of: candidate, expecting: 1)
-        batch.append(candidate.indices, like: head)
+        batch.begin(head)
+        batch.append(candidate.indices)
         guard let alone, let (recognised, itsChannel) = batch.first else {
             throw BrokenClaim(description: "what begins like an event is one")
         }
