@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `make matrix-kill` does two hundred times.
-@Suite struct KillTests {
+struct KillTests {
     /// It stands where the test bundle does.
     static let program: String = {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL

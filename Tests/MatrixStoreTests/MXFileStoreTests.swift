@@ -6,7 +6,7 @@ import Testing
 
 @testable import MatrixSDK
 
-@Suite struct MXFileStoreTests {
+struct MXFileStoreTests {
     private func open(
         _ folder: TemporaryFolder, userId: String = StoreUnderTest.userId, deviceId: String? = "DEVICE",
         eventsPerRoom: Int = 1000
@@ -274,6 +274,21 @@ import Testing
         #expect(throws: MatrixError.self) { try MXFileStore(folder: test.folder.url).deleteAllData() }
     }
 
+    @Test func whatWasRedactedIsNotInTheFileAnyMore() throws {
+        let test = try StoreUnderTest(.file)
+        let secret = String(repeating: "what nobody is to read ", count: 20)
+        func fileHasSecret() throws -> Bool {
+            test.store.close()
+            defer { try? test.reopenIfPermanent() }
+            return try Data(contentsOf: test.folder.file("store.sqlite")).range(of: Data(secret.utf8)) != nil
+        }
+        try test.commit { $0.timeline = [.message("$1"), .message("$2", body: secret), .message("$3")] }
+        #expect(try fileHasSecret())
+        try test.commit { $0.replaced = [.make(#"{"type":"m.room.message","event_id":"$2","content":{}}"#)] }
+        #expect(try !fileHasSecret())
+        #expect(try test.timeline() == (1...3).ids)
+    }
+
     @Test func whatIsNotOursInTheFolderStays() throws {
         let test = try StoreUnderTest(.file)
         try Data().write(to: test.folder.file("notes"))
@@ -298,6 +313,20 @@ import Testing
         let folder = try TemporaryFolder()
         _ = try open(folder)
         _ = try open(folder)
+    }
+
+    /// As a child has it between fork and exec.
+    @Test func aCopyOfItsDescriptorsDoesNotKeepTheLock() throws {
+        let test = try StoreUnderTest(.file)
+        let lock = test.folder.file("lock").resolvingSymlinksInPath().path
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+        let held = descriptors.filter {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == lock
+        }
+        let copy = dup(try #require(held.first))
+        defer { close(copy) }
+        test.store.close()
+        _ = try open(test.folder)
     }
 
     @Test func anotherProcessIsRefusedAsLongAsThisOneLives() throws {

@@ -4,7 +4,7 @@ import MatrixSDK
 import Testing
 
 /// What every store does.
-@Suite struct MXStoreTests {
+struct MXStoreTests {
     // MARK: Timelines
 
     @Test(arguments: StoreUnderTest.Make.allCases)

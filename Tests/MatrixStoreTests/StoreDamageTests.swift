@@ -6,7 +6,7 @@ import Testing
 @testable import MatrixSDK
 
 /// Databases that are not what they should be.
-@Suite struct StoreDamageTests {
+struct StoreDamageTests {
     /// A store that was closed, with `count` events in a room.
     private func makeClosed(events count: Int = 100) throws -> StoreUnderTest {
         let test = try StoreUnderTest(.file)

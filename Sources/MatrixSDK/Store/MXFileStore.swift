@@ -111,9 +111,11 @@ public final class MXFileStore: MXStore {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { database in
             // The lock file keeps other stores away, this also keeps away other programs, and saves the shared memory.
+            // What was redacted or deleted is overwritten.
             try database.execute(
                 sql: """
                     PRAGMA locking_mode = EXCLUSIVE;
+                    PRAGMA secure_delete = ON;
                     PRAGMA cache_size = -16384;
                     PRAGMA journal_size_limit = 4194304;
                     """)

@@ -31,6 +31,8 @@ final class StoreLock: Sendable {
     }
 
     deinit {
+        // Closing alone does not do while a child of this process has the descriptor too, between fork and exec.
+        flock(descriptor, LOCK_UN)
         Glibc.close(descriptor)
     }
 
