@@ -198,7 +198,7 @@ let package = Package(
         // Against the homeservers of `make matrix-test`; skipped without them.
         .testTarget(
             name: "MatrixServerTests",
-            dependencies: ["MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport"],
+            dependencies: ["MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport", "pusher-cli"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "CommandTests",

@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 from homeserver import PROFILES, ROOT, Failure, Homeserver
 
@@ -27,19 +26,23 @@ def environment(servers):
 
 def run_tests(pattern, servers):
     """The status of the test run. Its output passes through, and its last word is repeated at the end."""
-    process = subprocess.Popen(["swift", "test", "--skip-build", "--filter", pattern], cwd=ROOT, env=environment(servers),
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    signal.signal(signal.SIGALRM, lambda *_: process.kill())
+    process = subprocess.Popen(["swift", "test", "--skip-build", "--filter", pattern], cwd=ROOT,
+                               env=environment(servers), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", start_new_session=True)
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"matrix-test: not done after {TEST_SECONDS} s"))
     signal.alarm(TEST_SECONDS)
     counts = "no test was run"
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        if found := re.search(r"Test run with .*", line):
-            counts = found[0]
-    status = process.wait()
-    signal.alarm(0)
-    print(f"matrix-test: {counts}", flush=True)
-    return status
+    try:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            if found := re.search(r"Test run with .*", line):
+                counts = found[0]
+        return process.wait()
+    finally:
+        signal.alarm(0)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # its session: what it has started too
+        print(f"matrix-test: {counts}", flush=True)
 
 
 def main():
@@ -48,24 +51,18 @@ def main():
         return "matrix-test: the tests cannot be built"
     servers = {}
     try:
-        with ThreadPoolExecutor() as pool:
-            starting = {name: pool.submit(Homeserver.new, None, overrides) for name, overrides in PROFILES.items()}
-        errors = []
-        for name, start in starting.items():
-            if start.exception():
-                errors.append(start.exception())
-            else:
-                servers[name] = start.result()
-        if errors:
-            raise errors[0]
-        for name, server in servers.items():
-            print(f"matrix-test: {name}: {server.url}, {server.folder}", flush=True)
+        # One after the other: whatever interrupts this, all that were started are known.
+        for name, overrides in PROFILES.items():
+            servers[name] = Homeserver.new(overrides=overrides)
+            print(f"matrix-test: {name}: {servers[name].url}, {servers[name].folder}", flush=True)
         status = run_tests(sys.argv[1] if len(sys.argv) > 1 else "MatrixServerTests", servers)
         if status != 0:
             for name, server in servers.items():
                 print(f"matrix-test: the end of the log of {name}:\n{server.log_end()}", flush=True)
         return status
     finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)  # a second one would leave homeservers behind; this takes seconds
         for server in servers.values():
             server.stop()
             server.remove()

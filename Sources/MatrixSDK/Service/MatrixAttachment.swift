@@ -4,12 +4,15 @@ public struct MatrixAttachment: Sendable, Hashable {
     public var url: String?
     /// As the sender calls it: not to be trusted as a path.
     public var fileName: String
+    /// What the sender says with it.
     public var caption: String?
+    /// As the sender says, such as `image/png`: not to be trusted.
     public var mimeType: String?
     /// Bytes, as the sender says.
     public var size: Int?
-    /// Pixels, of images and videos.
+    /// Of images and videos, in pixels.
     public var width: Int?
+    /// Of images and videos, in pixels.
     public var height: Int?
     /// Of audio and video.
     public var duration: Duration?

@@ -37,13 +37,17 @@ public struct MatrixMessage: Sendable, Hashable, Identifiable {
 
     /// The event id, or a local id until the homeserver has given one.
     public var id: String
+    /// The room that it was sent to.
     public let roomId: String
+    /// Who wrote it.
     public var sender: MatrixUser
+    /// What it says, after its last edit.
     public var content: Content
     /// When it was sent, as the sender's homeserver claims: messages need not be in its order.
     public var timestamp: Date
     /// Whether we wrote it.
     public var isOwn: Bool
+    /// Whether the sender has changed it.
     public var isEdited: Bool
     /// The message that this one answers.
     public var replyToId: String?
@@ -51,6 +55,7 @@ public struct MatrixMessage: Sendable, Hashable, Identifiable {
     public var threadId: String?
     /// In the order in which they first came.
     public var reactions: [MatrixReaction]
+    /// How far it has come, if it is ours.
     public var sendStatus: SendStatus
 
     /// A message; without further words one that somebody else has sent.

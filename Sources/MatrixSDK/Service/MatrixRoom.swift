@@ -6,6 +6,7 @@ public struct MatrixRoom: Sendable, Hashable, Identifiable {
     public let id: String
     /// Its name, or one made of its members.
     public var name: String
+    /// What the room is about.
     public var topic: String?
     /// An `mxc:` URL.
     public var avatarURL: String?
@@ -17,6 +18,7 @@ public struct MatrixRoom: Sendable, Hashable, Identifiable {
     public var isDirect: Bool
     /// That person.
     public var directUserId: String?
+    /// Whether messages are encrypted. That never goes back.
     public var isEncrypted: Bool
     /// Joined and invited.
     public var memberCount: Int
@@ -26,6 +28,7 @@ public struct MatrixRoom: Sendable, Hashable, Identifiable {
     public var highlightCount: Int
     /// Whether we have marked it as unread.
     public var isMarkedUnread: Bool
+    /// The newest that a list shows.
     public var lastMessage: MatrixMessage?
 
     /// A room; without further words one that we have joined, with nothing in it.
