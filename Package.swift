@@ -162,7 +162,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         // A benchmark of what is not public: see Benchmarks/README.md.
         .executableTarget(
-            name: "MatrixBench", dependencies: ["MatrixProtocol"], path: "Benchmarks/Sources/MatrixBench",
+            name: "MatrixBench", dependencies: ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench",
             swiftSettings: swiftSettings),
         // The peer of `make conformance`.
         .executableTarget(
