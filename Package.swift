@@ -157,7 +157,8 @@ let package = Package(
         .testTarget(
             name: "MatrixSDKTests",
             dependencies: [
-                "MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport", "MatrixTestSupport",
+                "MatrixSDK", "MatrixProtocol", "PusherSwift", "CurlTransport", "Transport", "TestSupport",
+                "PusherTestSupport", "MatrixTestSupport",
             ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
         // A benchmark of what is not public: see Benchmarks/README.md.

@@ -41,6 +41,7 @@ extension SessionModel {
         for section in response.left {
             try applyLeft(section, isInitial: isInitial, store: store, wantsState, &applied)
         }
+        if isInitial { removeUnheardRooms(&applied) }
         for event in response.presence where !event.sender.isEmpty {
             users[event.sender, default: MXUser(userId: event.sender)].update(presence: event, now: now)
             applied.changes.presence.append(event)
@@ -49,6 +50,15 @@ extension SessionModel {
         syncToken = response.nextBatch
         applied.changes.syncToken = response.nextBatch
         return applied
+    }
+
+    /// Rooms that a session which begins anew does not hear of: they were left meanwhile.
+    private mutating func removeUnheardRooms(_ applied: inout Applied) {
+        for (roomId, room) in rooms where room.summary.membership == .unknown {
+            rooms[roomId] = nil
+            applied.changes.outgoing.removeAll { $0.roomId == roomId }
+            applied.notices.append(.left(roomId: roomId, event: nil))
+        }
     }
 
     // MARK: Account

@@ -11,7 +11,6 @@ extension SessionCore {
         endWaits()
         onQueue { core in
             for notice in notices { core.deliver(notice) }
-            core.post(.mxSessionDidSync)
         }
     }
 

@@ -25,8 +25,9 @@ final class SessionCore: Sendable {
         var queue: DispatchQueue
         var filterId: String?
         var driver: SyncDriver?
-        /// Waiting for the first sync.
-        var starts: [CheckedContinuation<Void, any Error>] = []
+        /// Waiting for the first sync, by number.
+        var starts: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var lastStart = 0
         var pausePreventers = 0
         var waiters: [RoomWaiter] = []
         var lastWaiter = 0
@@ -84,6 +85,9 @@ final class SessionCore: Sendable {
             state.model = opened
         }
         setState(.storeDataReady)
+        if let reason = stored.rebuildReason {
+            tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil)
+        }
     }
 
     // MARK: Running
@@ -91,9 +95,24 @@ final class SessionCore: Sendable {
     func start(filterId: String?) async throws {
         if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
-        try await withCheckedThrowingContinuation { continuation in
-            state.withLock { $0.starts.append(continuation) }
-            NetworkActor.execute { driver.start() }
+        guard state.withLock({ $0.state != .running }) else { return }
+        let number = state.withLock { state in
+            state.lastStart += 1
+            return state.lastStart
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isOver = state.withLock { state -> Bool in
+                    let isOver = state.state == .closed || Task.isCancelled
+                    if !isOver { state.starts[number] = continuation }
+                    return isOver
+                }
+                guard !isOver else { return continuation.resume(throwing: MatrixError.sessionClosed) }
+                NetworkActor.execute { driver.start() }
+            }
+        } onCancel: {
+            // The session goes on; only the waiting ends.
+            state.withLock { $0.starts.removeValue(forKey: number) }?.resume(throwing: CancellationError())
         }
     }
 
@@ -135,14 +154,14 @@ final class SessionCore: Sendable {
         case .failed(let error, let delay):
             // A start that cannot succeed is over; one that may goes on in the background.
             finishStarts(with: .failure(error))
-            tellOfFailure(error, retryAfter: delay)
+            tellOfFailure("the sync with the homeserver failed", error, retryAfter: delay)
         }
     }
 
     func finishStarts(with result: Result<Void, any Error>) {
         let waiting = state.withLock { state in
-            defer { state.starts = [] }
-            return state.starts
+            defer { state.starts = [:] }
+            return Array(state.starts.values)
         }
         for continuation in waiting { continuation.resume(with: result) }
     }
@@ -162,9 +181,9 @@ final class SessionCore: Sendable {
         post(.mxSessionStateDidChange)
     }
 
-    func tellOfFailure(_ error: any Error, retryAfter: Duration?) {
+    private func tellOfFailure(_ what: String, _ error: any Error, retryAfter: Duration?) {
         let failure = SourceFailure(
-            "the sync with the homeserver failed: \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
+            "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
         for sink in sinks { sink.receive(failure) }
         onQueue { core in
             guard let session = core.session.withLock({ $0.session }) else { return }
@@ -243,6 +262,7 @@ final class SessionCore: Sendable {
             }
             guard let applied else { return }
             tell(applied.notices)
+            post(.mxSessionDidSync)
         }
     }
 
