@@ -32,6 +32,19 @@ extension MXRestClient {
         return try await perform(call)
     }
 
+    /// The same with a callback.
+    @discardableResult
+    public func sync(
+        since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
+        fullState: Bool = false, useStateAfter: Bool = true, completion: @escaping (MXResponse<[UInt8]>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.sync(
+                since: since, timeout: timeout, filter: filter, setPresence: setPresence, fullState: fullState,
+                useStateAfter: useStateAfter)
+        }
+    }
+
     /// Stores a filter with the server.
     ///
     /// - Returns: Its id.
