@@ -80,6 +80,7 @@ final class Homeserver: Sendable {
             maximumBodySize: call.maximumAnswerSize ?? options.maximumResponseSize,
             followsRedirects: call.followsRedirects)
         request.acceptsCompression = true
+        request.needsFreshConnection = call.needsFreshConnection
         if let token { request.fields["Authorization"] = "Bearer \(token)" }
         if let body = call.body {
             request.body = try body.bytes.get()

@@ -199,7 +199,8 @@ final class SessionCore: Sendable {
             let since = state.withLock { $0.model?.syncToken }
             let bytes = try await rest.sync(
                 since: since, timeout: poll.serverTimeout, filter: filter,
-                setPresence: options.setsPresence ? nil : .offline)
+                setPresence: options.setsPresence ? nil : .offline,
+                needsFreshConnection: poll.needsFreshConnection)
             try Task.checkCancellation()
             guard let response = try? SyncResponse(bytes) else {
                 return .failed(
