@@ -185,6 +185,7 @@ struct SessionTests {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1"))
         try await scene.session.start()
+        #expect(await eventually { scene.polls.count == 2 })  // or it would take what is for the next
         scene.session.pause()
         #expect(await eventually { scene.session.state == .paused })
         let before = scene.polls.count

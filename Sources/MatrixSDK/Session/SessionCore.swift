@@ -22,12 +22,15 @@ final class SessionCore: Sendable {
         var sinkReferences: [WeakSink] = []
         var holders: [ObjectIdentifier] = []
         var delegate: WeakDelegate?
-        var queue: DispatchQueue
         var filterId: String?
         var driver: SyncDriver?
         /// Waiting for the first sync.
-        var starts: [CheckedContinuation<Void, any Error>] = []
+        var starts: [UUID: CheckedContinuation<Void, any Error>] = [:]
         var pausePreventers = 0
+        /// ``MXSession/pause()`` waits for the last of them.
+        var isPauseWanted = false
+        /// Called on the completion queue.
+        var observer: (@Sendable (SessionReport) -> Void)?
         var waiters: [RoomWaiter] = []
         var lastWaiter = 0
         /// When each gap is dated from.
@@ -57,7 +60,7 @@ final class SessionCore: Sendable {
         self.rest = rest
         self.options = options
         userId = rest.credentials?.userId ?? ""
-        state = Lock(State(queue: rest.completionQueue))
+        state = Lock(State())
     }
 
     // MARK: Store
@@ -76,7 +79,12 @@ final class SessionCore: Sendable {
         if !interrupted.isEmpty {
             var changes = MXStoreChanges()
             changes.outgoing = interrupted
-            try store.commit(changes)
+            do {
+                try store.commit(changes)
+            } catch {
+                store.close()
+                throw error
+            }
         }
         let opened = model
         state.withLock { state in
@@ -91,9 +99,20 @@ final class SessionCore: Sendable {
     func start(filterId: String?) async throws {
         if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
-        try await withCheckedThrowingContinuation { continuation in
-            state.withLock { $0.starts.append(continuation) }
-            NetworkActor.execute { driver.start() }
+        let id = UUID()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isOver = state.withLock { state in
+                    guard state.driver === driver, !Task.isCancelled else { return true }
+                    state.starts[id] = continuation
+                    state.isPauseWanted = false
+                    return false
+                }
+                guard !isOver else { return continuation.resume(throwing: MatrixError.sessionClosed) }
+                NetworkActor.execute { driver.start() }
+            }
+        } onCancel: {
+            state.withLock { $0.starts.removeValue(forKey: id) }?.resume(throwing: CancellationError())
         }
     }
 
@@ -141,8 +160,8 @@ final class SessionCore: Sendable {
 
     func finishStarts(with result: Result<Void, any Error>) {
         let waiting = state.withLock { state in
-            defer { state.starts = [] }
-            return state.starts
+            defer { state.starts = [:] }
+            return Array(state.starts.values)
         }
         for continuation in waiting { continuation.resume(with: result) }
     }
@@ -159,6 +178,7 @@ final class SessionCore: Sendable {
             name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(new)"}"#.utf8)
         hand(events)
         if new == .paused || new == .closed { finishStarts(with: .failure(MatrixError.sessionClosed)) }
+        onQueue { $0.report(.stateChanged) }
         post(.mxSessionStateDidChange)
     }
 
@@ -167,6 +187,7 @@ final class SessionCore: Sendable {
             "the sync with the homeserver failed: \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
         for sink in sinks { sink.receive(failure) }
         onQueue { core in
+            core.report(.failed(error, willRetry: retryAfter != nil))
             guard let session = core.session.withLock({ $0.session }) else { return }
             core.withDelegate { $0.session(session, didReceiveError: error) }
         }
@@ -242,7 +263,7 @@ final class SessionCore: Sendable {
                 return applied
             }
             guard let applied else { return }
-            tell(applied.notices)
+            tell(applied.notices, isSync: true)
         }
     }
 
@@ -266,8 +287,11 @@ final class SessionCore: Sendable {
             state.sinkReferences = []
             state.driver = nil
             state.waiters = []
+            state.starts = [:]
             return old
         }
+        // Those that came after the state had changed.
+        for start in old.starts.values { start.resume(throwing: MatrixError.sessionClosed) }
         failWaits(old.waiters)
         for room in old.rooms.values { room.close() }
         if let driver = old.driver { NetworkActor.execute { driver.close() } }
