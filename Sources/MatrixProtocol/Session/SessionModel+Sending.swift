@@ -98,6 +98,13 @@ extension SessionModel {
         return changes
     }
 
+    /// The store has let the oldest events go.
+    ///
+    /// - Parameter token: Where the server's history goes on before those that are left.
+    package mutating func trimmed(_ roomId: String, token: String) {
+        rooms[roomId]?.summary.paginationToken = token
+    }
+
     /// The list of members is complete.
     package mutating func membersLoaded(_ roomId: String, _ members: [MXEvent]) -> MXStoreChanges {
         var changes = MXStoreChanges()

@@ -46,7 +46,7 @@ extension MXMatrixService {
         case .relationsChanged(let roomId, let eventId):
             guard
                 let event = try? session.core.store({ store throws(MatrixError) in try store.event(eventId, in: roomId)
-                    }
+                }
                 )
             else { return }
             tell(event, of: roomId, session)

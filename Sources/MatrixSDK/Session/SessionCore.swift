@@ -19,6 +19,8 @@ final class SessionCore: Sendable {
         var listeners = EventListeners()
         /// What could not be stored yet, oldest first.
         var uncommitted: [SessionModel.Applied] = []
+        /// How many events have come to each room since its timeline was last trimmed.
+        var growth: [String: Int] = [:]
         var sinkReferences: [WeakSink] = []
         var holders: [ObjectIdentifier] = []
         var delegate: WeakDelegate?
@@ -241,28 +243,26 @@ final class SessionCore: Sendable {
     /// Where decrypted events enter: between the answer and the model.
     private func take(_ response: SyncResponse) throws {
         let wantsAll = state.withLock { !$0.listeners.isEmpty }
-        try state.withLock { state throws(MatrixError) in
+        let applied = try state.withLock { state throws(MatrixError) -> SessionModel.Applied? in
             guard let store = state.store, state.model != nil else { throw .sessionClosed }
             let rooms = state.rooms
             let applied = try state.model?.apply(response, store: store, now: .now) { roomId in
                 wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
             }
             if let applied { state.uncommitted.append(applied) }
+            // At once: nobody sees a model that the store does not know.
+            return try state.commitNext()
         }
-        try commitWaiting()
+        if let applied { tell(applied.notices, isSync: true) }
         state.withLock { $0.lastSync = Date() }
     }
 
     /// Stores what has been applied, then tells of it.
     private func commitWaiting() throws(MatrixError) {
         while true {
-            let applied = try state.withLock { state throws(MatrixError) -> SessionModel.Applied? in
-                guard let applied = state.uncommitted.first, let store = state.store else { return nil }
-                try store.commit(applied.changes)
-                state.uncommitted.removeFirst()
-                return applied
+            guard let applied = try state.withLock({ state throws(MatrixError) in try state.commitNext() }) else {
+                return
             }
-            guard let applied else { return }
             tell(applied.notices, isSync: true)
         }
     }
