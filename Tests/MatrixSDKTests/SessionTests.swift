@@ -175,6 +175,178 @@ struct SessionTests {
         #expect(scene.polls.contains { $0.parameter("since") == nil && $0.rawPath.hasSuffix("sync") })
     }
 
+    @Test func afterBeginningAnew_roomsThatAreGoneAreGone_andTimelinesStartAgain() async throws {
+        let scene = try await SessionScene()
+        scene.script(
+            Sync.answer("s1", Sync.room(state: Sync.members, timeline: [Sync.message("$1")])),
+            Sync.answer("s2", Sync.room("!old:s", state: Sync.members)))
+        try await scene.session.start()
+        #expect(await eventually { scene.session.rooms.count == 2 })
+        let room = try #require(scene.session.room(withRoomId: "!r:s"))
+        #expect(try await room.liveTimeline.paginate(1).map(\.eventId) == ["$1"])
+        let flushed = Lock<[String]>([])
+        let token = NotificationCenter.default.addObserver(
+            forName: .mxRoomDidFlushData, object: scene.session, queue: nil
+        ) { note in flushed.withLock { $0.append(note.userInfo?[kMXSessionNotificationRoomIdKey] as? String ?? "") } }
+        defer { NotificationCenter.default.removeObserver(token) }
+        await scene.next(
+            .error(400, "M_UNKNOWN"),
+            Sync.answer("t1", Sync.room(state: Sync.members, timeline: [Sync.message("$2")])))
+        #expect(await eventually { flushed.withLock { $0.contains("!r:s") } })
+        #expect(scene.session.roomsSummaries.map(\.roomId) == ["!r:s"])
+        #expect(scene.session.room(withRoomId: "!old:s") == nil)
+        #expect(try await room.liveTimeline.paginate(5).map(\.eventId) == ["$2"])
+    }
+
+    @Test func aStartOfASessionThatRunsReturnsAtOnce_andOneThatIsCancelledToo() async throws {
+        let scene = try await SessionScene()
+        let start = Task { try await scene.session.start() }
+        #expect(await eventually { !scene.polls.isEmpty })
+        start.cancel()
+        await #expect(throws: CancellationError.self) { try await start.value }
+        await scene.next(Sync.answer("s1"))
+        #expect(await eventually { scene.session.state == .running })
+        let clock = ContinuousClock.now
+        try await scene.session.start()
+        #expect(ContinuousClock.now - clock < .seconds(10))
+    }
+
+    @Test func aPauseThatWaitsIsNotForgottenWhenTheNetworkFails() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1"))
+        try await scene.session.start()
+        scene.session.retainPreventPause()
+        scene.session.pause()
+        #expect(scene.session.state == .pauseRequested)
+        await scene.next(.drop, Sync.answer("s2"))
+        #expect(await eventually { scene.session.state == .running })
+        scene.session.releasePreventPause()
+        #expect(await eventually { scene.session.state == .paused })
+    }
+
+    @Test func aTimelineThatGrowsIsTrimmed_andGoesOnAtTheServerWithoutAHole() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "trim-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let scene = try await SessionScene(store: MXFileStore(folder: folder, eventsPerRoom: 20))
+        scene.script(Sync.answer("s0", Sync.room(state: Sync.members, prevBatch: "p0")))
+        try await scene.session.start()
+        let room = try #require(scene.session.rooms.first)
+        for sync in 1...6 {
+            let events = (0..<10).map { Sync.message("$\(sync * 10 + $0)") }
+            await scene.next(Sync.answer("s\(sync)", Sync.room(timeline: events, prevBatch: "p\(sync)")))
+            #expect(await eventually { room.summary.lastMessageId == "$\(sync * 10 + 9)" })
+        }
+        let kept = try room.storedMessages(limit: 100).map(\.eventId)
+        #expect((20..<60).contains(kept.count))
+        let first = try #require(kept.first.flatMap { Int($0.dropFirst()) })
+        let older = (10..<first).reversed().map { Sync.message("$\($0)") }
+        scene.server.on(
+            "GET", "v3/rooms/*/messages", .json(#"{"start":"x","chunk":[\#(older.joined(separator: ","))]}"#))
+        let all = try await room.liveTimeline.paginate(100).map(\.eventId)
+        #expect(all == (10...69).reversed().map { "$\($0)" })
+        #expect(scene.server.requests("GET", "v3/rooms/*/messages").first?.parameter("from") == "p\(first / 10)")
+        // Now somebody stands in it.
+        let before = try room.storedMessages(limit: 200).count
+        for sync in 7...12 {
+            let events = (0..<10).map { Sync.message("$\(sync * 10 + $0)") }
+            await scene.next(Sync.answer("s\(sync)", Sync.room(timeline: events, prevBatch: "p\(sync)")))
+            #expect(await eventually { room.summary.lastMessageId == "$\(sync * 10 + 9)" })
+        }
+        #expect(try room.storedMessages(limit: 200).count == before + 60)
+    }
+
+    @Test func callbacksKeepTheOrderOfTheCalls_filesIncluded() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
+        try await scene.session.start()
+        let room = try #require(scene.session.rooms.first)
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).txt")
+        try Data("text".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        scene.server.on("GET", "v1/media/config", .json("{}"))
+        scene.server.on(
+            "POST", "/_matrix/media/v3/upload", .json(#"{"content_uri":"mxc://s/1"}"#).after(.milliseconds(100)))
+        scene.server.on("PUT", "v3/rooms/*/send/*/*", .json(#"{"event_id":"$1"}"#))
+        let done = Lock<[String]>([])
+        let answers = Lock<[String?]>([])
+        room.sendFile(file, mimeType: "text/plain") { response in
+            done.withLock { $0.append("file") }
+            answers.withLock { $0.append(response.value ?? nil) }
+        }
+        var echo: MXEvent?
+        room.sendTextMessage("0", localEcho: &echo) { _ in done.withLock { $0.append("0") } }
+        #expect(echo?.content["body"] as? String == "0" && echo?.isLocalEvent == true)
+        #expect(room.outgoingMessages.map(\.eventId).last == echo?.eventId)
+        for number in 1...20 { room.sendTextMessage("\(number)") { _ in done.withLock { $0.append("\(number)") } } }
+        #expect(await eventually { done.withLock { $0.count } == 22 })
+        let bodies = scene.server.requests("PUT", "v3/rooms/*/send/*/*").map { $0.json?["body"]?.string ?? "" }
+        #expect(bodies == [file.lastPathComponent] + (0...20).map(String.init))
+        #expect(done.withLock { $0 } == ["file"] + (0...20).map(String.init))
+        #expect(answers.withLock { $0 } == ["$1"])
+        #expect(room.outgoingMessages.isEmpty)
+    }
+
+    @Test func aFileThatWasNotUploadedFails_andIsNotSentWithoutIt() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
+        try await scene.session.start()
+        let room = try #require(scene.session.rooms.first)
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).txt")
+        try Data("text".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        scene.server.on("GET", "v1/media/config", .json("{}"))
+        scene.server.on("POST", "/_matrix/media/v3/upload", .error(403, "M_FORBIDDEN"))
+        await #expect(throws: MXError.self) { try await room.sendMedia(file, mimeType: "text/plain") }
+        let failed = try #require(room.outgoingMessages.first)
+        #expect(failed.sentState == .failed)
+        await #expect(throws: MatrixError.self) { try await room.resend(failed.eventId) }
+        #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").isEmpty)
+        try room.removeOutgoingMessage(failed.eventId)
+        #expect(room.outgoingMessages.isEmpty)
+    }
+
+    @Test func aReactionThatFailsIsNotShown_andOneThatIsThereAlreadyLeavesNothing() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room(state: Sync.members, timeline: [Sync.message("$1")])))
+        try await scene.session.start()
+        let room = try #require(scene.session.rooms.first)
+        let told = Lock(0)
+        let listener = room.listenToRelations { _ in told.withLock { $0 += 1 } }
+        scene.server.on(
+            "PUT", "v3/rooms/*/send/*/*", [.error(403, "M_FORBIDDEN"), .error(400, "M_DUPLICATE_ANNOTATION")])
+        await #expect(throws: MXError.self) { try await room.react("+", toEvent: "$1") }
+        #expect(room.aggregations(forEvent: "$1") == nil)
+        #expect(await eventually { told.withLock { $0 } == 2 })
+        let failed = try #require(room.outgoingMessages.first)
+        try room.removeOutgoingMessage(failed.eventId)
+        try await room.react("+", toEvent: "$1")
+        #expect(room.outgoingMessages.isEmpty)
+        room.removeListener(listener)
+    }
+
+    @Test func aMessageThatASyncHasBroughtDoesNotFailAfterwards() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
+        try await scene.session.start()
+        let room = try #require(scene.session.rooms.first)
+        let transaction = Lock("")
+        scene.server.on("PUT", "v3/rooms/*/send/*/*") { request in
+            transaction.withLock { $0 = request.path.last ?? "" }
+            return .silence
+        }
+        let sending = Task { try await room.sendTextMessage("one") }
+        #expect(await scene.server.hasBeenAsked("PUT", "v3/rooms/*/send/*/*"))
+        let event = #"""
+            {"type":"m.room.message","event_id":"$1","sender":"@a:s","origin_server_ts":1,
+            "content":{"msgtype":"m.text","body":"one"},"unsigned":{"transaction_id":"\#(transaction.withLock { $0 })"}}
+            """#
+        await scene.next(Sync.answer("s2", Sync.room(timeline: [event])))
+        #expect(await eventually { room.outgoingMessages.isEmpty })
+        sending.cancel()
+        await #expect(throws: (any Error).self) { try await sending.value }
+        #expect(room.outgoingMessages.isEmpty)
+    }
+
     @Test func aStartThatIsOverByClosingIsTold() async throws {
         let scene = try await SessionScene()
         let start = Task { try await scene.session.start() }

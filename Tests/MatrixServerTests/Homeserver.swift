@@ -28,6 +28,18 @@ struct Homeserver: Sendable {
         (self.url, self.folder) = (url, folder)
     }
 
+    /// One of a test's own, without limits; the test removes it.
+    static func temporary() async throws -> Homeserver {
+        let run = try await Program("Scripts/matrix/homeserver", ["new"]).run()
+        let description = try #require(run.objects.first, "no homeserver could be started")
+        return Homeserver(
+            url: try #require(description["url"] as? String), folder: try #require(description["folder"] as? String))
+    }
+
+    private init(url: String, folder: String) {
+        (self.url, self.folder) = (url, folder)
+    }
+
     static var isStarted: Bool { variable(.plain, "URL") != nil }
 
     private static func variable(_ profile: Profile, _ name: String) -> String? {
@@ -58,6 +70,9 @@ struct Homeserver: Sendable {
 
     /// Starts it again after ``kill()``; it answers when this returns.
     func start() async throws { try await administer("start") }
+
+    /// Ends it, and deletes what it had.
+    func remove() async { try? await administer("remove") }
 
     private func administer(_ command: String, _ arguments: String...) async throws {
         let run = try await Program("Scripts/matrix/homeserver", [command, folder] + arguments).run()

@@ -25,6 +25,8 @@ package struct RelationIndex: Sendable {
     private var redacted: Set<String> = []
     private var redactedOrder = BoundedOrder()
     private let limit: Int
+    /// How often something had to go.
+    package private(set) var evictions = 0
 
     /// Edits of one event by one user that are kept: the newest.
     private static let editsOfOneSender = 64
@@ -122,7 +124,10 @@ package struct RelationIndex: Sendable {
     }
 
     private mutating func trim() {
-        while targetOf.count > limit, let oldest = order.popFirst() { _ = drop(oldest) }
+        while targetOf.count > limit, let oldest = order.popFirst() {
+            _ = drop(oldest)
+            evictions += 1
+        }
         // What was removed one by one has left its place behind.
         if order.count > 2 * limit { order.removeAll { targets[$0] == nil } }
     }

@@ -11,6 +11,8 @@ package struct RoomModel: Sendable {
     package internal(set) var relations = RelationIndex(limit: 2_000)
     /// Events for which the store was asked what others say about them.
     var loadedRelations: Set<String> = []
+    /// ``RelationIndex/evictions`` at that time.
+    var evictionsWhenLoaded = 0
     /// Messages of our own on their way, oldest first.
     package internal(set) var outgoing: [MXOutgoingEvent] = []
 

@@ -17,21 +17,39 @@ extension SessionModel {
     /// The next sync is a first one.
     package mutating func forgetSyncToken() { syncToken = nil }
 
-    /// Adds a message, or takes over its new state.
-    package mutating func set(_ event: MXOutgoingEvent) {
+    /// Puts a message behind those that are on their way. A reaction is shown at once.
+    package mutating func add(outgoing event: MXOutgoingEvent) {
+        rooms[event.roomId]?.outgoing.append(event)
+        if let echo = event.reaction(sender: userId) { rooms[event.roomId]?.relations.add(echo) }
+    }
+
+    /// Takes over how far a message has come. A reaction that has failed is not shown any more.
+    ///
+    /// - Returns: False if it is not on its way any more: a sync has brought it, or it was given up.
+    package mutating func update(outgoing event: MXOutgoingEvent) -> Bool {
         let roomId = event.roomId
-        if let index = rooms[roomId]?.outgoing.firstIndex(where: { $0.transactionId == event.transactionId }) {
-            rooms[roomId]?.outgoing[index] = event
-        } else {
-            rooms[roomId]?.outgoing.append(event)
-            if event.type == "m.reaction", let echo = event.event(sender: userId) { rooms[roomId]?.relations.add(echo) }
+        guard
+            let index = rooms[roomId]?.outgoing.firstIndex(where: { $0.transactionId == event.transactionId })
+        else { return false }
+        rooms[roomId]?.outgoing[index] = event
+        if event.state == .failed {
+            rooms[roomId]?.relations.remove(event.localEventId)
+        } else if let echo = event.reaction(sender: userId) {
+            rooms[roomId]?.relations.add(echo)
         }
+        return true
     }
 
     /// The message is no longer on its way.
     package mutating func removeOutgoing(_ event: MXOutgoingEvent) {
         rooms[event.roomId]?.outgoing.removeAll { $0.transactionId == event.transactionId }
         rooms[event.roomId]?.relations.remove(event.localEventId)
+    }
+
+    /// The server has it. What it says about another event stays known until a sync brings it.
+    package mutating func confirm(_ event: MXOutgoingEvent, as eventId: String) {
+        removeOutgoing(event)
+        if let sent = event.event(sender: userId, eventId: eventId) { rooms[event.roomId]?.relations.add(sent) }
     }
 
     package func outgoing(_ localEventId: String, in roomId: String) -> MXOutgoingEvent? {
@@ -80,6 +98,13 @@ extension SessionModel {
         return changes
     }
 
+    /// The store has let the oldest events go.
+    ///
+    /// - Parameter token: Where the server's history goes on before those that are left.
+    package mutating func trimmed(_ roomId: String, token: String) {
+        rooms[roomId]?.summary.paginationToken = token
+    }
+
     /// The list of members is complete.
     package mutating func membersLoaded(_ roomId: String, _ members: [MXEvent]) -> MXStoreChanges {
         var changes = MXStoreChanges()
@@ -106,13 +131,27 @@ extension SessionModel {
 
     /// Whether the store was not asked yet what others say about an event.
     package func needsRelations(of eventId: String, in roomId: String) -> Bool {
-        rooms[roomId].map { !$0.loadedRelations.contains(eventId) } ?? false
+        guard let room = rooms[roomId] else { return false }
+        // What was loaded may have been let go of since.
+        return room.relations.evictions != room.evictionsWhenLoaded || !room.loadedRelations.contains(eventId)
+    }
+
+    /// Takes note of what events say about others.
+    ///
+    /// - Returns: The events about which there is something new.
+    @discardableResult
+    package mutating func note(_ events: [MXEvent], in roomId: String) -> [String] {
+        events.compactMap { rooms[roomId]?.relations.add($0) }
     }
 
     /// Takes over what others say about an event.
     package mutating func add(relations events: [MXEvent], of eventId: String, in roomId: String) {
         for event in events { rooms[roomId]?.relations.add(event) }
-        if rooms[roomId]?.loadedRelations.count ?? 0 > 1_000 { rooms[roomId]?.loadedRelations = [] }
+        guard let room = rooms[roomId] else { return }
+        if room.loadedRelations.count > 1_000 || room.relations.evictions != room.evictionsWhenLoaded {
+            rooms[roomId]?.loadedRelations = []
+        }
+        rooms[roomId]?.evictionsWhenLoaded = room.relations.evictions
         rooms[roomId]?.loadedRelations.insert(eventId)
     }
 }
@@ -120,9 +159,21 @@ extension SessionModel {
 extension MXOutgoingEvent {
     /// The event as it is shown until the server has confirmed it.
     package func event(sender: String) -> MXEvent? {
+        event(sender: sender, eventId: localEventId)?.withSentState(state, failure: failure)
+    }
+
+    /// The event under an id.
+    package func event(sender: String, eventId: String) -> MXEvent? {
         guard let content = JSONView(Array(content.utf8))?.foundation as? [String: Any] else { return nil }
         return MXEvent(
-            type: type, content: content, eventId: localEventId, sender: sender, roomId: roomId, originServerTs: ts)?
-            .withSentState(state, failure: failure)
+            type: type, content: content, eventId: eventId, sender: sender, roomId: roomId, originServerTs: ts)
+    }
+
+    /// The event if it is a reaction.
+    package func reaction(sender: String) -> MXEvent? { type == "m.reaction" ? event(sender: sender) : nil }
+
+    /// The event that this one reacts to or edits.
+    package var target: String? {
+        event(sender: "")?.relatesTo.flatMap { $0.relationType == "m.thread" ? nil : $0.eventId }
     }
 }

@@ -27,9 +27,10 @@ extension SessionModel {
             applied.changes.replacesEverything = true
             // A session that was told to begin anew keeps what is on its way.
             for (id, room) in rooms {
+                // Between what was known and what comes now there may be anything.
+                if room.summary.membership == .join { applied.notices.append(.gap(roomId: id)) }
                 rooms[id] = RoomModel(summary: MXRoomSummary(roomId: id), state: nil, room.outgoing)
             }
-            applied.changes.outgoing = rooms.values.flatMap(\.outgoing)
         }
         for event in response.toDevice { applied.notices.append(.toDevice(event)) }
         for event in response.accountData { apply(accountData: event, &applied) }
@@ -41,24 +42,24 @@ extension SessionModel {
         for section in response.left {
             try applyLeft(section, isInitial: isInitial, store: store, wantsState, &applied)
         }
-        if isInitial { removeUnheardRooms(&applied) }
         for event in response.presence where !event.sender.isEmpty {
             users[event.sender, default: MXUser(userId: event.sender)].update(presence: event, now: now)
             applied.changes.presence.append(event)
             applied.notices.append(.presence(event))
         }
+        if isInitial { dropUnmentionedRooms(&applied) }
         syncToken = response.nextBatch
         applied.changes.syncToken = response.nextBatch
         return applied
     }
 
-    /// Rooms that a session which begins anew does not hear of: they were left meanwhile.
-    private mutating func removeUnheardRooms(_ applied: inout Applied) {
-        for (roomId, room) in rooms where room.summary.membership == .unknown {
-            rooms[roomId] = nil
-            applied.changes.outgoing.removeAll { $0.roomId == roomId }
-            applied.notices.append(.left(roomId: roomId, event: nil))
+    /// Rooms of before that the answer to a first sync does not have: we are not in them any more.
+    private mutating func dropUnmentionedRooms(_ applied: inout Applied) {
+        for (id, room) in rooms where room.summary.membership == .unknown {
+            rooms[id] = nil
+            applied.notices.append(.left(roomId: id, event: nil))
         }
+        applied.changes.outgoing = rooms.values.flatMap(\.outgoing)
     }
 
     // MARK: Account

@@ -14,6 +14,8 @@ public final class MXEventTimeline: Sendable {
         var backState: MXRoomState?
         /// Changes when the timeline begins anew: what is under way then counts no more.
         var generation = 0
+        /// Somebody stands somewhere in it: what the store has of it must stay.
+        var isPaginated = false
     }
 
     private let roomId: String
@@ -69,9 +71,12 @@ public final class MXEventTimeline: Sendable {
         locked.withLock { state in
             state.position = nil
             state.backState = nil
+            state.isPaginated = false
             state.generation += 1
         }
     }
+
+    var isPaginated: Bool { locked.withLock { $0.isPaginated } }
 
     /// Whether there may be more in this direction. New events come by themselves.
     public func canPaginate(_ direction: MXTimelineDirection) -> Bool {
@@ -96,10 +101,14 @@ public final class MXEventTimeline: Sendable {
     public func paginate(
         _ count: UInt, direction: MXTimelineDirection = .backwards, onlyFromStore: Bool = false
     ) async throws -> [MXEvent] {
+        try requireBackwards(direction)
+        return try await turns.inTurn { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
+    }
+
+    private func requireBackwards(_ direction: MXTimelineDirection) throws {
         guard direction == .backwards else {
             throw MatrixError(.invalidArgument, "new events of a live timeline come by themselves", roomId: roomId)
         }
-        return try await turns.inTurn { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
     }
 
     private func paginateNow(_ count: Int, _ onlyFromStore: Bool) async throws -> [MXEvent] {
@@ -117,20 +126,24 @@ public final class MXEventTimeline: Sendable {
 
     private func giveFromStore(_ count: Int) throws -> [MXEvent] {
         guard count > 0 else { return [] }
-        let position = locked.withLock { $0.position }
-        let events = try core.store { store throws(MatrixError) in
-            try store.events(in: roomId, before: position, limit: count)
-        }
-        let current = state
         var steps: [(MXEvent, MXRoomState?)] = []
-        locked.withLock { state in
-            var back = state.backState ?? current
-            for event in events {
-                if event.isState { back?.rollBack(event) }
-                steps.append((event, back))
+        // No sync comes between the events, the state that they led to, and the place after them.
+        let events = try core.read(roomId) { store, current throws(MatrixError) in
+            let position = locked.withLock { state in
+                state.isPaginated = true
+                return state.position
             }
-            state.backState = back
-            state.position = events.last?.eventId ?? state.position
+            let events = try store.events(in: roomId, before: position, limit: count)
+            locked.withLock { state in
+                var back = state.backState ?? current
+                for event in events {
+                    if event.isState { back?.rollBack(event) }
+                    steps.append((event, back))
+                }
+                state.backState = back
+                state.position = events.last?.eventId ?? state.position
+            }
+            return events
         }
         let given = steps
         core.onQueue { _ in
@@ -145,8 +158,10 @@ public final class MXEventTimeline: Sendable {
         _ count: UInt, direction: MXTimelineDirection, onlyFromStore: Bool,
         completion: @escaping (MXResponse<Void>) -> Void
     ) -> MXHTTPOperation? {
-        core.rest.operation(completion) {
-            try await self.paginate(count, direction: direction, onlyFromStore: onlyFromStore)
+        let turn = turns.take()
+        return core.rest.operation(completion) {
+            try self.requireBackwards(direction)
+            _ = try await turn.run { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
         }
     }
 }

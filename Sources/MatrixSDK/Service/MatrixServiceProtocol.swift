@@ -19,7 +19,7 @@ public protocol MatrixServiceProtocol: AnyObject {
     var userId: String? { get }
 
     /// Called with each message that comes while we sync, our own included, and again when one changes: it is edited or
-    /// redacted, gets a reaction, reaches the homeserver.
+    /// redacted, gets a reaction or loses one.
     var onMessageReceived: ((MatrixMessage) -> Void)? { get set }
 
     /// Called with a room when something of it has changed.

@@ -94,7 +94,10 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// Stops syncing; nothing new comes until ``resume(_:)``. While something needs the session to run, it only asks for
     /// the pause: see ``retainPreventPause()``.
     public func pause() {
-        let isPrevented = core.state.withLock { $0.pausePreventers > 0 }
+        let isPrevented = core.state.withLock { state in
+            state.isPauseWanted = state.pausePreventers > 0
+            return state.isPauseWanted
+        }
         if isPrevented { return core.setState(.pauseRequested) }
         core.withDriver { $0.pause() }
     }
@@ -113,7 +116,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     public func releasePreventPause() {
         let mustPause = core.state.withLock { state in
             state.pausePreventers = max(state.pausePreventers - 1, 0)
-            return state.pausePreventers == 0 && state.state == .pauseRequested
+            return state.pausePreventers == 0 && state.isPauseWanted
         }
         if mustPause { pause() }
     }

@@ -28,6 +28,14 @@ extension SessionCore {
         }
     }
 
+    /// Takes note of what events say about others that are not stored.
+    func noteRelations(of events: [MXEvent], in roomId: String) throws(MatrixError) {
+        try change { model, _ in
+            model.note(events, in: roomId)
+            return nil
+        }
+    }
+
     /// - Returns: What the counts were.
     func markRead(_ roomId: String) throws(MatrixError) -> MXRoomSummary? {
         let old = summary(roomId)

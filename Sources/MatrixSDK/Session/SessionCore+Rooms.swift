@@ -32,6 +32,16 @@ extension SessionCore {
         return try body(store)
     }
 
+    /// Reads the store and the state of a room as of the same moment.
+    func read<Value>(
+        _ roomId: String, _ body: (any MXStore, MXRoomState?) throws(MatrixError) -> Value
+    ) throws(MatrixError) -> Value {
+        try state.withLock { state throws(MatrixError) in
+            guard let store = state.store else { throw .sessionClosed }
+            return try body(store, try state.model?.state(of: roomId, in: store))
+        }
+    }
+
     /// From the store if nobody has asked before. Nil for a room that is not there, or cannot be read.
     func roomState(_ roomId: String) -> MXRoomState? {
         state.withLock { state in
@@ -77,6 +87,36 @@ extension SessionCore {
         try change { model, store throws(MatrixError) in
             guard try model.state(of: roomId, in: store) != nil else { return nil }
             return model.membersLoaded(roomId, members)
+        }
+    }
+}
+
+extension SessionCore.State {
+    /// The store is asked to trim a timeline when so many events have come to it.
+    private static let growth = 50
+
+    /// Stores the oldest of what has been applied and is not stored yet.
+    ///
+    /// - Returns: It, to be told; nil if there is none.
+    mutating func commitNext() throws(MatrixError) -> SessionModel.Applied? {
+        guard let applied = uncommitted.first, let store else { return nil }
+        try store.commit(applied.changes)
+        uncommitted.removeFirst()
+        trim(after: applied.changes)
+        return applied
+    }
+
+    /// Lets the oldest events of rooms go that the store has too many of, unless somebody is paging through them.
+    private mutating func trim(after changes: MXStoreChanges) {
+        for (roomId, room) in changes.rooms where !room.timeline.isEmpty {
+            growth[roomId, default: 0] += room.timeline.count
+            // What is not stored yet would bring the old pagination token back.
+            guard growth[roomId, default: 0] >= Self.growth, uncommitted.isEmpty,
+                rooms[roomId]?.liveTimeline.isPaginated != true
+            else { continue }
+            growth[roomId] = nil
+            // Where this fails, the next commit does too, and says so.
+            if let token = (try? store?.trimTimeline(of: roomId)) ?? nil { model?.trimmed(roomId, token: token) }
         }
     }
 }

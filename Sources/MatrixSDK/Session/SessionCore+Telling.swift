@@ -3,19 +3,36 @@ import MatrixProtocol
 import Realtime
 import Transport
 
+/// What a session tells who observes it.
+enum SessionReport: Sendable {
+    case notices([SessionNotice])
+    case stateChanged
+    case failed(any Error, willRetry: Bool)
+}
+
 /// Tells the application: listeners, notifications and the delegate on the completion queue; bindings of a ``Pusher`` client
 /// at once.
 extension SessionCore {
-    func tell(_ notices: [SessionNotice]) {
+    /// - Parameter isSync: An answer to a sync has led to it.
+    func tell(_ notices: [SessionNotice], isSync: Bool = false) {
         handOver(notices)
         endWaits()
         onQueue { core in
             for notice in notices { core.deliver(notice) }
+            core.report(.notices(notices))
+            if isSync { core.post(.mxSessionDidSync) }
         }
     }
 
+    /// For one who wants to hear everything, on the completion queue.
+    func observe(_ observer: @escaping @Sendable (SessionReport) -> Void) {
+        state.withLock { $0.observer = observer }
+    }
+
+    func report(_ report: SessionReport) { state.withLock { $0.observer }?(report) }
+
     func onQueue(_ body: @escaping @Sendable (SessionCore) -> Void) {
-        state.withLock { $0.queue }.async { [weak self] in
+        rest.completionQueue.async { [weak self] in
             if let self { body(self) }
         }
     }

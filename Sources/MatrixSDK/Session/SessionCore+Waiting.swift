@@ -14,6 +14,23 @@ extension SessionCore {
 
     /// How long a sync may take to bring a room that was joined or created.
     private static let bound = Duration.seconds(60)
+    /// The same for those who can go on without.
+    private static let settlingBound = Duration.seconds(15)
+
+    /// Waits for the coming or going of a room if a sync is to tell of it soon. That it does not is no error: the homeserver
+    /// has done it.
+    func settle(_ roomId: String, as membership: MXMembership?) async throws {
+        switch state.withLock({ $0.state }) {
+        case .running, .syncInProgress, .backgroundSyncInProgress: break
+        case .closed, .initialised, .storeDataReady, .processingBackgroundSyncCache, .homeserverNotReachable,
+            .syncError,
+            .paused, .pauseRequested, .initialSyncFailed:
+            return
+        }
+        do {
+            try await wait(for: roomId, membership, bound: Self.settlingBound)
+        } catch let error as MatrixError where error.code == .timedOut || error == .sessionClosed {}
+    }
 
     func appeared(_ roomId: String, as membership: MXMembership) async throws -> MXRoom {
         try await wait(for: roomId, membership)
@@ -25,13 +42,15 @@ extension SessionCore {
 
     func disappeared(_ roomId: String) async throws { try await wait(for: roomId, nil) }
 
-    private func wait(for roomId: String, _ membership: MXMembership?) async throws {
+    private func wait(
+        for roomId: String, _ membership: MXMembership?, bound: Duration = SessionCore.bound
+    ) async throws {
         let id = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        let bound = Task {
-            try await Task.sleep(for: Self.bound)
+        let timer = Task {
+            try await Task.sleep(for: bound)
             self.endWait(
                 id,
                 .failure(
@@ -39,7 +58,7 @@ extension SessionCore {
                         .timedOut, "the homeserver has done it, but no sync has told of room \(roomId) yet",
                         roomId: roomId)))
         }
-        defer { bound.cancel() }
+        defer { timer.cancel() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<Void, any Error>? in

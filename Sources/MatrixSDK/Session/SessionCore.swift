@@ -19,16 +19,20 @@ final class SessionCore: Sendable {
         var listeners = EventListeners()
         /// What could not be stored yet, oldest first.
         var uncommitted: [SessionModel.Applied] = []
+        /// How many events have come to each room since its timeline was last trimmed.
+        var growth: [String: Int] = [:]
         var sinkReferences: [WeakSink] = []
         var holders: [ObjectIdentifier] = []
         var delegate: WeakDelegate?
-        var queue: DispatchQueue
         var filterId: String?
         var driver: SyncDriver?
-        /// Waiting for the first sync, by number.
-        var starts: [Int: CheckedContinuation<Void, any Error>] = [:]
-        var lastStart = 0
+        /// Waiting for the first sync.
+        var starts: [UUID: CheckedContinuation<Void, any Error>] = [:]
         var pausePreventers = 0
+        /// ``MXSession/pause()`` waits for the last of them.
+        var isPauseWanted = false
+        /// Called on the completion queue.
+        var observer: (@Sendable (SessionReport) -> Void)?
         var waiters: [RoomWaiter] = []
         var lastWaiter = 0
         /// When each gap is dated from.
@@ -58,7 +62,7 @@ final class SessionCore: Sendable {
         self.rest = rest
         self.options = options
         userId = rest.credentials?.userId ?? ""
-        state = Lock(State(queue: rest.completionQueue))
+        state = Lock(State())
     }
 
     // MARK: Store
@@ -77,7 +81,12 @@ final class SessionCore: Sendable {
         if !interrupted.isEmpty {
             var changes = MXStoreChanges()
             changes.outgoing = interrupted
-            try store.commit(changes)
+            do {
+                try store.commit(changes)
+            } catch {
+                store.close()
+                throw error
+            }
         }
         let opened = model
         state.withLock { state in
@@ -95,24 +104,20 @@ final class SessionCore: Sendable {
     func start(filterId: String?) async throws {
         if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
-        guard state.withLock({ $0.state != .running }) else { return }
-        let number = state.withLock { state in
-            state.lastStart += 1
-            return state.lastStart
-        }
+        let id = UUID()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let isOver = state.withLock { state -> Bool in
-                    let isOver = state.state == .closed || Task.isCancelled
-                    if !isOver { state.starts[number] = continuation }
-                    return isOver
+                let isOver = state.withLock { state in
+                    guard state.driver === driver, !Task.isCancelled else { return true }
+                    state.starts[id] = continuation
+                    state.isPauseWanted = false
+                    return false
                 }
                 guard !isOver else { return continuation.resume(throwing: MatrixError.sessionClosed) }
                 NetworkActor.execute { driver.start() }
             }
         } onCancel: {
-            // The session goes on; only the waiting ends.
-            state.withLock { $0.starts.removeValue(forKey: number) }?.resume(throwing: CancellationError())
+            state.withLock { $0.starts.removeValue(forKey: id) }?.resume(throwing: CancellationError())
         }
     }
 
@@ -178,6 +183,7 @@ final class SessionCore: Sendable {
             name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(new)"}"#.utf8)
         hand(events)
         if new == .paused || new == .closed { finishStarts(with: .failure(MatrixError.sessionClosed)) }
+        onQueue { $0.report(.stateChanged) }
         post(.mxSessionStateDidChange)
     }
 
@@ -186,6 +192,7 @@ final class SessionCore: Sendable {
             "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
         for sink in sinks { sink.receive(failure) }
         onQueue { core in
+            core.report(.failed(error, willRetry: retryAfter != nil))
             guard let session = core.session.withLock({ $0.session }) else { return }
             core.withDelegate { $0.session(session, didReceiveError: error) }
         }
@@ -240,30 +247,27 @@ final class SessionCore: Sendable {
     /// Where decrypted events enter: between the answer and the model.
     private func take(_ response: SyncResponse) throws {
         let wantsAll = state.withLock { !$0.listeners.isEmpty }
-        try state.withLock { state throws(MatrixError) in
+        let applied = try state.withLock { state throws(MatrixError) -> SessionModel.Applied? in
             guard let store = state.store, state.model != nil else { throw .sessionClosed }
             let rooms = state.rooms
             let applied = try state.model?.apply(response, store: store, now: .now) { roomId in
                 wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
             }
             if let applied { state.uncommitted.append(applied) }
+            // At once: nobody sees a model that the store does not know.
+            return try state.commitNext()
         }
-        try commitWaiting()
+        if let applied { tell(applied.notices, isSync: true) }
         state.withLock { $0.lastSync = Date() }
     }
 
     /// Stores what has been applied, then tells of it.
     private func commitWaiting() throws(MatrixError) {
         while true {
-            let applied = try state.withLock { state throws(MatrixError) -> SessionModel.Applied? in
-                guard let applied = state.uncommitted.first, let store = state.store else { return nil }
-                try store.commit(applied.changes)
-                state.uncommitted.removeFirst()
-                return applied
+            guard let applied = try state.withLock({ state throws(MatrixError) in try state.commitNext() }) else {
+                return
             }
-            guard let applied else { return }
-            tell(applied.notices)
-            post(.mxSessionDidSync)
+            tell(applied.notices, isSync: true)
         }
     }
 
@@ -287,8 +291,11 @@ final class SessionCore: Sendable {
             state.sinkReferences = []
             state.driver = nil
             state.waiters = []
+            state.starts = [:]
             return old
         }
+        // Those that came after the state had changed.
+        for start in old.starts.values { start.resume(throwing: MatrixError.sessionClosed) }
         failWaits(old.waiters)
         for room in old.rooms.values { room.close() }
         if let driver = old.driver { NetworkActor.execute { driver.close() } }

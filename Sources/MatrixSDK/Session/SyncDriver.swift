@@ -40,6 +40,8 @@ final class SyncDriver {
     func start() {
         watchNetwork()
         carryOut(loop.start(now: .now))
+        // It is up to date already, and the next answer may be long in coming.
+        if loop.state == .running { tell(.synced) }
     }
 
     func pause() { carryOut(loop.pause(now: .now)) }
@@ -93,8 +95,8 @@ final class SyncDriver {
         switch outcome {
         case .applied:
             let actions = loop.answered(poll.number, now: .now)
-            if !actions.isEmpty { tell(.synced) }
             carryOut(actions)
+            if !actions.isEmpty || loop.state == .running { tell(.synced) }
         case .failed(let problem, let error):
             lastError = error
             carryOut(loop.failed(poll.number, problem, now: .now))

@@ -63,6 +63,12 @@ public final class MXFileStore: MXStore {
         return parent.appendingPathComponent("MatrixSDK")
     }
 
+    /// Whether there is something of a user.
+    static func exists(for userId: String, in folder: URL) -> Bool {
+        guard let folder = try? StoreFolder(of: userId, in: folder) else { return false }
+        return FileManager.default.fileExists(atPath: folder.database)
+    }
+
     // MARK: Opening
 
     /// Opens the account's database, or begins one.
