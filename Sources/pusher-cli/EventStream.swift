@@ -180,7 +180,7 @@ final class EventStream: PusherDelegate {
             tell { _ in .matrixState(from: change.old, to: change.new) }
             guard change.new == .running else { return }
             state.withLock { _ = $0.awaited.remove(.matrix) }
-            for room in matrix.absentRooms() {
+            for room in change.isFirstRun ? matrix.absentRooms : [] {
                 StandardError.write("warning: you are not in \(room): nothing comes from there until you are")
             }
         } else if let record = matrix.record(of: event, withNames: !options.json) {

@@ -40,4 +40,11 @@ struct MatrixAccount: Sendable {
             .encryptionNotAvailable, "the room is encrypted, and this client cannot encrypt yet: nothing was sent",
             roomId: roomID)
     }
+
+    /// Makes a room known as the chat with a user.
+    func addDirectRoom(_ roomID: String, with user: String) async throws {
+        var rooms = try await client.accountData(ofType: "m.direct")?.foundation as? [String: Any] ?? [:]
+        rooms[user] = (rooms[user] as? [String] ?? []) + [roomID]
+        try await client.setAccountData(rooms, ofType: "m.direct")
+    }
 }

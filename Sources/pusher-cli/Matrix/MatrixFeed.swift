@@ -16,10 +16,17 @@ final class MatrixFeed: Sendable {
         var sync = MXSessionState.initialised
         /// Said once until the sync runs again.
         var failure: String?
-        var hasWarned = false
+        /// Whether the first sync is over.
+        var hasRun = false
+        /// Events of each room since its timeline was trimmed.
+        var arrivals: [String: Int] = [:]
     }
 
+    /// Names need the state of rooms, not their messages.
+    private static let storedMessages = 20
+
     private let session: MXSession
+    private let store = MXMemoryStore(eventsPerRoom: storedMessages)
     private let selection: Selection
     private let accountChannel: String
     private let state = Lock(State())
@@ -34,6 +41,7 @@ final class MatrixFeed: Sendable {
     }
 
     func start(on pusher: Pusher) {
+        try? session.setStore(store)  // fails for a session that was started already, which this one was not
         pusher.attach(session)
         let session = session
         // What goes wrong is told as an error of the source's.
@@ -49,25 +57,47 @@ final class MatrixFeed: Sendable {
 
     static func isItsOwn(_ event: PusherEvent) -> Bool { event.channelName?.hasPrefix("matrix:") == true }
 
-    /// The states before and after, if the event is about that.
-    func stateChange(_ event: PusherEvent) -> (old: MXSessionState, new: MXSessionState)? {
+    struct StateChange {
+        let old: MXSessionState
+        let new: MXSessionState
+        /// Whether the first sync is over with it.
+        var isFirstRun = false
+    }
+
+    /// Nil if the event is about something else.
+    func stateChange(_ event: PusherEvent) -> StateChange? {
         guard event.eventName == MatrixEventName.syncState, event.channelName == accountChannel else { return nil }
         return state.withLock { state in
             let name = event.data.flatMap { JSONView(Array($0.utf8)) }?["state"]?.string
             guard let new = Self.states.first(where: { $0.description == name }), new != state.sync else { return nil }
             defer { state.sync = new }
-            if new == .running { state.failure = nil }
-            return (state.sync, new)
+            guard new == .running else { return StateChange(old: state.sync, new: new) }
+            defer { state.hasRun = true }
+            state.failure = nil
+            return StateChange(old: state.sync, new: new, isFirstRun: !state.hasRun)
         }
     }
 
     private static let states = (0...20).compactMap(MXSessionState.init(rawValue:))
 
+    /// Lets go of old messages of a room where many come.
+    private func trim(_ roomID: String) {
+        let isTime = state.withLock { state in
+            state.arrivals[roomID, default: 0] += 1
+            guard state.arrivals[roomID, default: 0] > Self.storedMessages else { return false }
+            state.arrivals[roomID] = nil
+            return true
+        }
+        if isTime { _ = try? store.trimTimeline(of: roomID) }  // a store in memory fails only when it is closed
+    }
+
     /// Nil if nobody wants to see it.
     ///
     /// - Parameter withNames: Whether it is for people.
     func record(of event: PusherEvent, withNames: Bool) -> MatrixEventRecord? {
-        guard event.notify || !selection.isNotificationsOnly else { return nil }
+        if let roomID = MatrixEventRecord.roomID(of: event) { trim(roomID) }
+        // What comes before is as old as the account.
+        guard state.withLock({ $0.hasRun }), event.notify || !selection.isNotificationsOnly else { return nil }
         var record = MatrixEventRecord(event)
         if let wanted = selection.roomIDs {
             guard let roomID = record.roomID, wanted.contains(roomID) else { return nil }
@@ -92,13 +122,8 @@ final class MatrixFeed: Sendable {
         }
     }
 
-    /// Rooms that are waited for in vain, as it looks; once.
-    func absentRooms() -> [String] {
-        let isFirst = state.withLock { state in
-            defer { state.hasWarned = true }
-            return !state.hasWarned
-        }
-        guard isFirst else { return [] }
-        return (selection.roomIDs ?? []).filter { session.room(withRoomId: $0) == nil }.sorted()
+    /// Rooms that are waited for in vain, as it looks.
+    var absentRooms: [String] {
+        (selection.roomIDs ?? []).filter { session.room(withRoomId: $0) == nil }.sorted()
     }
 }

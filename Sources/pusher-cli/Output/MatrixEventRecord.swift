@@ -20,13 +20,16 @@ struct MatrixEventRecord: Sendable {
 
     init(_ event: RealtimeEvent) {
         (channel, name, data) = (event.channelName ?? "", event.eventName, event.data ?? "")
+        roomID = Self.roomID(of: event)
         (userID, notify, highlight) = (event.userId, event.notify, event.highlight)
     }
 
     /// Nil for events of the account.
-    var roomID: String? {
-        let id = channel.dropFirst("matrix:".count)
-        return id.hasPrefix("!") ? String(id) : nil
+    let roomID: String?
+
+    static func roomID(of event: RealtimeEvent) -> String? {
+        guard let id = event.channelName?.dropFirst("matrix:".count), id.hasPrefix("!") else { return nil }
+        return String(id)
     }
 
     var event: MXEvent? { MXEvent(data: Data(data.utf8), roomId: roomID) }
@@ -59,9 +62,11 @@ struct MatrixEventText {
     let text: String
 
     /// Nil for events without an id: what is made of them is their data.
-    init?(_ event: MXEvent) {
+    init?(_ event: MXEvent) { self.init(event, content: event.contentJSON) }
+
+    /// - Parameter content: What the event says by now.
+    init?(_ event: MXEvent, content: JSONView) {
         guard !event.eventId.isEmpty else { return nil }
-        let content = event.contentJSON
         switch event.eventType {
         case .roomMessage: text = Self.message(content)
         case .roomEncrypted: text = "(encrypted)"

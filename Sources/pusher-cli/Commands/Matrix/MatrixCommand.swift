@@ -14,6 +14,8 @@ struct MatrixCommand: AsyncParsableCommand {
             """,
         subcommands: [
             MatrixLoginCommand.self, MatrixLogoutCommand.self, MatrixRoomsCommand.self, MatrixListenCommand.self,
-            MatrixSendCommand.self,
+            MatrixSendCommand.self, MatrixMessagesCommand.self, MatrixCreateCommand.self, MatrixJoinCommand.self,
+            MatrixLeaveCommand.self, MatrixInviteCommand.self, MatrixReactCommand.self, MatrixUploadCommand.self,
+            MatrixDownloadCommand.self, MatrixPushGatewayCommand.self,
         ])
 }
