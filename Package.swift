@@ -98,7 +98,8 @@ let package = Package(
         .executableTarget(
             name: "pusher-cli",
             dependencies: [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "Transport", swiftLog,
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
+                "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -203,7 +204,10 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "Transport", "TestSupport"],
+            dependencies: [
+                "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixTestSupport",
+                "Transport", "TestSupport",
+            ],
             swiftSettings: swiftSettings),
     ]
 )

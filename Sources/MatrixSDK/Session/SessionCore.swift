@@ -205,7 +205,7 @@ final class SessionCore: Sendable {
             try commitWaiting()
             let since = state.withLock { $0.model?.syncToken }
             let bytes = try await rest.sync(
-                since: since, timeout: poll.serverTimeout, filter: filter,
+                since: since, timeout: poll.serverTimeout, filter: filter(isFirst: since == nil),
                 setPresence: options.setsPresence ? nil : .offline,
                 needsFreshConnection: poll.needsFreshConnection)
             try Task.checkCancellation()
@@ -271,10 +271,11 @@ final class SessionCore: Sendable {
         }
     }
 
-    private var filter: String {
+    private func filter(isFirst: Bool) -> String {
         if let id = state.withLock({ $0.filterId }) { return id }
         let lazy = options.lazyLoadsMembers
-        return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(options.timelineLimit),"#
+        let limit = isFirst ? options.initialTimelineLimit ?? options.timelineLimit : options.timelineLimit
+        return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(limit),"#
             + #""lazy_load_members":\#(lazy),"unread_thread_notifications":true}}}"#
     }
 
