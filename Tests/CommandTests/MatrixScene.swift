@@ -59,10 +59,21 @@ final class MatrixScene: Sendable {
 
     // MARK: Sync
 
-    /// The first sync has this; polls after it have what ``bring(_:)`` gives, else nothing after a moment.
+    /// Messages notify, but for those of programs.
+    private static let pushRules = #"""
+        ,"account_data":{"events":[{"type":"m.push_rules","content":{"global":{
+        "override":[{"rule_id":".m.rule.suppress_notices","default":true,"enabled":true,"actions":[],
+        "conditions":[{"kind":"event_match","key":"content.msgtype","pattern":"m.notice"}]}],
+        "underride":[{"rule_id":".m.rule.message","default":true,"enabled":true,"actions":["notify"],
+        "conditions":[{"kind":"event_match","key":"type","pattern":"m.room.message"}]}]}}}]}
+        """#
+
+    /// The first sync has this, and push rules; polls after it have what ``bring(_:)`` gives, else nothing after a moment.
     func syncsBegin(_ first: String) {
         server.on("GET", "v3/sync") { [syncs] request in
-            guard let since = request.parameter("since") else { return .json(#"{"next_batch":"1"\#(first)}"#) }
+            guard let since = request.parameter("since") else {
+                return .json(#"{"next_batch":"1"\#(first)\#(Self.pushRules)}"#)
+            }
             let next = (Int(since) ?? 0) + 1
             guard let more = syncs.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
                 return .json(#"{"next_batch":"\#(next)"}"#).after(.milliseconds(30))
