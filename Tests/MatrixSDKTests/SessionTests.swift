@@ -181,6 +181,35 @@ struct SessionTests {
         #expect(scene.session.state == .closed)
     }
 
+    @Test func whoeverDoesNotWaitForTheStartAnyMoreIsToldAtOnce_andTheSessionGoesOn() async throws {
+        let scene = try await SessionScene()
+        let start = Task { try await scene.session.start() }
+        #expect(await eventually { !scene.polls.isEmpty })
+        start.cancel()
+        await #expect { try await start.value } throws: { ($0 as? MatrixError)?.code == .cancelled }
+        await scene.next(Sync.answer("s1", Sync.room(state: Sync.members)))
+        #expect(await eventually { scene.session.state == .running })
+        await #expect(throws: MatrixError.self) {
+            try await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await scene.session.start()
+            }.value
+        }
+    }
+
+    @Test func aFirstSyncCanBeSmallerThanTheOthers() async throws {
+        let scene = try await SessionScene {
+            $0.initialTimelineLimit = 1
+            $0.timelineLimit = 77
+        }
+        scene.script(Sync.answer("s1"))
+        try await scene.session.start()
+        #expect(await eventually { scene.polls.count == 2 })
+        let filters = scene.polls.map { $0.parameter("filter") ?? "" }
+        #expect(filters.first?.contains(#""limit":1,"#) == true)
+        #expect(filters.last?.contains(#""limit":77,"#) == true)
+    }
+
     @Test func pausingStopsThePolls_andResumingGoesOn() async throws {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1"))

@@ -26,7 +26,8 @@ final class SessionCore: Sendable {
         var filterId: String?
         var driver: SyncDriver?
         /// Waiting for the first sync.
-        var starts: [CheckedContinuation<Void, any Error>] = []
+        var starts: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var lastStart = 0
         var pausePreventers = 0
         var waiters: [RoomWaiter] = []
         var lastWaiter = 0
@@ -91,9 +92,24 @@ final class SessionCore: Sendable {
     func start(filterId: String?) async throws {
         if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
-        try await withCheckedThrowingContinuation { continuation in
-            state.withLock { $0.starts.append(continuation) }
-            NetworkActor.execute { driver.start() }
+        let id = state.withLock { state in
+            state.lastStart += 1
+            return state.lastStart
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isOver = state.withLock { state in
+                    // Closing meanwhile has found nobody to tell; nor has cancelling.
+                    guard state.state != .closed, !Task.isCancelled else { return true }
+                    state.starts[id] = continuation
+                    return false
+                }
+                guard !isOver else { return continuation.resume(throwing: MatrixError.sessionClosed) }
+                NetworkActor.execute { driver.start() }
+            }
+        } onCancel: {
+            state.withLock { $0.starts.removeValue(forKey: id) }?.resume(
+                throwing: MatrixError(.cancelled, "nobody waits for the first sync any more; the session goes on"))
         }
     }
 
@@ -141,8 +157,8 @@ final class SessionCore: Sendable {
 
     func finishStarts(with result: Result<Void, any Error>) {
         let waiting = state.withLock { state in
-            defer { state.starts = [] }
-            return state.starts
+            defer { state.starts = [:] }
+            return Array(state.starts.values)
         }
         for continuation in waiting { continuation.resume(with: result) }
     }
