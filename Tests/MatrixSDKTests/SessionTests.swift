@@ -465,6 +465,41 @@ struct SessionTests {
         #expect(room.outgoingMessages.isEmpty)
     }
 
+    @Test func aRoomThatWasCreatedEncryptedIsSo_beforeASyncSaysIt() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1"))
+        try await scene.session.start()
+        scene.server.on("POST", "v3/createRoom", .json(#"{"room_id":"!new"}"#))
+        scene.server.on("PUT", "v3/rooms/*/send/*/*", .json(#"{"event_id":"$1"}"#))
+        let isMade = Lock(false)
+        let creation = Task {
+            var parameters = MXRoomCreationParameters()
+            parameters.isEncrypted = true
+            let room = try await scene.session.createRoom(parameters: parameters)
+            isMade.withLock { $0 = true }
+            return room
+        }
+        #expect(await scene.server.hasBeenAsked("POST", "v3/createRoom"))
+        // The server may tell of a new room in pieces.
+        await scene.next(Sync.answer("s2", Sync.room("!new", state: [Sync.member("@a:s")])))
+        #expect(await eventually { scene.session.room(withRoomId: "!new") != nil })
+        let room = try #require(scene.session.room(withRoomId: "!new"))
+        await #expect { try await room.sendTextMessage("secret") } throws: {
+            ($0 as? MatrixError)?.code == .encryptionNotAvailable
+        }
+        #expect(!isMade.withLock { $0 })
+        let encryption = #"""
+            {"type":"m.room.encryption","event_id":"$e","sender":"@a:s","state_key":"",
+            "content":{"algorithm":"m.megolm.v1.aes-sha2"}}
+            """#
+        await scene.next(Sync.answer("s3", Sync.room("!new", timeline: [encryption])))
+        #expect(try await creation.value === room)
+        await #expect { try await room.sendTextMessage("secret") } throws: {
+            ($0 as? MatrixError)?.code == .encryptionNotAvailable
+        }
+        #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").isEmpty)
+    }
+
     @Test func countsAreTheServers_andAbsentOnesStay() async throws {
         let scene = try await SessionScene()
         scene.script(
