@@ -123,6 +123,23 @@ struct SessionTests {
         #expect(scene.polls.last?.parameter("since") == "s2" || scene.polls.contains { $0.parameter("since") == "s1" })
     }
 
+    @Test func aRedactionIsToldOnce_andWhatItTookIsNotToldAgain() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
+        try await scene.session.start()
+        let room = try #require(scene.session.rooms.first)
+        let heard = Lock<[String]>([])
+        room.liveTimeline.listenToEvents { event, _, _ in heard.withLock { $0.append(event.type) } }
+        let redaction = #"""
+            {"type":"m.room.redaction","event_id":"$2","sender":"@b:s","redacts":"$1","content":{"redacts":"$1"}}
+            """#
+        await scene.next(Sync.answer("s2", Sync.room(timeline: [Sync.message("$1")])))
+        await scene.next(Sync.answer("s3", Sync.room(timeline: [redaction, Sync.message("$3")])))
+        #expect(await eventually { heard.withLock { $0.count } >= 3 })
+        #expect(heard.withLock { $0 } == ["m.room.message", "m.room.redaction", "m.room.message"])
+        #expect(try room.storedMessages().first?.isRedacted == true)
+    }
+
     @Test func anAnswerThatComesTwiceIsToldOnce() async throws {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))

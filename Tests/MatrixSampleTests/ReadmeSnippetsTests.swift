@@ -30,8 +30,13 @@ struct ReadmeSnippetsTests {
         parameters.preset = kMXRoomPresetPublicChat
         let roomId = try await snippets.mxRestClient.createRoom(parameters: parameters)
         let stranger = try #require(ReadmeSnippets(homeServer: snippets.homeServer))
-        let rooms = await answer { stranger.listPublicRooms($0) }
-        #expect(rooms.contains { $0.roomId == roomId })
+        // The server takes a moment to put it into its directory.
+        var isListed = false
+        for _ in 0..<300 where !isListed {
+            isListed = await answer { stranger.listPublicRooms($0) }.contains { $0.roomId == roomId }
+            if !isListed { try await Task.sleep(nanoseconds: 50_000_000) }
+        }
+        #expect(isListed)
     }
 
     @Test func aLoginGivesCredentials_andAMessageCanBeSentWithThem() async throws {
