@@ -35,7 +35,7 @@ lint: ## Checks the format of every Swift file.
 format: ## Formats every Swift file.
 	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
 
-examples: setup ## Builds the examples; shows that they compile neither SwiftNIO nor ArgumentParser.
+examples: setup ## Builds the examples; shows that they compile neither SwiftNIO, GRDB nor ArgumentParser.
 	@Scripts/build-examples
 
 interop: setup ## Official Python library and Pysher against our server and client.

@@ -98,7 +98,8 @@ let package = Package(
         .executableTarget(
             name: "pusher-cli",
             dependencies: [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "Transport", swiftLog,
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
+                "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -157,12 +158,13 @@ let package = Package(
         .testTarget(
             name: "MatrixSDKTests",
             dependencies: [
-                "MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport", "MatrixTestSupport",
+                "MatrixSDK", "MatrixProtocol", "PusherSwift", "CurlTransport", "Transport", "TestSupport",
+                "PusherTestSupport", "MatrixTestSupport",
             ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
         // A benchmark of what is not public: see Benchmarks/README.md.
         .executableTarget(
-            name: "MatrixBench", dependencies: ["MatrixProtocol"], path: "Benchmarks/Sources/MatrixBench",
+            name: "MatrixBench", dependencies: ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench",
             swiftSettings: swiftSettings),
         // The peer of `make conformance`.
         .executableTarget(
@@ -207,7 +209,10 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v6)]),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "Transport", "TestSupport"],
+            dependencies: [
+                "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixTestSupport",
+                "Transport", "TestSupport",
+            ],
             swiftSettings: swiftSettings),
     ]
 )

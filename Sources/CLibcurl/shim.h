@@ -58,6 +58,16 @@ static inline CURLcode curl_easy_getinfo_text(CURL *handle, CURLINFO info, const
     return curl_easy_getinfo(handle, info, value);
 }
 
+static inline CURLcode curl_easy_getinfo_certificates(CURL *handle, struct curl_certinfo **value) {
+    return curl_easy_getinfo(handle, CURLINFO_CERTINFO, value);
+}
+
+// CURLOPT_CAINFO_BLOB (since 7.77); libcurl copies the bytes.
+static inline CURLcode curl_easy_set_authorities(CURL *handle, const void *data, size_t count) {
+    struct curl_blob blob = {(void *)data, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &blob);
+}
+
 static inline CURLcode curl_easy_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
     return curl_easy_getinfo(handle, info, value);
 }

@@ -2,7 +2,9 @@
 public typealias MXResponse<T> = Result<T, any Error>
 
 extension Result {
+    /// Whether it succeeded.
     public var isSuccess: Bool { value != nil }
+    /// Whether it failed.
     public var isFailure: Bool { error != nil }
     /// What it gave; nil if it failed.
     public var value: Success? { try? get() }

@@ -56,7 +56,8 @@ extension ExitStatus {
         do {
             try await work()
         } catch let error as any ReportableError {
-            StandardError.write("error: \(error)")
+            // Some of it may be a server's words.
+            StandardError.write("error: " + TextStyle.standardOutput.printable(error.description))
             try error.exitStatus.exit()
         }
     }

@@ -111,6 +111,24 @@ struct PipelineTests {
 
     private static let key = DispatchSpecificKey<Bool>()
 
+    @MainActor private final class RoomList {
+        var rooms: [String] = []
+
+        func load(_ client: MXRestClient) {
+            client.joinedRooms { result in self.rooms = result.value ?? [] }
+        }
+    }
+
+    @MainActor @Test func callbacksOfTheMainActorsClassesComeBackToIt() async throws {
+        let server = try await FakeHomeserver.start()
+        server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":["!a"]}"#))
+        let client = MXRestClient.make(server)
+        client.completionQueue = .main
+        let list = RoomList()
+        list.load(client)
+        #expect(await eventually { await list.rooms == ["!a"] })
+    }
+
     @Test func cancellingAnOperationEndsTheRequestAndTellsTheCallback() async throws {
         let server = try await FakeHomeserver.start()
         server.on("GET", "v3/joined_rooms", .silence)

@@ -29,6 +29,17 @@ struct RetryTests {
         #expect(server.requests.count == 1)
     }
 
+    @Test func aProxyMayLimitTheRateToo() async throws {
+        let server = try await FakeHomeserver.start()
+        server.on(
+            "GET", "v3/joined_rooms",
+            [.page(429).with("Retry-After", "0"), .page(429).with("Retry-After", "60")])
+        await #expect {
+            try await MXRestClient.make(server).joinedRooms()
+        } throws: { ($0 as? MatrixError)?.code == .http(status: 429) }
+        #expect(server.requests.count == 2)
+    }
+
     @Test func readingSurvivesConnectionsThatBreak() async throws {
         let server = try await FakeHomeserver.start()
         let rooms = FakeAnswer.json(#"{"joined_rooms":["!a"]}"#)

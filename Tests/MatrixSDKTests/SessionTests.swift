@@ -36,9 +36,12 @@ final class SessionScene: Sendable {
     /// What the next polls are answered; those after them wait.
     func script(_ answers: FakeAnswer...) { state.withLock { $0.answers += answers } }
 
+    /// Returns when a poll waits in vain.
+    func isPolled() async -> Bool { await eventually { self.state.withLock { $0.isPolled } } }
+
     /// Replaces the poll that waits by one that is answered.
     func next(_ answers: FakeAnswer...) async {
-        _ = await eventually { self.state.withLock { $0.isPolled } }
+        _ = await isPolled()
         state.withLock { $0.answers += answers }
         session.reconnect()
     }
@@ -370,11 +373,32 @@ struct SessionTests {
         #expect(scene.session.state == .closed)
     }
 
+    @Test func startingWhatRunsReturnsAtOnce_andACancelledStartIsOver() async throws {
+        let scene = try await SessionScene()
+        let start = Task { try await scene.session.start() }
+        #expect(await eventually { !scene.polls.isEmpty })
+        start.cancel()
+        await #expect(throws: CancellationError.self) { try await start.value }
+        await scene.next(Sync.answer("s1"))
+        #expect(await eventually { scene.session.state == .running })
+        try await scene.session.start()
+    }
+
+    @Test func roomsThatABeginningAnewDoesNotBringAreGone() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room("!old:s", state: Sync.members)))
+        try await scene.session.start()
+        #expect(scene.session.rooms.map(\.roomId) == ["!old:s"])
+        await scene.next(.error(400, "M_UNKNOWN"), Sync.answer("t1", Sync.room("!new:s", state: Sync.members)))
+        #expect(await eventually { scene.session.rooms.map(\.roomId) == ["!new:s"] })
+        #expect(scene.session.room(withRoomId: "!old:s") == nil)
+    }
+
     @Test func pausingStopsThePolls_andResumingGoesOn() async throws {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1"))
         try await scene.session.start()
-        #expect(await eventually { scene.polls.count == 2 })  // or it would take what is for the next
+        #expect(await scene.isPolled())
         scene.session.pause()
         #expect(await eventually { scene.session.state == .paused })
         let before = scene.polls.count

@@ -99,7 +99,7 @@ struct TokenMachineTests {
         var machine = TokenMachine(credentials("a1"))
         _ = machine.tokenRejected("a1", expired)
         var now: UInt64 = 0
-        for (id, delay) in [0, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000].enumerated() {
+        for (id, delay) in [0, 1000, 2000, 4000, 8000, 15_000, 15_000].enumerated() {
             #expect(machine.tokenWanted(now: now) == refresh(id + 1, after: .milliseconds(delay)))
             now += UInt64(delay)
             machine.refreshFailed(id: id + 1, now: now, random: 1)

@@ -116,7 +116,7 @@ struct MXFileStoreTests {
             {"roomId":"!r","membership":"join","displayName":"","joinedMembersCount":0,"invitedMembersCount":0,
             "heroes":[],"notificationCount":0,"highlightCount":0,"localUnreadEventCount":0,"isMarkedUnread":false,
             "isDirect":false,"isEncrypted":false,"tags":{"a":"inf","b":null,"c":0.25},"hiddenFromUser":false,
-            "lastMessageTs":0,"membersAreComplete":false}
+            "lastMessageTs":0,"membersAreComplete":false,"hasServerCounts":false}
             """
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(

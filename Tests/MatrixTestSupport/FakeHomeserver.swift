@@ -2,7 +2,8 @@ package import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import TestSupport
+import NIOSSL
+package import TestSupport
 import Transport
 
 /// A homeserver that answers what a test tells it to, and records what it was asked.
@@ -34,11 +35,20 @@ package final class FakeHomeserver: Sendable {
     private let state: Lock<State>
     private let connections: Connections
 
-    private init(_ listener: any Channel, _ state: Lock<State>, _ connections: Connections) {
-        (self.listener, self.state, self.connections) = (listener, state, connections)
+    private let scheme: String
+
+    private init(_ listener: any Channel, _ state: Lock<State>, _ connections: Connections, scheme: String) {
+        (self.listener, self.state, self.connections, self.scheme) = (listener, state, connections, scheme)
     }
 
-    package static func start() async throws -> FakeHomeserver {
+    /// - Parameter leaf: With it, TLS is spoken.
+    package static func start(tls leaf: CertificateAuthority.Leaf? = nil) async throws -> FakeHomeserver {
+        let tls = try leaf.map { leaf in
+            try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: NIOSSLCertificate.fromPEMFile(leaf.certificate).map { .certificate($0) },
+                    privateKey: .privateKey(NIOSSLPrivateKey(file: leaf.privateKey, format: .pem))))
+        }
         let state = Lock(State())
         let connections = Connections()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -47,17 +57,18 @@ package final class FakeHomeserver: Sendable {
             .childChannelInitializer { channel in
                 connections.add(channel)
                 return channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
                     try channel.pipeline.syncOperations.addHandler(
                         FakeConnection { answer(to: $0, state) })
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        return FakeHomeserver(listener, state, connections)
+        return FakeHomeserver(listener, state, connections, scheme: tls == nil ? "http" : "https")
     }
 
-    /// `http://127.0.0.1:port`.
-    package var address: String { "http://127.0.0.1:\(listener.localAddress?.port ?? 0)" }
+    /// `http://127.0.0.1:port`, or `https`.
+    package var address: String { "\(scheme)://127.0.0.1:\(listener.localAddress?.port ?? 0)" }
 
     /// The same.
     package var url: URL { URL(string: address) ?? URL(filePath: "/") }

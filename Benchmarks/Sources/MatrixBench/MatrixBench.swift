@@ -1,18 +1,20 @@
 // CPU time and memory for answers of /sync, those of Benchmarks/Matrix/generate.py.
 //
-//     MatrixBench initial FILE [incremental FILE] [kind parse|read]
+//     MatrixBench initial FILE [incremental FILE] [kind parse|read|apply]
 //
 //     parse   finds the events
 //     read    and takes from each its type, its sender, its id and the body of what is a message
+//     apply   and brings a session's rooms up to date, and a store in memory
 //
 // A part of the package itself, not of Benchmarks/Package.swift, because it measures what is not public.
 import Foundation
 import MatrixProtocol
+import MatrixSDK
 
 @main
 struct MatrixBench {
     private enum Kind: String {
-        case parse, read
+        case parse, read, apply
     }
 
     static func main() throws {
@@ -27,7 +29,8 @@ struct MatrixBench {
         let body = try bytes(of: initial)
         var start = cpuSeconds()
         let response = try SyncResponse(body)
-        var used = kind == .read ? read(response) : 0
+        var account = try Account()
+        var used = try use(response, kind, &account)
         var figures: [String: Double] = [
             "seconds": cpuSeconds() - start, "peak_bytes": Double(try memory.peakGrowth()),
             "body_bytes": Double(body.count), "events": Double(count(response)),
@@ -40,7 +43,7 @@ struct MatrixBench {
             for answer in answers {
                 let response = try SyncResponse(answer)
                 events += count(response)
-                if kind == .read { used += read(response) }
+                used += try use(response, kind, &account)
             }
             figures["incremental_seconds"] = cpuSeconds() - start
             figures["incremental_events"] = Double(events)
@@ -48,6 +51,14 @@ struct MatrixBench {
         }
         figures["used"] = Double(used)
         print("{\(figures.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ","))}")
+    }
+
+    private static func use(_ response: SyncResponse, _ kind: Kind, _ account: inout Account) throws -> Int {
+        switch kind {
+        case .parse: 0
+        case .read: read(response)
+        case .apply: try account.apply(response)
+        }
     }
 
     private static func count(_ response: SyncResponse) -> Int {
@@ -64,6 +75,22 @@ struct MatrixBench {
             }
         }
         return used
+    }
+}
+
+/// A session without its network.
+private struct Account {
+    private var model = SessionModel(userId: "@me:hs.test")
+    private let store = MXMemoryStore()
+
+    init() throws {
+        _ = try store.open(userId: model.userId, deviceId: nil)
+    }
+
+    mutating func apply(_ response: SyncResponse) throws -> Int {
+        let applied = try model.apply(response, store: store, now: .now)
+        try store.commit(applied.changes)
+        return applied.notices.count
     }
 }
 

@@ -128,6 +128,7 @@ package final class HTTPTask {
         } else {
             try handle.set(CURLOPT_TIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))
         }
+        if request.needsFreshConnection { try handle.set(CURLOPT_FRESH_CONNECT, 1) }
         if request.acceptsCompression { try handle.set(CURLOPT_ACCEPT_ENCODING, "") }
         if request.answerFile != nil { try handle.set(CURLOPT_BUFFERSIZE, 128 << 10) }
         try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))

@@ -216,7 +216,7 @@ package struct TokenMachine: Sendable {
         guard case .refreshing(id) = state else { return }
         state = .ready
         failures += 1
-        let longest = min(500 << UInt64(min(failures, 8)), 60_000)
+        let longest = min(500 << UInt64(min(failures, 8)), 15_000)
         retryAt = now + UInt64(Double(longest) * min(max(random, 0), 1))
     }
 }

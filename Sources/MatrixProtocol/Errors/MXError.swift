@@ -24,6 +24,7 @@ public struct MXError: Error, Sendable, Hashable {
     /// Another field of the answer.
     public subscript(field: String) -> JSONView? { JSONView(Array(body))?[field] }
 
+    /// An error that no server gave.
     public init(errcode: String, error: String, status: Int = 400) {
         self.errcode = errcode
         self.error = error
@@ -49,29 +50,50 @@ public struct MXError: Error, Sendable, Hashable {
 }
 
 extension MXError: CustomStringConvertible, LocalizedError {
+    /// The server's words and the code.
     public var description: String {
         error.isEmpty ? "the homeserver answered \(errcode)" : "\(error) (\(errcode))"
     }
 
+    /// The same as ``description``.
     public var errorDescription: String? { description }
 }
 
-/// The codes of `MXError.errcode` under the names of the iOS SDK.
+// The codes of `MXError.errcode` under the names of the iOS SDK.
+
+/// Not allowed; also a wrong password.
 public let kMXErrCodeStringForbidden = "M_FORBIDDEN"
+/// No other code fits; the status tells more.
 public let kMXErrCodeStringUnknown = "M_UNKNOWN"
+/// The access token has expired or is gone.
 public let kMXErrCodeStringUnknownToken = "M_UNKNOWN_TOKEN"
+/// No access token was sent.
 public let kMXErrCodeStringMissingToken = "M_MISSING_TOKEN"
+/// The request's JSON is not what the call takes.
 public let kMXErrCodeStringBadJSON = "M_BAD_JSON"
+/// The request is not JSON.
 public let kMXErrCodeStringNotJSON = "M_NOT_JSON"
+/// There is no such thing.
 public let kMXErrCodeStringNotFound = "M_NOT_FOUND"
+/// Too many requests; wait as told.
 public let kMXErrCodeStringLimitExceeded = "M_LIMIT_EXCEEDED"
+/// The server does not know the endpoint.
 public let kMXErrCodeStringUnrecognized = "M_UNRECOGNIZED"
+/// The user name is taken.
 public let kMXErrCodeStringUserInUse = "M_USER_IN_USE"
+/// The user name has characters that are not allowed.
 public let kMXErrCodeStringInvalidUsername = "M_INVALID_USERNAME"
+/// The alias is taken.
 public let kMXErrCodeStringRoomInUse = "M_ROOM_IN_USE"
+/// The event or file is larger than the server allows.
 public let kMXErrCodeStringTooLarge = "M_TOO_LARGE"
+/// We have reacted so already.
 public let kMXErrCodeStringDuplicateAnnotation = "M_DUPLICATE_ANNOTATION"
+/// The media will come later.
 public let kMXErrCodeStringNotYetUploaded = "M_NOT_YET_UPLOADED"
+/// The server is full.
 public let kMXErrCodeStringResourceLimitExceeded = "M_RESOURCE_LIMIT_EXCEEDED"
+/// The password is too weak.
 public let kMXErrCodeStringWeakPassword = "M_WEAK_PASSWORD"
+/// The server has forgotten the connection.
 public let kMXErrCodeStringUnknownPosition = "M_UNKNOWN_POS"

@@ -4,6 +4,7 @@ public import Foundation
 ///
 /// Neither message nor fields hold tokens, passwords or what people wrote.
 public struct MatrixError: Error, Sendable, Hashable {
+    /// What went wrong.
     @nonexhaustive
     public enum Code: Hashable, Sendable {
         /// The homeserver could not be reached, or the connection broke.
@@ -32,11 +33,14 @@ public struct MatrixError: Error, Sendable, Hashable {
         case file
     }
 
+    /// What went wrong.
     public let code: Code
     /// What happened, to what, and what happens next.
     public let message: String
+    /// The room concerned.
     public let roomId: String?
 
+    /// See the properties.
     public init(_ code: Code, _ message: String, roomId: String? = nil) {
         self.code = code
         self.message = message
@@ -56,6 +60,8 @@ public struct MatrixError: Error, Sendable, Hashable {
 }
 
 extension MatrixError: CustomStringConvertible, LocalizedError {
+    /// The same as ``message``.
     public var description: String { message }
+    /// The same as ``message``.
     public var errorDescription: String? { message }
 }

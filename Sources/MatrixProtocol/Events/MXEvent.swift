@@ -192,7 +192,7 @@ public struct MXEvent: Sendable {
     }
 
     /// The same event, ``detached`` if it would keep much more alive than itself.
-    var compact: MXEvent { storage.json.bytes.count > 2 * storage.json.range.count ? detached : self }
+    package var compact: MXEvent { storage.json.bytes.count > 2 * storage.json.range.count ? detached : self }
 
     // MARK: Events of our own
 

@@ -37,7 +37,7 @@ public struct MXRoomState: Sendable {
             isEncrypted = true
             encryption = event.contentJSON["algorithm"]?.string ?? encryption
         }
-        return set(event.compact, type, key)
+        return set(event, type, key)
     }
 
     /// Goes back to before a state event: to the content that it replaced, or to nothing. For paginating backwards.
@@ -57,7 +57,7 @@ public struct MXRoomState: Sendable {
         guard let key = event.stateKey, self.event(type: event.type, key: key)?.eventId == event.eventId else {
             return false
         }
-        set(event.compact, event.type, key)
+        set(event, event.type, key)
         return true
     }
 

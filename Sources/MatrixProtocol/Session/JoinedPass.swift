@@ -66,6 +66,8 @@ struct JoinedPass {
 
     private mutating func applyState(_ events: [MXEvent], _ room: inout RoomModel) {
         for event in events where event.isState {
+            // Most of a first answer is state: it may live on as one. Of others little does.
+            let event = isInitial ? event : event.compact
             room.state?.apply(event)
             changes.state.append(event)
             if event.type == "m.room.member" { newMembers.append(event) }

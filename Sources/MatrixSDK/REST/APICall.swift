@@ -31,6 +31,8 @@ struct APICall: Sendable {
     /// Whether the server may first ask for user-interactive authentication.
     var isInteractive = false
     var followsRedirects = false
+    /// Whether connections that were kept alive may be dead.
+    var needsFreshConnection = false
     /// Nil: as the client's options say.
     var timeout: Duration?
     /// Nil: as the client's options say.

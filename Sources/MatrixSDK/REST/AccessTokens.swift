@@ -20,8 +20,10 @@ final class AccessTokens: Sendable {
     private struct State {
         var machine: TokenMachine
         var handlers: Handlers
-        /// Counts what has happened, so that nobody waits for what is over.
+        /// Counts what has come to an end, so that nobody waits for what is over.
         var version = 0
+        /// How the last of it ended.
+        var outcome: Result<Void, any Error> = .success(())
         var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
         var nextWaiter = 0
     }
@@ -99,12 +101,13 @@ final class AccessTokens: Sendable {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                let isOver = state.withLock { state in
-                    guard state.version == version, !Task.isCancelled else { return true }
+                let outcome = state.withLock { state -> Result<Void, any Error>? in
+                    if Task.isCancelled { return .failure(MatrixError.cancelled) }
+                    if state.version != version { return state.outcome }
                     state.waiters[id] = continuation
-                    return false
+                    return nil
                 }
-                if isOver { continuation.resume() }
+                if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(throwing: MatrixError.cancelled)
@@ -114,6 +117,7 @@ final class AccessTokens: Sendable {
     private func wake(_ result: Result<Void, any Error>) {
         let waiters = state.withLock { state in
             state.version += 1
+            state.outcome = result
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }

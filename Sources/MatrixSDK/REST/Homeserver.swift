@@ -16,11 +16,11 @@ struct HomeserverFacts {
 /// Where requests go, and how one is sent once.
 final class Homeserver: Sendable {
     let options: MXRestClientOptions
-    let network: NetworkOptions
     private let base: Lock<String>
     /// What was asked once.
     let facts = Lock(HomeserverFacts())
 
+    private let network: Lock<NetworkOptions>
     /// Asked about certificates that no authority vouches for.
     private let certificateHandler: (@Sendable (Data) -> Bool)?
 
@@ -28,7 +28,7 @@ final class Homeserver: Sendable {
         self.base = Lock(Self.withoutSlash(base))
         self.options = options
         self.certificateHandler = certificateHandler
-        network = NetworkOptions(caFile: options.caFile, proxy: options.proxy)
+        network = Lock(NetworkOptions(caFile: options.caFile, proxy: options.proxy))
     }
 
     /// Without a slash at its end. A login may move it.
@@ -45,7 +45,32 @@ final class Homeserver: Sendable {
     func send(
         _ request: HTTPRequest, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(TransportError) -> HTTPResponse {
-        try await HTTPClient.send(request, options: network, onProgress: onProgress)
+        let network = network.withLock { $0 }
+        do throws(TransportError) {
+            return try await HTTPClient.send(request, options: network, onProgress: onProgress)
+        } catch {
+            guard error.code == .certificateUntrusted, let trusting = await trusting(request.url, network) else {
+                throw error
+            }
+            return try await HTTPClient.send(request, options: trusting, onProgress: onProgress)
+        }
+    }
+
+    /// How to reach a server whose certificate nobody vouches for, if its user does. Nothing is sent to it before.
+    private func trusting(_ target: String, _ network: NetworkOptions) async -> NetworkOptions? {
+        guard let certificateHandler, target.hasPrefix(url + "/"),
+            let certificate = try? await HTTPClient.certificate(
+                of: url, options: network, timeout: options.requestTimeout),
+            let data = Self.contents(ofPEM: certificate), certificateHandler(data)
+        else { return nil }
+        return self.network.withLock { network in
+            network.trustedCertificate = certificate
+            return network
+        }
+    }
+
+    private static func contents(ofPEM text: String) -> Data? {
+        Data(base64Encoded: text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("-----") }.joined())
     }
 
     func request(_ call: APICall, token: String?) throws(MatrixError) -> HTTPRequest {
@@ -55,6 +80,7 @@ final class Homeserver: Sendable {
             maximumBodySize: call.maximumAnswerSize ?? options.maximumResponseSize,
             followsRedirects: call.followsRedirects)
         request.acceptsCompression = true
+        request.needsFreshConnection = call.needsFreshConnection
         if let token { request.fields["Authorization"] = "Bearer \(token)" }
         if let body = call.body {
             request.body = try body.bytes.get()
@@ -110,6 +136,12 @@ extension TransportError {
 
 /// What an answer says; every status is an answer.
 enum APIAnswer {
+    /// How long to wait; proxies say so too, with pages of their own.
+    static func retryAfter(_ error: any Error, _ response: HTTPResponse) -> Duration? {
+        if let error = error as? MXError { return error.retryAfter }
+        return response.fields["Retry-After"].flatMap { Int($0) }.map { .seconds(min(max($0, 0), 86_400)) }
+    }
+
     /// The error that a status of failure stands for.
     static func error(_ response: HTTPResponse, of call: String) -> any Error {
         if let error = MXError(

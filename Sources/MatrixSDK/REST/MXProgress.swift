@@ -33,6 +33,10 @@ public struct MXTransferProgress: Sendable, Hashable {
     /// Bytes; nil if the server has not said.
     public let total: Int64?
 
+    package init(completed: Int64, total: Int64?) {
+        (self.completed, self.total) = (completed, total)
+    }
+
     var progress: Progress {
         let progress = Progress(totalUnitCount: total ?? -1)
         progress.completedUnitCount = completed

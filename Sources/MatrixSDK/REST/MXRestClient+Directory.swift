@@ -97,7 +97,7 @@ extension MXRestClient {
 
     /// The aliases that our server has for a room.
     public func aliases(ofRoom roomId: String) async throws -> [String] {
-        try await json(APICall(.get, "v3/rooms/\(roomId)/aliases"))["aliases"]?.array?.compactMap(\.string) ?? []
+        try await list("aliases", of: APICall(.get, "v3/rooms/\(roomId)/aliases")).compactMap(\.string)
     }
 
     /// The same with a callback.

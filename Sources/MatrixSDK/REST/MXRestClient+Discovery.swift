@@ -25,7 +25,7 @@ extension MXRestClient {
 
     /// - Parameter base: Where the server name's site is.
     @concurrent
-    static func discoverHomeserver(at base: String, options: MXRestClientOptions) async throws -> MXDiscovery {
+    package static func discoverHomeserver(at base: String, options: MXRestClientOptions) async throws -> MXDiscovery {
         guard MXWellKnown.isUsable(base), let url = URL(string: base) else {
             throw MatrixError(.invalidArgument, "this is not the name of a server")
         }

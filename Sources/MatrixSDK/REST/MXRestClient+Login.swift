@@ -4,8 +4,7 @@ import Transport
 extension MXRestClient {
     /// The ways to log in that the server offers.
     public func loginFlows() async throws -> [MXLoginFlow] {
-        let json = try await json(APICall(.get, "v3/login", authorization: .none))
-        return json["flows"]?.array?.compactMap { MXLoginFlow($0) } ?? []
+        try await list("flows", of: APICall(.get, "v3/login", authorization: .none)).compactMap { MXLoginFlow($0) }
     }
 
     /// The same with a callback.
@@ -187,8 +186,8 @@ extension MXRestClient {
     private func logOut(_ path: EndpointPath) async throws {
         do {
             try await perform(APICall(.post, path, body: .empty))
-        } catch let error as MXError where error.errcode == kMXErrCodeStringUnknownToken {
-            // What was wanted is so.
+        } catch let error as MXError where error.status == 401 || error.status == 403 {
+            // The token is dead, and could not be refreshed: what was wanted is so.
         }
         tokens.loggedOut()
     }

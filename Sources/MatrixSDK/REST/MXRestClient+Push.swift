@@ -157,7 +157,7 @@ extension MXRestClient {
 
     /// The user's pushers.
     public func pushers() async throws -> [MXPusher] {
-        try await json(APICall(.get, "v3/pushers"))["pushers"]?.array?.compactMap { MXPusher($0) } ?? []
+        try await list("pushers", of: APICall(.get, "v3/pushers")).compactMap { MXPusher($0) }
     }
 
     /// The same with a callback.

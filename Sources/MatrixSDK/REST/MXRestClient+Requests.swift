@@ -35,6 +35,13 @@ extension MXRestClient {
         return text
     }
 
+    /// An array of the answer that is always there.
+    @concurrent
+    func list(_ field: String, of call: APICall) async throws -> [JSONView] {
+        guard let list = try await json(call)[field]?.array else { throw Self.unexpected(call) }
+        return list
+    }
+
     static func unexpected(_ call: APICall) -> MatrixError {
         MatrixError(.badResponse, "the server's answer to \(call.name) is not what the specification says")
     }
@@ -68,7 +75,7 @@ extension MXRestClient {
                 }
                 let error = APIAnswer.error(response, of: call.name)
                 if response.status == 429 {
-                    action = retry.rateLimited(retryAfter: (error as? MXError)?.retryAfter, now: .now)
+                    action = retry.rateLimited(retryAfter: APIAnswer.retryAfter(error, response), now: .now)
                 } else if let token, let error = error as? MXError, error.errcode == kMXErrCodeStringUnknownToken {
                     // Once after a refresh; tokens that a refresh for other requests has replaced do not count fully.
                     rejections += try tokens.rejected(token, error) ? 2 : 1

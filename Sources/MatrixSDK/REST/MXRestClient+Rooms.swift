@@ -295,7 +295,7 @@ extension MXRestClient {
             query: [
                 ("at", token), ("membership", membership?.rawValue), ("not_membership", notMembership?.rawValue),
             ])
-        return try await json(call)["chunk"]?.events(inRoom: roomId) ?? []
+        return try await list("chunk", of: call).compactMap { MXEvent(json: $0, roomId: roomId) }
     }
 
     /// The same with a callback.
@@ -326,7 +326,7 @@ extension MXRestClient {
 
     /// The rooms that the user is in.
     public func joinedRooms() async throws -> [String] {
-        try await json(APICall(.get, "v3/joined_rooms"))["joined_rooms"]?.array?.compactMap(\.string) ?? []
+        try await list("joined_rooms", of: APICall(.get, "v3/joined_rooms")).compactMap(\.string)
     }
 
     /// The same with a callback.

@@ -11,11 +11,12 @@ extension MXRestClient {
     ///   - filter: An id, or the JSON text of a filter.
     ///   - setPresence: `offline` leaves the user's presence alone.
     ///   - useStateAfter: Asks for the state after the timeline; servers may not know that.
+    ///   - needsFreshConnection: Does not rely on a connection that was kept alive, and may be dead.
     /// - Returns: Bounded by ``MXRestClientOptions/maximumSyncSize``.
     @concurrent
     public func sync(
         since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
-        fullState: Bool = false, useStateAfter: Bool = true
+        fullState: Bool = false, useStateAfter: Bool = true, needsFreshConnection: Bool = false
     ) async throws -> [UInt8] {
         let milliseconds = max(timeout.wholeNanoseconds / 1_000_000, 0)
         var call = APICall(
@@ -27,9 +28,23 @@ extension MXRestClient {
                 ("use_state_after", useStateAfter ? "true" : nil),
             ])
         call.survivesConnections = false
+        call.needsFreshConnection = needsFreshConnection
         call.timeout = timeout + max(homeserver.options.requestTimeout, .seconds(90))
         call.maximumAnswerSize = homeserver.options.maximumSyncSize
         return try await perform(call)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sync(
+        since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
+        fullState: Bool = false, useStateAfter: Bool = true, completion: @escaping (MXResponse<[UInt8]>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.sync(
+                since: since, timeout: timeout, filter: filter, setPresence: setPresence, fullState: fullState,
+                useStateAfter: useStateAfter)
+        }
     }
 
     /// Stores a filter with the server.

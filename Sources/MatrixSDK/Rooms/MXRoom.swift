@@ -35,6 +35,8 @@ public final class MXRoom: Sendable {
 
     // MARK: What it is
 
+    // Programs for the iOS SDK use it with and without unwrapping.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     /// What a list shows of it. Of a room that was left, what it was.
     public var summary: MXRoomSummary! {
         if let summary = core.summary(roomId) { last.withLock { $0 = summary } }

@@ -45,9 +45,13 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// What it is doing.
     public var state: MXSessionState { core.state.withLock { $0.state } }
 
+    // Programs for the iOS SDK use it with and without unwrapping.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     /// Who is logged in, with the newest tokens.
     public var credentials: MXCredentials! { matrixRestClient.credentials }
 
+    // Programs for the iOS SDK use it with and without unwrapping.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     /// The user; nil if nobody is logged in.
     public var myUserId: String! { core.userId.isEmpty ? nil : core.userId }
 

@@ -12,6 +12,8 @@ public struct MXSessionOptions: Sendable {
     public var reconnectPolicy = ReconnectPolicy.exponential(maximumDelay: .seconds(60))
     /// Events of each room that a sync brings at most; older ones are had by paginating.
     public var timelineLimit = 30
+    /// The same of a first sync alone; nil is ``timelineLimit``.
+    public var initialTimelineLimit: Int?
     /// Whether only those members come that are needed to show a room.
     public var lazyLoadsMembers = true
     /// Whether the user shows as online while the session runs.

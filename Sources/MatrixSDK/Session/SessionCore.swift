@@ -96,6 +96,9 @@ final class SessionCore: Sendable {
             state.model = opened
         }
         setState(.storeDataReady)
+        if let reason = stored.rebuildReason {
+            tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil)
+        }
     }
 
     // MARK: Running
@@ -158,7 +161,7 @@ final class SessionCore: Sendable {
         case .failed(let error, let delay):
             // A start that cannot succeed is over; one that may goes on in the background.
             finishStarts(with: .failure(error))
-            tellOfFailure(error, retryAfter: delay)
+            tellOfFailure("the sync with the homeserver failed", error, retryAfter: delay)
         }
     }
 
@@ -186,9 +189,9 @@ final class SessionCore: Sendable {
         post(.mxSessionStateDidChange)
     }
 
-    func tellOfFailure(_ error: any Error, retryAfter: Duration?) {
+    private func tellOfFailure(_ what: String, _ error: any Error, retryAfter: Duration?) {
         let failure = SourceFailure(
-            "the sync with the homeserver failed: \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
+            "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
         for sink in sinks { sink.receive(failure) }
         onQueue { core in
             core.report(.failed(error, willRetry: retryAfter != nil))
@@ -204,8 +207,9 @@ final class SessionCore: Sendable {
             try commitWaiting()
             let since = state.withLock { $0.model?.syncToken }
             let bytes = try await rest.sync(
-                since: since, timeout: poll.serverTimeout, filter: filter,
-                setPresence: options.setsPresence ? nil : .offline)
+                since: since, timeout: poll.serverTimeout, filter: filter(isFirst: since == nil),
+                setPresence: options.setsPresence ? nil : .offline,
+                needsFreshConnection: poll.needsFreshConnection)
             try Task.checkCancellation()
             guard let response = try? SyncResponse(bytes) else {
                 return .failed(
@@ -269,10 +273,11 @@ final class SessionCore: Sendable {
         }
     }
 
-    private var filter: String {
+    private func filter(isFirst: Bool) -> String {
         if let id = state.withLock({ $0.filterId }) { return id }
         let lazy = options.lazyLoadsMembers
-        return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(options.timelineLimit),"#
+        let limit = isFirst ? options.initialTimelineLimit ?? options.timelineLimit : options.timelineLimit
+        return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(limit),"#
             + #""lazy_load_members":\#(lazy),"unread_thread_notifications":true}}}"#
     }
 

@@ -127,7 +127,7 @@ extension MXMemoryStore.Account {
                 rooms[roomId] = nil
                 outgoing.removeAll { $0.roomId == roomId }
             }
-            rooms[roomId, default: MXMemoryStore.Room()].apply(room)
+            rooms[roomId, default: MXMemoryStore.Room()].apply(room, of: changes)
         }
         for event in changes.accountData { accountData[event.type] = event.detached }
         for event in changes.presence { presence[event.sender] = event.detached }
@@ -145,14 +145,16 @@ extension MXMemoryStore.Account {
 }
 
 extension MXMemoryStore.Room {
-    fileprivate mutating func apply(_ changes: MXStoreChanges.Room) {
+    fileprivate mutating func apply(_ changes: MXStoreChanges.Room, of all: MXStoreChanges) {
+        // All of a first answer is kept: it may live on as one. Of others little is.
+        func kept(_ event: MXEvent) -> MXEvent { all.replacesEverything ? event : event.compact }
         if changes.dropsTimeline { timeline = MemoryTimeline() }
         if changes.replacesState { state = [:] }
-        timeline.append(changes.timeline, token: changes.timelineToken)
-        timeline.prepend(changes.older, token: changes.olderToken)
-        timeline.replace(changes.replaced)
+        timeline.append(changes.timeline.map(kept), token: changes.timelineToken)
+        timeline.prepend(changes.older.map(kept), token: changes.olderToken)
+        timeline.replace(changes.replaced.map(kept))
         for event in changes.state {
-            if let key = StateKey(event) { state[key] = event.detached }
+            if let key = StateKey(event) { state[key] = kept(event) }
         }
         if let stripped = changes.strippedState { strippedState = stripped.map(\.detached) }
         if let summary = changes.summary { self.summary = summary }

@@ -9,7 +9,7 @@ struct MemoryTimeline {
         var token: String?
 
         init(_ event: MXEvent, token: String?) {
-            (self.event, relation, self.token) = (event.detached, event.storedRelation, token)
+            (self.event, relation, self.token) = (event, event.storedRelation, token)
         }
     }
 

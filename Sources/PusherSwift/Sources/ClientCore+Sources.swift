@@ -138,7 +138,9 @@ extension ClientCore: RealtimeEventSink {
 
     func receive(_ gap: SourceGap) {
         NetworkActor.execute { [weak self] in
-            guard let self, let id = bindings.withLock({ $0.sourceChannels[gap.channelName] }) else { return }
+            guard let self else { return }
+            // A channel that nobody has bound to has no id; `Pusher.gaps` tells of its gaps all the same.
+            let id = bindings.withLock { $0.sourceChannels[gap.channelName] } ?? .none
             func instant(_ date: Date) -> MonotonicInstant { .now + .seconds(date.timeIntervalSinceNow) }
             deliver([.gap(id, name: gap.channelName, from: instant(gap.start), to: instant(gap.end))])
         }

@@ -64,6 +64,8 @@ package struct HTTPRequest: Sendable, Confidential {
     package var stallTimeout: Duration?
     /// Lets the server compress its answer. ``maximumBodySize`` holds for what comes out.
     package var acceptsCompression = false
+    /// Opens a connection for it, because those that were kept alive may be dead.
+    package var needsFreshConnection = false
 
     package init(
         method: String = "GET", url: String, fields: HTTPFields = [:], body: [UInt8] = [],
