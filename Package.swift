@@ -202,6 +202,11 @@ let package = Package(
             name: "MatrixServerTests",
             dependencies: ["MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport", "pusher-cli"],
             swiftSettings: swiftSettings),
+        // Programs as users write them, with the imports of their documents and no settings of ours; run against the same.
+        .testTarget(
+            name: "MatrixSampleTests",
+            dependencies: ["MatrixSDK", "SwiftMatrixSDK"] + combine.map { .byName(name: $0) },
+            swiftSettings: [.swiftLanguageMode(.v6)]),
         .testTarget(
             name: "CommandTests",
             dependencies: [

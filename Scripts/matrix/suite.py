@@ -1,6 +1,7 @@
-"""Starts homeservers, runs Tests/MatrixServerTests against them, and stops them, whatever comes in between.
+"""Starts homeservers, runs Tests/MatrixServerTests and MatrixSampleTests against them, and stops them, whatever comes
+in between.
 
-    suite [FILTER]      a regular expression; MatrixServerTests without it
+    suite [FILTER]      a regular expression; both targets without it
 
 The tests find each homeserver by environment variables, MATRIX_PLAIN_URL and MATRIX_PLAIN_FOLDER for the profile "plain"
 of homeserver.py, and so on; they may kill it and start it again with Scripts/matrix/homeserver."""
@@ -17,7 +18,8 @@ TEST_SECONDS = 1800
 
 
 def environment(servers):
-    variables = dict(os.environ)
+    # Stores in the default folder go with the homeserver.
+    variables = dict(os.environ) | {"XDG_DATA_HOME": str(servers["plain"].folder / "data")}
     for name, server in servers.items():
         variables[f"MATRIX_{name.upper()}_URL"] = server.url
         variables[f"MATRIX_{name.upper()}_FOLDER"] = str(server.folder)
@@ -55,7 +57,7 @@ def main():
         for name, overrides in PROFILES.items():
             servers[name] = Homeserver.new(overrides=overrides)
             print(f"matrix-test: {name}: {servers[name].url}, {servers[name].folder}", flush=True)
-        status = run_tests(sys.argv[1] if len(sys.argv) > 1 else "MatrixServerTests", servers)
+        status = run_tests(sys.argv[1] if len(sys.argv) > 1 else "MatrixServerTests|MatrixSampleTests", servers)
         if status != 0:
             for name, server in servers.items():
                 print(f"matrix-test: the end of the log of {name}:\n{server.log_end()}", flush=True)

@@ -284,6 +284,19 @@ struct MXMatrixServiceTests {
         #expect(scene.server.requests("GET", "v3/rooms/*/messages").count == 2)
     }
 
+    @Test func whileTheServerCannotBeAsked_whatIsStoredIsShown() async throws {
+        let scene = try await ServiceScene()
+        let service = try await scene.service()
+        try await service.loginWithPassword(username: "a", password: "p")
+        scene.script(Sync.answer("s1", Sync.room(timeline: [Sync.message("$1"), Sync.message("$2")], prevBatch: "p1")))
+        try await service.startSync()
+        scene.server.on("GET", "v3/rooms/*/messages", .page(502))
+        #expect(try await service.getRoomMessages(roomId: "!r:s", limit: 50).map(\.id) == ["$1", "$2"])
+        await #expect(throws: MatrixServiceError.network) {
+            _ = try await service.getRoomMessages(roomId: "!r:s", limit: 50, from: "$1")
+        }
+    }
+
     @Test func aMessageThatTheStoreLacksIsStillAPlaceToReadFrom() async throws {
         let scene = try await ServiceScene()
         let service = try await scene.running()

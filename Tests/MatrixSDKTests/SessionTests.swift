@@ -126,6 +126,23 @@ struct SessionTests {
         #expect(scene.polls.last?.parameter("since") == "s2" || scene.polls.contains { $0.parameter("since") == "s1" })
     }
 
+    @Test func aRedactionIsToldOnce_andWhatItTookIsNotToldAgain() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
+        try await scene.session.start()
+        let room = try #require(scene.session.rooms.first)
+        let heard = Lock<[String]>([])
+        room.liveTimeline.listenToEvents { event, _, _ in heard.withLock { $0.append(event.type) } }
+        let redaction = #"""
+            {"type":"m.room.redaction","event_id":"$2","sender":"@b:s","redacts":"$1","content":{"redacts":"$1"}}
+            """#
+        await scene.next(Sync.answer("s2", Sync.room(timeline: [Sync.message("$1")])))
+        await scene.next(Sync.answer("s3", Sync.room(timeline: [redaction, Sync.message("$3")])))
+        #expect(await eventually { heard.withLock { $0.count } >= 3 })
+        #expect(heard.withLock { $0 } == ["m.room.message", "m.room.redaction", "m.room.message"])
+        #expect(try room.storedMessages().first?.isRedacted == true)
+    }
+
     @Test func anAnswerThatComesTwiceIsToldOnce() async throws {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
@@ -500,6 +517,41 @@ struct SessionTests {
         }
         #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").isEmpty)
         #expect(room.outgoingMessages.isEmpty)
+    }
+
+    @Test func aRoomThatWasCreatedEncryptedIsSo_beforeASyncSaysIt() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1"))
+        try await scene.session.start()
+        scene.server.on("POST", "v3/createRoom", .json(#"{"room_id":"!new"}"#))
+        scene.server.on("PUT", "v3/rooms/*/send/*/*", .json(#"{"event_id":"$1"}"#))
+        let isMade = Lock(false)
+        let creation = Task {
+            var parameters = MXRoomCreationParameters()
+            parameters.isEncrypted = true
+            let room = try await scene.session.createRoom(parameters: parameters)
+            isMade.withLock { $0 = true }
+            return room
+        }
+        #expect(await scene.server.hasBeenAsked("POST", "v3/createRoom"))
+        // The server may tell of a new room in pieces.
+        await scene.next(Sync.answer("s2", Sync.room("!new", state: [Sync.member("@a:s")])))
+        #expect(await eventually { scene.session.room(withRoomId: "!new") != nil })
+        let room = try #require(scene.session.room(withRoomId: "!new"))
+        await #expect { try await room.sendTextMessage("secret") } throws: {
+            ($0 as? MatrixError)?.code == .encryptionNotAvailable
+        }
+        #expect(!isMade.withLock { $0 })
+        let encryption = #"""
+            {"type":"m.room.encryption","event_id":"$e","sender":"@a:s","state_key":"",
+            "content":{"algorithm":"m.megolm.v1.aes-sha2"}}
+            """#
+        await scene.next(Sync.answer("s3", Sync.room("!new", timeline: [encryption])))
+        #expect(try await creation.value === room)
+        await #expect { try await room.sendTextMessage("secret") } throws: {
+            ($0 as? MatrixError)?.code == .encryptionNotAvailable
+        }
+        #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").isEmpty)
     }
 
     @Test func countsAreTheServers_andAbsentOnesStay() async throws {

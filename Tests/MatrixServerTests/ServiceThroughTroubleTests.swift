@@ -51,7 +51,7 @@ struct ServiceThroughTroubleTests {
         let (ann, bob, roomId) = try await pair(Homeserver(.shortTokens))
         let tokens = Lock<Set<String>>([])
         var ids: [String] = []
-        let end = ContinuousClock.now + .seconds(24)
+        let end = ContinuousClock.now + .seconds(17)
         while ContinuousClock.now < end {
             ann.accessToken.map { token in _ = tokens.withLock { $0.insert(token) } }
             let id = try await ann.service.sendMessage(roomId: roomId, content: "number \(ids.count)")
@@ -65,8 +65,9 @@ struct ServiceThroughTroubleTests {
         }
         #expect(tokens.withLock { $0.count } >= 3)
         #expect(await bob.sees { $0.message(ids[ids.count - 1])?.isEdited == true })
-        let own = bob.messages.filter { !$0.isEdited && $0.reactions.isEmpty }.map(\.id)
-        #expect(own == ids)
+        var seen: Set<String> = []
+        #expect(bob.messages.map(\.id).filter { seen.insert($0).inserted } == ids)
+        #expect(try await bob.service.getRoomMessages(roomId: roomId, limit: 500).map(\.id) == ids)
         #expect(ann.service.connectionState == .connected && bob.service.connectionState == .connected)
         // Both tokens are dead when the next run begins.
         ann.service.session?.close()
@@ -81,6 +82,9 @@ struct ServiceThroughTroubleTests {
         let ann = try await ServiceUser("ann", on: homeserver)
         try await ann.initialize()
         let elsewhere = MXRestClient(homeServer: try #require(URL(string: homeserver.url)), options: .direct)
+        try await elsewhere.login(username: ann.user.name, password: ann.user.password)
+        let roomId = try await elsewhere.createRoom(parameters: MXRoomCreationParameters())
+        let id = try await elsewhere.sendTextMessage(toRoom: roomId, text: "kept")
         let login: [String: Any] = [
             "type": "m.login.password", "identifier": ["type": "m.id.user", "user": ann.user.name],
             "password": ann.user.password, "refresh_token": false,
@@ -88,10 +92,6 @@ struct ServiceThroughTroubleTests {
         let token = try await elsewhere.login(parameters: login)
         try await ann.service.login(novaUserId: ann.user.id, accessToken: token.accessToken ?? "")
         try await ann.service.startSync()
-        let roomId = try await ann.service.createRoom(
-            name: "Mine", isDirect: false, inviteUserIds: [], isEncrypted: false)
-        let id = try await ann.service.sendMessage(roomId: roomId, content: "kept")
-        #expect(await ann.sees { $0.message(id) != nil })
         // Lives for four seconds; the poll that is under way then may go on for longer.
         try await Task.sleep(for: .seconds(5))
         await #expect(throws: MatrixServiceError.notLoggedIn) {

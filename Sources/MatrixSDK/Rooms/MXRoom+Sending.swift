@@ -23,7 +23,7 @@ extension MXRoom {
 
     /// Reactions are never encrypted.
     func requirePlain(_ type: MXEventType) throws {
-        guard state?.isEncrypted == true, type != .reaction else { return }
+        guard type != .reaction, try core.isEncrypted(roomId) else { return }
         throw MatrixError(
             .encryptionNotAvailable,
             "room \(roomId) is encrypted, and this library cannot encrypt: nothing was sent", roomId: roomId)

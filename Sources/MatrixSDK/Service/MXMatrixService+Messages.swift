@@ -30,7 +30,7 @@ extension MXMatrixService {
     /// Messages of a room, oldest first: what is kept here, then what the homeserver has.
     ///
     /// - Parameters:
-    ///   - limit: How many at most. Fewer come at the room's beginning, or where thousands of events are no messages.
+    ///   - limit: How many at most. Fewer come at the room's beginning, and while the homeserver cannot be asked for more.
     ///   - from: The id of a message: those before it. Nil: the newest, with those on their way.
     public func getRoomMessages(roomId: String, limit: Int, from: String?) async throws -> [MatrixMessage] {
         guard let room = try knownAccount().session.room(withRoomId: roomId) else {

@@ -15,11 +15,12 @@ extension MXMatrixService {
             parameters.inviteArray = inviteUserIds
             parameters.preset = isDirect ? kMXRoomPresetTrustedPrivateChat : kMXRoomPresetPrivateChat
             parameters.isEncrypted = isEncrypted
-            let roomId = try await session.matrixRestClient.createRoom(parameters: parameters)
+            let creation = RoomCreation(parameters)
+            let roomId = try await session.core.createRoom(parameters.encoded, creation)
             if isDirect, let user = inviteUserIds.first {
                 try await note(roomId, asDirectWith: user, of: session, "was made")
             }
-            try await session.core.settle(roomId, as: .join)
+            try await session.core.settle(roomId, creation.isComplete)
             return roomId
         }
     }
@@ -40,7 +41,7 @@ extension MXMatrixService {
             if let invitation, invitation.isDirect, let inviter = invitation.inviter {
                 try await note(roomId, asDirectWith: inviter, of: session, "was joined")
             }
-            try await session.core.settle(roomId, as: .join)
+            try await session.core.settle(roomId) { $0.isJoined }
             return roomId
         }
     }
@@ -59,7 +60,7 @@ extension MXMatrixService {
         let core = try room(roomId).core
         try await MatrixServiceError.mapped {
             try await core.rest.leaveRoom(roomId)
-            try await core.settle(roomId, as: nil)
+            try await core.settle(roomId) { $0 == nil }
         }
     }
 

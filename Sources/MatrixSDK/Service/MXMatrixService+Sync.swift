@@ -54,12 +54,12 @@ extension MXMatrixService {
         case .ephemeral(let event):
             guard event.type == "m.typing", let onTypingIndicator, let roomId = event.roomId else { return }
             onTypingIndicator(roomId, session.room(withRoomId: roomId)?.typingUsers ?? [])
-        case .summaryChanged(let roomId): tellRoom(roomId, session)
+        case .summaryChanged(let roomId), .invited(let roomId, _), .knocked(let roomId): tellRoom(roomId, session)
         case .left(let roomId, let event):
             var room = MatrixRoom(id: roomId, name: roomId, membership: .leave)
             if event?.contentJSON["membership"]?.string == "ban" { room.membership = .ban }
             onRoomUpdated?(room)
-        case .roomAccountData, .accountData, .presence, .toDevice, .joined, .invited, .knocked, .gap, .echoConfirmed,
+        case .roomAccountData, .accountData, .presence, .toDevice, .joined, .gap, .echoConfirmed,
             .unreadChanged, .directRoomsChanged, .ignoredUsersChanged:
             break
         }

@@ -105,7 +105,7 @@ public protocol MatrixServiceProtocol: AnyObject {
     /// Messages of a room, oldest first: what is kept here, then what the homeserver has.
     ///
     /// - Parameters:
-    ///   - limit: How many at most. Fewer come only at the room's beginning.
+    ///   - limit: How many at most. Fewer come at the room's beginning, and while the homeserver cannot be asked for more.
     ///   - from: The id of a message: those before it. Nil: the newest.
     func getRoomMessages(roomId: String, limit: Int, from: String?) async throws -> [MatrixMessage]
 

@@ -22,23 +22,26 @@ struct MessageReader: Sendable {
         return (events.reversed() + outgoing).compactMap { MatrixMessage($0, in: room) }
     }
 
-    /// Newest first.
+    /// Newest first. A homeserver that cannot be asked is an error only if there is nothing without it.
     private func events(limit: Int, before eventId: String?) async throws -> [MXEvent] {
         var (found, position): ([MXEvent], String?) = ([], eventId)
-        for _ in 0..<Self.pages where found.count < limit {
-            // What it stands at may go meanwhile: a gap begins the stored timeline anew, or it is trimmed.
-            if let position, try stored(position) == nil {
-                return found + (try await eventsOfServer(limit: limit - found.count, before: position))
+        do {
+            for _ in 0..<Self.pages where found.count < limit {
+                // What it stands at may go meanwhile: a gap begins the stored timeline anew, or it is trimmed.
+                if let position, try stored(position) == nil {
+                    found += try await eventsOfServer(limit: limit - found.count, before: position)
+                    break
+                }
+                let page = try core.store { store throws(MatrixError) in
+                    try store.events(in: room.roomId, before: position, limit: Self.pageSize)
+                }
+                found += page.filter(isShown)
+                position = page.last?.eventId ?? position
+                guard page.isEmpty else { continue }
+                guard core.summary(room.roomId)?.paginationToken != nil else { break }
+                try await core.loadOlder(room.roomId, limit: Self.pageSize)
             }
-            let page = try core.store { store throws(MatrixError) in
-                try store.events(in: room.roomId, before: position, limit: Self.pageSize)
-            }
-            found += page.filter(isShown)
-            position = page.last?.eventId ?? position
-            guard page.isEmpty else { continue }
-            guard core.summary(room.roomId)?.paginationToken != nil else { break }
-            try await core.loadOlder(room.roomId, limit: Self.pageSize)
-        }
+        } catch  where !found.isEmpty && !error.isCancellation {}
         return Array(found.prefix(limit))
     }
 

@@ -54,12 +54,13 @@ extension MXSession {
     /// Creates a room, and waits until it is here.
     public func createRoom(parameters: MXRoomCreationParameters) async throws -> MXRoom {
         try await createRoom(
-            body: parameters.encoded, directUser: parameters.isDirect ? parameters.inviteArray?.first : nil)
+            parameters.encoded, RoomCreation(parameters),
+            directUser: parameters.isDirect ? parameters.inviteArray?.first : nil)
     }
 
-    private func createRoom(body: EncodedJSON, directUser: String?) async throws -> MXRoom {
-        let roomId = try await matrixRestClient.createRoom(body: body)
-        let room = try await core.appeared(roomId, as: .join)
+    private func createRoom(_ body: EncodedJSON, _ creation: RoomCreation, directUser: String?) async throws -> MXRoom {
+        let roomId = try await core.createRoom(body, creation)
+        let room = try await core.appeared(roomId, creation.isComplete)
         if let directUser { try await core.addDirectRoom(roomId, with: directUser) }
         return room
     }
@@ -69,10 +70,10 @@ extension MXSession {
     public func createRoom(
         parameters: MXRoomCreationParameters, completion: @escaping (MXResponse<MXRoom>) -> Void
     ) -> MXHTTPOperation {
-        let body = parameters.encoded
+        let (body, creation) = (parameters.encoded, RoomCreation(parameters))
         let directUser = parameters.isDirect ? parameters.inviteArray?.first : nil
         return matrixRestClient.operation(completion) {
-            try await self.createRoom(body: body, directUser: directUser)
+            try await self.createRoom(body, creation, directUser: directUser)
         }
     }
 
@@ -82,7 +83,7 @@ extension MXSession {
     public func joinRoom(_ roomIdOrAlias: String, viaServers: [String]? = nil) async throws -> MXRoom {
         let summary = core.summary(roomIdOrAlias)
         let roomId = try await matrixRestClient.joinRoom(roomIdOrAlias, viaServers: viaServers)
-        let room = try await core.appeared(roomId, as: .join)
+        let room = try await core.appeared(roomId)
         if let summary, summary.membership == .invite, summary.isDirect, let inviter = summary.inviter {
             try await core.addDirectRoom(roomId, with: inviter)
         }

@@ -62,6 +62,23 @@ extension SessionCore {
         }
     }
 
+    // MARK: Creation
+
+    /// Creates a room. Nothing is sent into it in the clear if it is to be encrypted, however late a sync says so.
+    func createRoom(_ body: EncodedJSON, _ creation: RoomCreation) async throws -> String {
+        let roomId = try await rest.createRoom(body: body)
+        if creation.isEncrypted { state.withLock { _ = $0.encryptedRooms.insert(roomId) } }
+        return roomId
+    }
+
+    /// Whether a room is encrypted, by anything that is known here.
+    func isEncrypted(_ roomId: String) throws(MatrixError) -> Bool {
+        if summary(roomId)?.isEncrypted == true || state.withLock({ $0.encryptedRooms.contains(roomId) }) {
+            return true
+        }
+        return try read(roomId) { _, state throws(MatrixError) in state?.isEncrypted ?? false }
+    }
+
     // MARK: History
 
     /// Fetches what is older than the store, and stores it. A sync that leaves a gap meanwhile makes it void.

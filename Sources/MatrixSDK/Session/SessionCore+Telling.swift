@@ -80,8 +80,7 @@ extension SessionCore {
         case .gap(let roomId):
             loadedRoom(roomId)?.liveTimeline.resetPagination()
             post(.mxRoomDidFlushData, roomId: roomId)
-        case .changed(let event):
-            if let roomId = event.roomId { loadedRoom(roomId)?.liveTimeline.deliver(event, state: nil) }
+        case .changed: break  // the redaction tells
         case .relationsChanged(let roomId, let eventId): loadedRoom(roomId)?.relationsChanged(of: eventId)
         case .echoConfirmed(let roomId, let local, let eventId):
             loadedRoom(roomId)?.echoConfirmed(local, as: eventId)

@@ -7,10 +7,12 @@ extension SessionCore {
     struct RoomWaiter: Sendable {
         let id: Int
         let roomId: String
-        /// Nil: for its going.
-        let membership: MXMembership?
+        let condition: RoomCondition
         let continuation: CheckedContinuation<Void, any Error>
     }
+
+    /// - Parameter room: Nil: we are not in it, nor invited.
+    typealias RoomCondition = @Sendable (_ room: RoomModel?) -> Bool
 
     /// How long a sync may take to bring a room that was joined or created.
     private static let bound = Duration.seconds(60)
@@ -19,7 +21,7 @@ extension SessionCore {
 
     /// Waits for the coming or going of a room if a sync is to tell of it soon. That it does not is no error: the homeserver
     /// has done it.
-    func settle(_ roomId: String, as membership: MXMembership?) async throws {
+    func settle(_ roomId: String, _ condition: @escaping RoomCondition) async throws {
         switch state.withLock({ $0.state }) {
         case .running, .syncInProgress, .backgroundSyncInProgress: break
         case .closed, .initialised, .storeDataReady, .processingBackgroundSyncCache, .homeserverNotReachable,
@@ -28,22 +30,24 @@ extension SessionCore {
             return
         }
         do {
-            try await wait(for: roomId, membership, bound: Self.settlingBound)
+            try await wait(for: roomId, bound: Self.settlingBound, condition)
         } catch let error as MatrixError where error.code == .timedOut || error == .sessionClosed {}
     }
 
-    func appeared(_ roomId: String, as membership: MXMembership) async throws -> MXRoom {
-        try await wait(for: roomId, membership)
+    func appeared(
+        _ roomId: String, _ condition: @escaping RoomCondition = { $0.isJoined }
+    ) async throws -> MXRoom {
+        try await wait(for: roomId, condition)
         guard let room = room(roomId) else {
             throw MatrixError(.roomNotFound, "room \(roomId) has gone again", roomId: roomId)
         }
         return room
     }
 
-    func disappeared(_ roomId: String) async throws { try await wait(for: roomId, nil) }
+    func disappeared(_ roomId: String) async throws { try await wait(for: roomId) { $0 == nil } }
 
     private func wait(
-        for roomId: String, _ membership: MXMembership?, bound: Duration = SessionCore.bound
+        for roomId: String, bound: Duration = SessionCore.bound, _ condition: @escaping RoomCondition
     ) async throws {
         let id = state.withLock { state in
             state.lastWaiter += 1
@@ -63,9 +67,9 @@ extension SessionCore {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome = state.withLock { state -> Result<Void, any Error>? in
                     guard let model = state.model else { return .failure(MatrixError.sessionClosed) }
-                    if model.has(roomId, membership) { return .success(()) }
+                    if condition(model.rooms[roomId]) { return .success(()) }
                     state.waiters.append(
-                        RoomWaiter(id: id, roomId: roomId, membership: membership, continuation: continuation))
+                        RoomWaiter(id: id, roomId: roomId, condition: condition, continuation: continuation))
                     return Task.isCancelled ? .failure(CancellationError()) : nil
                 }
                 switch outcome {
@@ -92,8 +96,9 @@ extension SessionCore {
     func endWaits() {
         let done = state.withLock { state -> [RoomWaiter] in
             guard let model = state.model else { return [] }
-            let done = state.waiters.filter { model.has($0.roomId, $0.membership) }
-            state.waiters.removeAll { model.has($0.roomId, $0.membership) }
+            let done = state.waiters.filter { $0.condition(model.rooms[$0.roomId]) }
+            let ids = Set(done.map(\.id))
+            state.waiters.removeAll { ids.contains($0.id) }
             return done
         }
         for waiter in done { waiter.continuation.resume() }
@@ -104,8 +109,25 @@ extension SessionCore {
     }
 }
 
-extension SessionModel {
-    fileprivate func has(_ roomId: String, _ membership: MXMembership?) -> Bool {
-        rooms[roomId]?.summary.membership == membership
+extension RoomModel? {
+    /// Whether we are in the room.
+    var isJoined: Bool { self?.summary.membership == .join }
+}
+
+/// What is seen of a room when all is here that it was created with: a sync may bring it in pieces.
+struct RoomCreation: Sendable {
+    let name: String?
+    let isEncrypted: Bool
+
+    init(_ parameters: MXRoomCreationParameters) {
+        name = parameters.name.flatMap { $0.isEmpty ? nil : $0 }
+        isEncrypted =
+            parameters.isEncrypted
+            || parameters.initialStateEvents?.contains { $0["type"] as? String == "m.room.encryption" } == true
+    }
+
+    func isComplete(_ room: RoomModel?) -> Bool {
+        guard room.isJoined, let state = room?.state else { return false }
+        return (name == nil || state.name != nil) && (!isEncrypted || state.isEncrypted)
     }
 }

@@ -17,6 +17,8 @@ final class SessionCore: Sendable {
         var store: (any MXStore)?
         var rooms: [String: MXRoom] = [:]
         var listeners = EventListeners()
+        /// Rooms that were created here with encryption: no sync may have said so yet.
+        var encryptedRooms: Set<String> = []
         /// What could not be stored yet, oldest first.
         var uncommitted: [SessionModel.Applied] = []
         /// How many events have come to each room since its timeline was last trimmed.
