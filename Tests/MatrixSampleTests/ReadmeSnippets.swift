@@ -6,6 +6,8 @@ import SwiftMatrixSDK
 final class ReadmeSnippets {
     let homeServer: String
     var mxRestClient: MXRestClient
+    // As such programs write it:
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     var mxSession: MXSession!
     var events: [String] = []
 
@@ -66,6 +68,8 @@ final class ReadmeSnippets {
     }
 
     func startFromFiles(_ done: @escaping (Int, Bool) -> Void) {
+        // As such programs write it:
+        // swift-format-ignore: NeverForceUnwrap
         mxSession = MXSession(credentials: mxRestClient.credentials!)
         let store = MXFileStore()
         mxSession.setStore(store) { response in
