@@ -214,6 +214,8 @@ struct SessionTests {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1"))
         try await scene.session.start()
+        // Else this poll may take the answer that the one after the pause is to have.
+        #expect(await eventually { scene.polls.count == 2 })
         scene.session.pause()
         #expect(await eventually { scene.session.state == .paused })
         let before = scene.polls.count
