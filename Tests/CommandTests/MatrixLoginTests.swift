@@ -78,6 +78,23 @@ struct MatrixLoginTests {
         #expect(!FileManager.default.fileExists(atPath: scene.file.path))
     }
 
+    @Test func atATerminalThePasswordIsAskedFor_andNotShown() async throws {
+        let scene = try await scene()
+        let arguments = ["matrix", "login", scene.server.address, "--user", "alice"]
+        let environment = ["XDG_CONFIG_HOME": scene.home.path]
+        let abandoned = try CommandRun(arguments, environment: environment, isAtTerminal: true)
+        #expect(await abandoned.waitFor { $0.contains { $0.hasPrefix("Password of alice: ") } })
+        try abandoned.type("corr\u{3}")
+        #expect(await abandoned.status() == 0)
+        let run = try CommandRun(arguments, environment: environment, isAtTerminal: true)
+        #expect(await run.waitFor { $0.contains { $0.hasPrefix("Password of alice: ") } })
+        try run.type("wrong\u{15}x\u{7F}" + Self.password + "ü\u{7F}\n")
+        #expect(await run.status() == 0)
+        #expect(run.words.contains("logged in as @alice:hs"))
+        #expect(!run.words.contains("horse"))
+        #expect(scene.server.requests("POST", "v3/login").count == 1)
+    }
+
     @Test func whatIsRefusedIsSaid_andNothingIsKept() async throws {
         let scene = try await scene()
         let wrong = try await login(scene, "--user", "alice", "--password-stdin", input: "wrong")

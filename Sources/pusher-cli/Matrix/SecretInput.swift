@@ -4,12 +4,22 @@ import Foundation
 enum SecretInput {
     private static let maximumLength = 1 << 14
 
-    /// All of standard input but the line's end.
-    static func fromStandardInput(_ what: String) throws(CommandFailure) -> String {
-        guard let data = try? FileHandle.standardInput.read(upToCount: maximumLength + 1),
-            data.count <= maximumLength, let text = String(data: data, encoding: .utf8)
-        else { throw CommandFailure(.badData, "standard input is no \(what)") }
-        return try checked(text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text, what)
+    /// All of standard input but the line's end. Nil if the task was cancelled meanwhile.
+    static func fromStandardInput(_ what: String) throws(CommandFailure) -> String? {
+        var bytes: [UInt8] = []
+        while true {
+            switch byte(from: STDIN_FILENO) {
+            case .cancelled: return nil
+            case .end:
+                let text = String(decoding: bytes, as: UTF8.self)
+                return try checked(text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text, what)
+            case .byte(let byte):
+                bytes.append(byte)
+                guard bytes.count <= maximumLength else {
+                    throw CommandFailure(.badData, "standard input is too long for a \(what)")
+                }
+            }
+        }
     }
 
     /// A line typed at the terminal, where it is not shown. Nil if Ctrl-C was typed.
@@ -40,20 +50,36 @@ enum SecretInput {
 
     private static func line(from terminal: Int32) -> [UInt8]? {
         var line: [UInt8] = []
-        var byte: UInt8 = 0
         while true {
-            let count = read(terminal, &byte, 1)
-            if count < 0, errno == EINTR { continue }
-            guard count == 1 else { return nil }
-            switch byte {
-            case 3: return nil  // Ctrl-C
-            case 4, 10, 13: return line  // Ctrl-D, and the line's end
-            case 8, 127:
+            switch byte(from: terminal) {
+            case .cancelled, .byte(3): return nil  // 3 is Ctrl-C
+            case .end, .byte(4), .byte(10), .byte(13): return line  // 4 is Ctrl-D
+            case .byte(8), .byte(127):
                 while let last = line.popLast(), last & 0xC0 == 0x80 {}  // a whole character
-            case 21: line = []  // Ctrl-U
-            default: if line.count < maximumLength { line.append(byte) }
+            case .byte(21): line = []  // Ctrl-U
+            case .byte(let byte): if line.count < maximumLength { line.append(byte) }
             }
         }
+    }
+
+    private enum Reading {
+        case byte(UInt8)
+        case end
+        case cancelled
+    }
+
+    /// Waits, but not for longer than somebody wants it: a signal cancels the task.
+    private static func byte(from descriptor: Int32) -> Reading {
+        while !Task.isCancelled {
+            var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&descriptors, 1, 100)
+            if ready == 0 || ready < 0 && errno == EINTR { continue }
+            var byte: UInt8 = 0
+            let count = read(descriptor, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            return count == 1 ? .byte(byte) : .end
+        }
+        return .cancelled
     }
 
     private static func say(_ text: String, to terminal: Int32) {

@@ -122,7 +122,10 @@ struct MatrixLoginCommand: AsyncParsableCommand {
 
     /// - Returns: Nil if the user does not want to any more.
     private func logIn(_ client: MXRestClient) async throws -> MXCredentials? {
-        if tokenStdin { return try await withToken(try SecretInput.fromStandardInput("token"), of: client) }
+        if tokenStdin {
+            guard let token = try SecretInput.fromStandardInput("token") else { return nil }
+            return try await withToken(token, of: client)
+        }
         let flows = try await client.loginFlows().map(\.type)
         if sso {
             guard flows.contains(.sso) else {
