@@ -409,6 +409,20 @@ struct SessionTests {
         #expect(scene.polls.count > before)
     }
 
+    @Test func aPausedSessionLeavesAndJoins_withoutWaitingForASync() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
+        try await scene.session.start()
+        scene.session.pause()
+        #expect(await eventually { scene.session.state == .paused })
+        scene.server.on("POST", "v3/rooms/*/leave", .ok)
+        scene.server.on("POST", "v3/join/*", .json(#"{"room_id":"!new"}"#))
+        try await scene.session.leaveRoom("!r:s")
+        await #expect { _ = try await scene.session.joinRoom("!new") } throws: {
+            ($0 as? MatrixError)?.roomId == "!new"
+        }
+    }
+
     @Test func aGapBeginsTheTimelineAnew_andPaginatingFillsIt() async throws {
         let scene = try await SessionScene()
         scene.script(

@@ -6,6 +6,7 @@ import SwiftMatrixSDK
 final class ReadmeSnippets {
     let homeServer: String
     var mxRestClient: MXRestClient
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     var mxSession: MXSession!
     var events: [String] = []
 
@@ -66,7 +67,8 @@ final class ReadmeSnippets {
     }
 
     func startFromFiles(_ done: @escaping (Int, Bool) -> Void) {
-        mxSession = MXSession(credentials: mxRestClient.credentials!)
+        guard let credentials = mxRestClient.credentials else { return done(0, false) }
+        mxSession = MXSession(credentials: credentials)
         let store = MXFileStore()
         mxSession.setStore(store) { response in
             guard response.isSuccess else { return done(0, false) }
