@@ -298,7 +298,8 @@ struct SessionTests {
         #expect(await eventually { done.withLock { $0.count } == 22 })
         let bodies = scene.server.requests("PUT", "v3/rooms/*/send/*/*").map { $0.json?["body"]?.string ?? "" }
         #expect(bodies == [file.lastPathComponent] + (0...20).map(String.init))
-        #expect(done.withLock { $0 } == ["file"] + (0...20).map(String.init))
+        // The queue of these tests is no serial one.
+        #expect(Set(done.withLock { $0 }) == Set(["file"] + (0...20).map(String.init)))
         #expect(answers.withLock { $0 } == ["$1"])
         #expect(room.outgoingMessages.isEmpty)
     }
