@@ -64,6 +64,14 @@ final class CommandRun: Sendable {
         }
     }
 
+    /// What the process list shows of it: arguments and environment; empty once it has ended.
+    var listing: String {
+        ["cmdline", "environ"].map { name in
+            let data = FileManager.default.contents(atPath: "/proc/\(process.id)/\(name)") ?? Data()
+            return String(decoding: data, as: UTF8.self)
+        }.joined()
+    }
+
     var output: [String] { lines(state.withLock { $0.output }) }
 
     var errors: [String] { lines(state.withLock { $0.errors }) }

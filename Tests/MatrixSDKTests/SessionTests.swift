@@ -395,6 +395,19 @@ struct SessionTests {
         #expect(scene.session.room(withRoomId: "!old:s") == nil)
     }
 
+    @Test func aFirstSyncCanBeSmallerThanTheOthers() async throws {
+        let scene = try await SessionScene {
+            $0.initialTimelineLimit = 1
+            $0.timelineLimit = 77
+        }
+        scene.script(Sync.answer("s1"))
+        try await scene.session.start()
+        #expect(await eventually { scene.polls.count == 2 })
+        let filters = scene.polls.map { $0.parameter("filter") ?? "" }
+        #expect(filters.first?.contains(#""limit":1,"#) == true)
+        #expect(filters.last?.contains(#""limit":77,"#) == true)
+    }
+
     @Test func pausingStopsThePolls_andResumingGoesOn() async throws {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1"))

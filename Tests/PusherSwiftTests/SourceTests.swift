@@ -125,6 +125,13 @@ private final class ScriptedSource: RealtimeEventSource {
         #expect(error?.description == "channel \(room): the homeserver is not there; will retry in 2.0 s")
     }
 
+    @Test func aGapIsToldToTheWholeClient_alsoWhenNobodyHasBoundToItsChannel() async throws {
+        pusher.attach(source)
+        var gaps = pusher.gaps.makeAsyncIterator()
+        source.sink?.receive(SourceGap(channelName: room, start: Date(timeIntervalSinceNow: -60), end: Date()))
+        #expect(await gaps.next()?.channelName == room)
+    }
+
     @Test func aGapReachesTheChannelsHandler() async throws {
         let seen = Recorder()
         pusher.attach(source)

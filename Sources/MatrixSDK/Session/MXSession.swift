@@ -78,7 +78,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     ///
     /// - Parameter filterId: A filter that is stored with the server; nil is the session's own.
     /// - Throws: Why that first sync failed, or `MatrixError` of code `cancelled` if the session was paused or closed
-    ///   meanwhile. Unless the login is refused the session goes on trying all the same.
+    ///   meanwhile, or the task cancelled. Unless the login is refused the session goes on trying all the same.
     public func start(withSyncFilterId filterId: String? = nil) async throws {
         try await core.start(filterId: filterId)
     }

@@ -9,7 +9,7 @@ enum SecretInput {
         guard let data = try? FileHandle.standardInput.read(upToCount: maximumLength + 1),
             data.count <= maximumLength, let text = String(data: data, encoding: .utf8)
         else { throw CommandFailure(.badData, "standard input is no \(what)") }
-        return try checked(text.hasSuffix("\n") ? String(text.dropLast()) : text, what)
+        return try checked(text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text, what)
     }
 
     /// A line typed at the terminal, where it is not shown. Nil if Ctrl-C was typed.
@@ -61,7 +61,6 @@ enum SecretInput {
     }
 
     private static func checked(_ secret: String, _ what: String) throws(CommandFailure) -> String {
-        let secret = secret.hasSuffix("\r") ? String(secret.dropLast()) : secret
         guard !secret.isEmpty else { throw CommandFailure(.badData, "the \(what) is empty") }
         return secret
     }

@@ -50,7 +50,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
         try await ExitStatus.reportingMatrix {
             let account = try matrix.account()
             var text = try Input.text(given: text)
-            if self.text == "-", text.hasSuffix("\n") { text.removeLast() }
+            if self.text == "-", text.last?.isNewline == true { text.removeLast() }
             guard !text.isEmpty else { throw CommandFailure(.badData, "there is nothing to send") }
             let roomID = try await RoomReference(room).roomID(for: account)
             try await account.requireUnencrypted(roomID)
