@@ -179,6 +179,18 @@ struct MXMatrixServiceTests {
         #expect(try await service.getRoomMessages(roomId: "!r:s").map(\.id) == ["$1"])
     }
 
+    @Test func afterAHardLogoutTheTokensAreGone_andTheNextLoginIsANewDevice() async throws {
+        let scene = try await ServiceScene()
+        let service = try await scene.running()
+        await scene.next(service, .unknownToken(softLogout: false))
+        #expect(await Self.holds { if case .error = service.connectionState { true } else { false } })
+        #expect(scene.credentials == nil)
+        #expect(try await service.restoreSession() == false)
+        try await service.loginWithPassword(username: "a", password: "p")
+        #expect(scene.server.requests("POST", "v3/login").last?.json?["device_id"] == nil)
+        #expect(service.connectionState == .disconnected)
+    }
+
     @Test func damagedCredentialsAreAnError_notACrash() async throws {
         let scene = try await ServiceScene()
         let service = try await scene.service()
@@ -395,6 +407,8 @@ struct MXMatrixServiceTests {
             _ = try await service.sendMessage(roomId: "!r:s", content: "my secret words")
             Issue.record("it was sent")
         } catch {
+            // The caller knows that it failed, and nothing is left of it.
+            #expect(try await service.getRoomMessages(roomId: "!r:s").isEmpty)
             #expect(!"\(error) \(String(reflecting: error))".contains("secret"))
             #expect(!"\(error)".contains("token-1"))
         }

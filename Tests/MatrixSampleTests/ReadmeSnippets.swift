@@ -6,7 +6,6 @@ import SwiftMatrixSDK
 final class ReadmeSnippets {
     let homeServer: String
     var mxRestClient: MXRestClient
-    // As such programs write it:
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     var mxSession: MXSession!
     var events: [String] = []
@@ -68,9 +67,8 @@ final class ReadmeSnippets {
     }
 
     func startFromFiles(_ done: @escaping (Int, Bool) -> Void) {
-        // As such programs write it:
-        // swift-format-ignore: NeverForceUnwrap
-        mxSession = MXSession(credentials: mxRestClient.credentials!)
+        guard let credentials = mxRestClient.credentials else { return done(0, false) }
+        mxSession = MXSession(credentials: credentials)
         let store = MXFileStore()
         mxSession.setStore(store) { response in
             guard response.isSuccess else { return done(0, false) }

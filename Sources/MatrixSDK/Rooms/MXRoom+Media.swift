@@ -21,15 +21,23 @@ extension MXRoom {
         return try await send(try enqueue(media), media, onProgress)
     }
 
+    /// The same, but nothing is left of it if it cannot be sent.
+    func sendMediaOnce(_ file: URL, mimeType: String, caption: String?) async throws -> String {
+        let media = OutgoingMedia(
+            file, type: .of(mimeType), mimeType: mimeType, caption: caption, thumbnail: nil, threadId: nil)
+        return try await send(try enqueue(media), media, keepsFailed: false, nil)
+    }
+
     private func enqueue(_ media: OutgoingMedia) throws -> SendQueue.Entry {
         try enqueue(.roomMessage, try media.content(url: nil, thumbnail: nil))
     }
 
     private func send(
-        _ entry: SendQueue.Entry, _ media: OutgoingMedia, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
+        _ entry: SendQueue.Entry, _ media: OutgoingMedia, keepsFailed: Bool = true,
+        _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
     ) async throws -> String {
         let rest = core.rest
-        return try await sendQueue.send(entry) { event in
+        return try await sendQueue.send(entry, keepsFailed: keepsFailed) { event in
             var event = event
             event.content = try await media.upload(through: rest, onProgress)
             return event

@@ -15,6 +15,12 @@ extension MXRoom {
         return try await sendQueue.send(entry)
     }
 
+    /// Sends an event of which nothing is left if it cannot be sent.
+    func sendOnce(_ type: MXEventType, content: [String: Any]) async throws -> String {
+        let entry = try enqueue(type, content)
+        return try await sendQueue.send(entry, keepsFailed: false)
+    }
+
     /// The event as it is shown until the server has confirmed it, in its place of the queue.
     func enqueue(_ type: MXEventType, _ content: [String: Any]) throws -> SendQueue.Entry {
         try requirePlain(type)
@@ -89,7 +95,7 @@ extension MXRoom {
         try await sendEvent(.roomMessage, content: MessageContent.edit(of: eventId, to: MessageContent.typed(text)))
     }
 
-    /// Replaces what a message of our own says: the text, or a file's caption.
+    /// Replaces what a message of our own says: the text, or a file's caption. Nothing is left if it cannot be sent.
     func edit(_ event: MXEvent, markdown text: String) async throws {
         var content = MessageContent.typed(text)
         let original = edited(event).content
@@ -100,7 +106,7 @@ extension MXRoom {
             content["filename"] = original["filename"] ?? original["body"]
             for key in ["body", "format", "formatted_body", "m.mentions"] { content[key] = caption[key] }
         }
-        try await sendEvent(.roomMessage, content: MessageContent.edit(of: event.eventId, to: content))
+        _ = try await sendOnce(.roomMessage, content: MessageContent.edit(of: event.eventId, to: content))
     }
 
     // MARK: Messages that have failed
@@ -136,13 +142,18 @@ extension MXRoom {
 
     /// Reacts to an event; nothing happens if we have reacted so already.
     public func react(_ key: String, toEvent eventId: String) async throws {
-        guard ownReaction(key, to: eventId) == nil else { return }
-        try await send(reaction: try enqueue(.reaction, MessageContent.reaction(key, to: eventId)))
+        try await react(key, toEvent: eventId, keepsFailed: true)
     }
 
-    private func send(reaction entry: SendQueue.Entry) async throws {
+    func react(_ key: String, toEvent eventId: String, keepsFailed: Bool) async throws {
+        guard ownReaction(key, to: eventId) == nil else { return }
+        let entry = try enqueue(.reaction, MessageContent.reaction(key, to: eventId))
+        try await send(reaction: entry, keepsFailed: keepsFailed)
+    }
+
+    private func send(reaction entry: SendQueue.Entry, keepsFailed: Bool = true) async throws {
         do {
-            _ = try await sendQueue.send(entry)
+            _ = try await sendQueue.send(entry, keepsFailed: keepsFailed)
         } catch let error as MXError where error.errcode == kMXErrCodeStringDuplicateAnnotation {
             // It is there already, and was not known here.
             try sendQueue.remove(entry.event)

@@ -45,9 +45,19 @@ final class SendQueue: Sendable {
         return Entry(event: event, turn: turn)
     }
 
+    /// - Parameter keepsFailed: A message that could not be sent stays, to be sent again or given up.
     /// - Returns: The id that the server has given it.
-    func send(_ entry: Entry, _ preparation: Preparation? = nil) async throws -> String {
-        try await entry.turn.run { try await self.sendNow(entry.event, preparation) }
+    func send(
+        _ entry: Entry, keepsFailed: Bool = true, _ preparation: Preparation? = nil
+    ) async throws -> String {
+        try await entry.turn.run {
+            do {
+                return try await self.sendNow(entry.event, preparation)
+            } catch {
+                if !keepsFailed { try? self.remove(entry.event) }  // of a session that is closed it stays in the store
+                throw error
+            }
+        }
     }
 
     /// Sends a message again that has failed.

@@ -151,7 +151,7 @@ extension MXMatrixService {
         try await inTurn {
             switch self.phase {
             case .uninitialised: throw MatrixServiceError.notInitialized
-            case .loggedIn: return true
+            case .loggedIn(_, let account): return !account.needsLogin
             case .loggedOut(let place):
                 let file = try CredentialsFile(in: place.folder)
                 guard let credentials = try file.read(), let userId = credentials.userId,

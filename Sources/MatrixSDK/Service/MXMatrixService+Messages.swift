@@ -8,7 +8,9 @@ extension MXMatrixService {
     /// - Returns: The event's id, when the homeserver has it.
     public func sendMessage(roomId: String, content: String) async throws -> String {
         let room = try room(roomId)
-        return try await MatrixServiceError.mapped { try await room.sendMarkdown(content) }
+        return try await MatrixServiceError.mapped {
+            try await room.sendOnce(.roomMessage, content: MessageContent.typed(content))
+        }
     }
 
     /// Uploads a file and sends it, as image, video, audio or file, by its type.
@@ -23,7 +25,7 @@ extension MXMatrixService {
             throw MatrixServiceError.sdkError("What is to be sent must be a file on this machine.")
         }
         return try await MatrixServiceError.mapped {
-            try await room.sendMedia(mediaURL, mimeType: mimeType, caption: caption)
+            try await room.sendMediaOnce(mediaURL, mimeType: mimeType, caption: caption)
         }
     }
 
@@ -81,7 +83,7 @@ extension MXMatrixService {
             if room.aggregations(forEvent: eventId)?.reactions?[emoji]?.containsCurrentUser == true {
                 try await room.unreact(emoji, toEvent: eventId)
             } else {
-                try await room.react(emoji, toEvent: eventId)
+                try await room.react(emoji, toEvent: eventId, keepsFailed: false)
             }
         }
     }
@@ -89,7 +91,9 @@ extension MXMatrixService {
     /// Gives a reaction. Nothing happens if we have given it already.
     public func sendReaction(roomId: String, eventId: String, emoji: String) async throws {
         let room = try room(roomId)
-        try await MatrixServiceError.mapped { try await room.react(emoji, toEvent: eventId) }
+        try await MatrixServiceError.mapped {
+            try await room.react(emoji, toEvent: eventId, keepsFailed: false)
+        }
     }
 
     /// The reactions to a message, in the order in which they first came.

@@ -27,7 +27,9 @@ extension MXMatrixService {
         switch report {
         case .stateChanged: updateConnectionState()
         case .failed(let error, let willRetry):
-            if !willRetry, account.isSyncing, account.failure == nil {
+            // Not every failure is that of a sync.
+            let isOver = !willRetry && [.syncError, .initialSyncFailed].contains(account.session.state)
+            if isOver, account.isSyncing, account.failure == nil {
                 account.failure = (MatrixServiceError.of(error) as? MatrixServiceError)?.description
             }
             updateConnectionState()

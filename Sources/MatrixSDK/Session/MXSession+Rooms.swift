@@ -98,7 +98,7 @@ extension MXSession {
         matrixRestClient.operation(completion) { try await self.joinRoom(roomIdOrAlias, viaServers: viaServers) }
     }
 
-    /// Leaves a room, or declines an invitation, and waits until it is gone.
+    /// Leaves a room, or declines an invitation. While the session syncs it waits until the room is gone.
     public func leaveRoom(_ roomId: String) async throws {
         try await matrixRestClient.leaveRoom(roomId)
         try await core.disappeared(roomId)

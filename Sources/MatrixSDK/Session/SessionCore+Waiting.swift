@@ -22,29 +22,47 @@ extension SessionCore {
     /// Waits for the coming or going of a room if a sync is to tell of it soon. That it does not is no error: the homeserver
     /// has done it.
     func settle(_ roomId: String, _ condition: @escaping RoomCondition) async throws {
-        switch state.withLock({ $0.state }) {
-        case .running, .syncInProgress, .backgroundSyncInProgress: break
-        case .closed, .initialised, .storeDataReady, .processingBackgroundSyncCache, .homeserverNotReachable,
-            .syncError,
-            .paused, .pauseRequested, .initialSyncFailed:
-            return
-        }
+        guard isSyncing else { return }
         do {
             try await wait(for: roomId, bound: Self.settlingBound, condition)
         } catch let error as MatrixError where error.code == .timedOut || error == .sessionClosed {}
     }
 
+    /// Whether a sync is to come soon.
+    private var isSyncing: Bool {
+        switch state.withLock({ $0.state }) {
+        case .running, .syncInProgress, .backgroundSyncInProgress: true
+        case .closed, .initialised, .storeDataReady, .processingBackgroundSyncCache, .homeserverNotReachable,
+            .syncError,
+            .paused, .pauseRequested, .initialSyncFailed:
+            false
+        }
+    }
+
+    /// A room that was joined or created, when a sync has brought it.
+    ///
+    /// - Throws: If none does in time, or the session is not syncing. The homeserver has done it nevertheless.
     func appeared(
         _ roomId: String, _ condition: @escaping RoomCondition = { $0.isJoined }
     ) async throws -> MXRoom {
-        try await wait(for: roomId, condition)
+        switch state.withLock({ $0.state }) {
+        case .initialised, .storeDataReady, .paused:
+            guard model({ condition($0.rooms[roomId]) }) == true else {
+                throw MatrixError(
+                    .cancelled, "the homeserver has done it; room \(roomId) is here when the session has synced",
+                    roomId: roomId)
+            }
+        case .closed, .processingBackgroundSyncCache, .syncInProgress, .backgroundSyncInProgress, .running,
+            .homeserverNotReachable, .syncError, .pauseRequested, .initialSyncFailed:
+            try await wait(for: roomId, condition)
+        }
         guard let room = room(roomId) else {
             throw MatrixError(.roomNotFound, "room \(roomId) has gone again", roomId: roomId)
         }
         return room
     }
 
-    func disappeared(_ roomId: String) async throws { try await wait(for: roomId) { $0 == nil } }
+    func disappeared(_ roomId: String) async throws { try await settle(roomId) { $0 == nil } }
 
     private func wait(
         for roomId: String, bound: Duration = SessionCore.bound, _ condition: @escaping RoomCondition
