@@ -1,6 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
-        soak-reconnects simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install uninstall \
+        soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
+        uninstall matrix-test \
         check-install clean
 
 PREFIX ?= /usr/local
@@ -34,12 +35,15 @@ lint: ## Checks the format of every Swift file.
 format: ## Formats every Swift file.
 	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
 
-examples: setup ## Builds the examples; shows that they compile neither SwiftNIO nor ArgumentParser.
+examples: setup ## Builds the examples; shows that they compile neither SwiftNIO, GRDB nor ArgumentParser.
 	@Scripts/build-examples
 
 interop: setup ## Official Python library and Pysher against our server and client.
 	@swift build --quiet --product pusher-cli
 	@Scripts/interop/run
+
+matrix-test: setup ## The Matrix client against a real homeserver, Synapse from PyPI; FILTER=tests.
+	@Scripts/matrix/run $(FILTER)
 
 conformance: setup ## Autobahn's WebSocket cases against our client and the mock server; CASES="1 2" takes some groups.
 	@swift build --quiet --product ConformancePeer
@@ -57,6 +61,9 @@ soak: setup ## 1,000 clients of a server that goes wrong at random; TIME=60 CLIE
 
 soak-reconnects: setup ## One client through 10,000 reconnects: its memory must stay flat.
 	@Scripts/soak-reconnects
+
+matrix-kill: setup ## kill -9 of a Matrix store's writer at MOMENTS=200 random moments; SEED=any.
+	@Scripts/matrix-kill $(or $(MOMENTS),200) $(SEED)
 
 simulate: setup ## Random schedules on a simulated clock and network: SEEDS=n [FIRST=seed].
 	@swift build --quiet -c release --product simulate

@@ -21,12 +21,21 @@ let nioServer: [Target.Dependency] = [
     .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
 
+// Apple's systems have a module of this name.
+#if os(Linux)
+    let combine = ["Combine"]
+#else
+    let combine: [String] = []
+#endif
+
 let package = Package(
     name: "PusherSwift",
     products: [
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "PusherHTTP", targets: ["PusherHTTP"]),
         .library(name: "PusherMockServer", targets: ["PusherMockServer"]),
+        .library(name: "MatrixSDK", targets: ["MatrixSDK"] + combine),
+        .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK"] + combine),
         .executable(name: "pusher-cli", targets: ["pusher-cli"]),
     ],
     dependencies: [
@@ -34,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     ],
@@ -61,6 +71,9 @@ let package = Package(
             name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"],
             swiftSettings: swiftSettings),
 
+        .target(
+            name: "MatrixProtocol", dependencies: ["Realtime", "Transport", "CVector"], swiftSettings: swiftSettings),
+
         // What users import.
         .target(
             name: "PusherSwift",
@@ -74,11 +87,23 @@ let package = Package(
         .target(
             name: "PusherMockServer", dependencies: ["PusherProtocol", "Transport"] + nioServer,
             swiftSettings: swiftSettings),
+        .target(
+            name: "MatrixSDK",
+            dependencies: [
+                "MatrixProtocol", "Realtime", "CurlTransport", "Transport", swiftLog,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ] + combine.map { .byName(name: $0) },
+            swiftSettings: swiftSettings),
+        .target(name: "SwiftMatrixSDK", dependencies: ["MatrixSDK"], swiftSettings: swiftSettings),
         .executableTarget(
             name: "pusher-cli",
             dependencies: [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "Transport", swiftLog,
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
+                "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: swiftSettings),
 
@@ -89,6 +114,9 @@ let package = Package(
         .target(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
             path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "MatrixTestSupport", dependencies: ["MatrixProtocol", "TestSupport", "Transport"] + nioServer,
+            path: "Tests/MatrixTestSupport", swiftSettings: swiftSettings),
         // Random schedules against the real machines, on a simulated clock, network and server.
         .executableTarget(
             name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
@@ -105,6 +133,20 @@ let package = Package(
             dependencies: ["PusherProtocol", "Realtime", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
+            name: "MatrixProtocolTests", dependencies: ["MatrixProtocol", "Transport", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "MatrixStoreTests",
+            dependencies: [
+                "MatrixSDK", "MatrixProtocol", "TestSupport", "MatrixKill",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: swiftSettings),
+        // Writes into a store, is killed, and looks at what is left: `make matrix-kill`.
+        .executableTarget(
+            name: "MatrixKill", dependencies: ["MatrixSDK", "MatrixProtocol", "TestSupport"], path: "Tests/MatrixKill",
+            swiftSettings: swiftSettings),
+        .testTarget(
             name: "PusherSwiftTests",
             dependencies: [
                 "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", "PusherTestSupport",
@@ -112,6 +154,17 @@ let package = Package(
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "MatrixSDKTests",
+            dependencies: [
+                "MatrixSDK", "MatrixProtocol", "PusherSwift", "CurlTransport", "Transport", "TestSupport",
+                "PusherTestSupport", "MatrixTestSupport",
+            ] + combine.map { .byName(name: $0) },
+            swiftSettings: swiftSettings),
+        // A benchmark of what is not public: see Benchmarks/README.md.
+        .executableTarget(
+            name: "MatrixBench", dependencies: ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench",
             swiftSettings: swiftSettings),
         // The peer of `make conformance`.
         .executableTarget(
@@ -144,9 +197,22 @@ let package = Package(
         .testTarget(
             name: "SourceCompatibilityTests", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
+        // Against the homeservers of `make matrix-test`; skipped without them.
+        .testTarget(
+            name: "MatrixServerTests",
+            dependencies: ["MatrixSDK", "MatrixProtocol", "CurlTransport", "Transport", "TestSupport", "pusher-cli"],
+            swiftSettings: swiftSettings),
+        // Programs as users write them, with the imports of their documents and no settings of ours; run against the same.
+        .testTarget(
+            name: "MatrixSampleTests",
+            dependencies: ["MatrixSDK", "SwiftMatrixSDK"] + combine.map { .byName(name: $0) },
+            swiftSettings: [.swiftLanguageMode(.v6)]),
         .testTarget(
             name: "CommandTests",
-            dependencies: ["pusher-cli", "PusherMockServer", "PusherHTTP", "Transport", "TestSupport"],
+            dependencies: [
+                "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixTestSupport",
+                "Transport", "TestSupport",
+            ],
             swiftSettings: swiftSettings),
     ]
 )
@@ -164,3 +230,11 @@ if Context.environment["FUZZ"] == nil {
             name: "fuzz", dependencies: fuzzTargets, path: "Tests/FuzzTests", exclude: ["CorpusTests.swift"],
             swiftSettings: swiftSettings))
 }
+
+#if os(Linux)
+    package.targets += [
+        .target(name: "Combine", dependencies: ["Transport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "CombineTests", dependencies: ["Combine", "TestSupport", "Transport"], swiftSettings: swiftSettings),
+    ]
+#endif

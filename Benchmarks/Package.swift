@@ -4,6 +4,8 @@ import PackageDescription
 
 let pusherSwift: Target.Dependency = .product(name: "PusherSwift", package: "PusherSwift")
 
+let matrix: Target.Dependency = .product(name: "MatrixSDK", package: "PusherSwift")
+
 let mockServer: Target.Dependency = .product(name: "PusherMockServer", package: "PusherSwift")
 
 let package = Package(
@@ -16,6 +18,7 @@ let package = Package(
         .executableTarget(name: "SubscribeBench", dependencies: [pusherSwift, "Measuring"]),
         .executableTarget(name: "ConnectionBench", dependencies: [pusherSwift, "Measuring"]),
         .executableTarget(name: "ReconnectBench", dependencies: [pusherSwift, "Measuring"]),
+        .executableTarget(name: "MatrixStoreBench", dependencies: [matrix, "Measuring"]),
         .target(name: "SoakSupport"),
         .executableTarget(name: "SoakServer", dependencies: [mockServer, "SoakSupport", "Measuring"]),
         .executableTarget(name: "SoakClients", dependencies: [pusherSwift, "SoakSupport", "Measuring"]),

@@ -25,6 +25,16 @@ static inline CURLcode curl_easy_setopt_data_callback(CURL *handle, CURLoption o
     return curl_easy_setopt(handle, option, value);
 }
 
+typedef int (*curl_shim_seek_callback)(void *context, curl_off_t offset, int origin);
+
+static inline CURLcode curl_easy_setopt_seek_callback(CURL *handle, CURLoption option, curl_shim_seek_callback value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode curl_easy_setopt_off_t(CURL *handle, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
 // A child process that inherits a socket keeps the connection open after its owner has closed it.
 static inline curl_socket_t curl_shim_open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
     (void)context;
@@ -46,6 +56,16 @@ static inline CURLcode curl_easy_getinfo_off_t(CURL *handle, CURLINFO info, curl
 
 static inline CURLcode curl_easy_getinfo_text(CURL *handle, CURLINFO info, const char **value) {
     return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode curl_easy_getinfo_certificates(CURL *handle, struct curl_certinfo **value) {
+    return curl_easy_getinfo(handle, CURLINFO_CERTINFO, value);
+}
+
+// CURLOPT_CAINFO_BLOB (since 7.77); libcurl copies the bytes.
+static inline CURLcode curl_easy_set_authorities(CURL *handle, const void *data, size_t count) {
+    struct curl_blob blob = {(void *)data, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &blob);
 }
 
 static inline CURLcode curl_easy_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {

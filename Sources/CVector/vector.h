@@ -102,3 +102,72 @@ static inline uint64_t copy_to_backslash(void *to, const void *from, uint64_t co
     for (; index < count && bytes[index] != '\\'; index++) output[index] = bytes[index];
     return index;
 }
+
+// What a reader of JSON keeps from one block of 64 bytes to the next.
+typedef struct {
+    uint64_t in_string;  // all ones inside a string
+    uint64_t escaped;    // 1 if the next byte follows a backslash that escapes it
+} json_position_t;
+
+// Where brackets of both kinds open and close in a block of 64 bytes, outside strings.
+typedef struct {
+    uint64_t opening;
+    uint64_t closing;
+} json_brackets_t;
+
+// One mask for each byte asked for. `[` and `{`, like `]` and `}`, differ in one bit only.
+static inline void json_masks(const uint8_t *bytes, uint64_t *quotes, uint64_t *backslashes, json_brackets_t *all) {
+#if defined(__SSE2__)
+    for (int index = 0; index < 64; index += 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)(bytes + index));
+        __m128i folded = _mm_or_si128(block, _mm_set1_epi8(0x20));
+        *quotes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('"'))) << index;
+        *backslashes |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8('\\'))) << index;
+        all->opening |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(folded, _mm_set1_epi8('{'))) << index;
+        all->closing |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(folded, _mm_set1_epi8('}'))) << index;
+    }
+#elif defined(__aarch64__)
+    for (int index = 0; index < 64; index += 16) {
+        uint8x16_t block = vld1q_u8(bytes + index), folded = vorrq_u8(block, vdupq_n_u8(0x20));
+        *quotes |= mask_of(vceqq_u8(block, vdupq_n_u8('"'))) << index;
+        *backslashes |= mask_of(vceqq_u8(block, vdupq_n_u8('\\'))) << index;
+        all->opening |= mask_of(vceqq_u8(folded, vdupq_n_u8('{'))) << index;
+        all->closing |= mask_of(vceqq_u8(folded, vdupq_n_u8('}'))) << index;
+    }
+#else
+    for (uint64_t index = 0; index < 64; index++) {
+        uint8_t folded = bytes[index] | 0x20;
+        *quotes |= (uint64_t)(bytes[index] == '"') << index;
+        *backslashes |= (uint64_t)(bytes[index] == '\\') << index;
+        all->opening |= (uint64_t)(folded == '{') << index;
+        all->closing |= (uint64_t)(folded == '}') << index;
+    }
+#endif
+}
+
+// The bytes that follow a backslash which is not escaped itself. Runs of backslashes are told apart by whether their
+// length is odd: an addition carries along a run, and lands on its end.
+static inline uint64_t json_escaped(uint64_t backslashes, uint64_t *carry) {
+    const uint64_t even = 0x5555555555555555;
+    backslashes &= ~*carry;
+    uint64_t follows = backslashes << 1 | *carry;
+    uint64_t odd_starts = backslashes & ~even & ~follows;
+    uint64_t ends;
+    *carry = __builtin_add_overflow(odd_starts, backslashes, &ends);
+    return (even ^ ends << 1) & follows;
+}
+
+static inline json_brackets_t json_brackets(const void *block, json_position_t *position) {
+    uint64_t quotes = 0, backslashes = 0;
+    json_brackets_t result = {0, 0};
+    json_masks((const uint8_t *)block, &quotes, &backslashes, &result);
+    quotes &= ~json_escaped(backslashes, &position->escaped);
+    // Bit i tells whether the number of quotes up to it is odd.
+    uint64_t inside = quotes;
+    for (int shift = 1; shift < 64; shift <<= 1) inside ^= inside << shift;
+    inside ^= position->in_string;
+    position->in_string = (uint64_t)((int64_t)inside >> 63);
+    result.opening &= ~inside;
+    result.closing &= ~inside;
+    return result;
+}

@@ -20,7 +20,7 @@ public final class Pusher: Sendable {
     public let connection: PusherConnection
     /// The user that the client can be signed in as.
     public let user: PusherUser
-    private let core: ClientCore
+    let core: ClientCore
 
     /// Makes a client that is not connected yet.
     ///

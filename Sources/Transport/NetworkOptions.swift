@@ -6,6 +6,10 @@ package struct NetworkOptions: Hashable, Sendable, Confidential {
     /// variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` decide. Empty: no proxy whatever they say.
     package var proxy: String?
 
+    /// PEM text of a certificate that is trusted besides: a server's own, or an authority's. It must not have expired, and
+    /// must be for the host.
+    package var trustedCertificate: String?
+
     package init(caFile: String? = nil, proxy: String? = nil) {
         self.caFile = caFile
         self.proxy = proxy

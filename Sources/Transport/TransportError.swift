@@ -28,6 +28,8 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         case connectionLost
         /// A bound was exceeded; `message` names the option.
         case tooLarge
+        /// A file on this side could not be read or written.
+        case file
     }
 
     package var code: Code

@@ -20,7 +20,7 @@ struct CommandFailure: ReportableError {
 extension PusherError: ReportableError {
     var exitStatus: ExitStatus {
         switch kind {
-        case .couldNotConnect, .connectionLost, .closedByServer, .bufferOverflow: .unavailable
+        case .couldNotConnect, .connectionLost, .closedByServer, .bufferOverflow, .sourceFailed: .unavailable
         case .authorizationFailed, .subscriptionFailed: .refused
         case .serverError, .malformedMessage, .unknownChannel, .decryptionFailed, .clientEventRejected,
             .invalidArgument, .undecodableData:
@@ -56,7 +56,8 @@ extension ExitStatus {
         do {
             try await work()
         } catch let error as any ReportableError {
-            StandardError.write("error: \(error)")
+            // Some of it may be a server's words.
+            StandardError.write("error: " + TextStyle.standardOutput.printable(error.description))
             try error.exitStatus.exit()
         }
     }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import MatrixProtocol
 import PusherSwift
 import Transport
 
@@ -16,9 +17,17 @@ final class EventStream: PusherDelegate {
         case everything
     }
 
+    /// Where events come from.
+    private enum Side {
+        case pusher, matrix
+    }
+
     private struct State {
         var remaining: Int?
-        var hasConnected = false
+        /// Connections that have not come about yet.
+        var awaited: Set<Side>
+        /// The time for that is over; the next failure ends it.
+        var isImpatient = false
         /// Channels that nobody has refused us yet.
         var hopes: Set<String>
         var lastError: PusherError?
@@ -27,19 +36,30 @@ final class EventStream: PusherDelegate {
     }
 
     private let pusher: Pusher
+    private let matrix: MatrixFeed?
+    private let usesPusher: Bool
     private let mode: Mode
     private let options: StreamOptions
     private let style = TextStyle.standardOutput
     private let state: Lock<State>
 
-    init(pusher: Pusher, channels: [String], mode: Mode, options: StreamOptions) {
+    /// - Parameters:
+    ///   - pusher: Connects only if it is used: for channels, for a user, or if there is nothing else.
+    ///   - matrix: An account whose events come as well.
+    init(
+        pusher: Pusher, channels: [String], as user: UserOptions? = nil, matrix: MatrixFeed? = nil, mode: Mode,
+        options: StreamOptions
+    ) {
         self.pusher = pusher
+        self.matrix = matrix
         self.mode = mode
         self.options = options
-        state = Lock(State(remaining: options.count, hopes: Set(channels)))
+        usesPusher = matrix == nil || !channels.isEmpty || user?.signIn == true
+        let sides: [Side?] = [usesPusher ? .pusher : nil, matrix == nil ? nil : .matrix]
+        state = Lock(State(remaining: options.count, awaited: Set(sides.compactMap { $0 }), hopes: Set(channels)))
         pusher.delegate = self
-        if let member = options.user.presenceMember { pusher.connection.userDataFetcher = { member } }
-        if options.user.signIn { bindUser() }
+        if let member = user?.presenceMember { pusher.connection.userDataFetcher = { member } }
+        if user?.signIn == true { bindUser() }
         pusher.bind { [weak self] event in self?.received(event) }
         for channel in channels {
             pusher.subscribe(
@@ -67,7 +87,9 @@ final class EventStream: PusherDelegate {
         signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
         let signals = SignalWatch { [weak self] in self?.leave(.done) }
         let timers = startTimers()
-        pusher.connect()
+        if usesPusher { pusher.connect() }
+        let gaps = tellOfMatrixGaps()
+        matrix?.start(on: pusher)
         let status = await withCheckedContinuation { continuation in
             let outcome = state.withLock { state in
                 if state.outcome == nil { state.waiter = continuation }
@@ -77,6 +99,8 @@ final class EventStream: PusherDelegate {
         }
         timers.forEach { $0.cancel() }
         signals.cancel()
+        gaps?.cancel()
+        matrix?.close()
         await close()
         return status
     }
@@ -93,6 +117,7 @@ final class EventStream: PusherDelegate {
 
     /// Says goodbye to the server, for a moment at most.
     private func close() async {
+        guard usesPusher else { return pusher.unbindAll() }
         let states = pusher.connection.states
         pusher.unbindAll()
         pusher.disconnect()
@@ -113,21 +138,58 @@ final class EventStream: PusherDelegate {
             } ?? []
         if options.connectTimeout > 0 {
             timers.append(
-                timer(options.connectTimeout) { stream in
-                    guard !stream.state.withLock({ $0.hasConnected }) else { return }
-                    StandardError.write("error: no connection within \(stream.options.connectTimeout) s, giving up")
-                    stream.leave(.unavailable)
-                })
+                timer(options.connectTimeout) { $0.connectTimeIsOver() })
         }
         return timers
+    }
+
+    /// A homeserver may take its time over the first sync of a large account; only one that fails is given up.
+    private func connectTimeIsOver() {
+        let isHopeless = state.withLock { state in
+            state.isImpatient = true
+            return state.awaited.contains(.pusher) || state.awaited.contains(.matrix) && matrix?.isFailing == true
+        }
+        if isHopeless { giveUpConnecting() }
+    }
+
+    private func giveUpConnecting() {
+        StandardError.write("error: no connection within \(options.connectTimeout) s, giving up")
+        leave(.unavailable)
+    }
+
+    private func tellOfMatrixGaps() -> Task<Void, Never>? {
+        guard let matrix else { return nil }
+        let gaps = pusher.gaps
+        return Task { [weak self] in
+            for await gap in gaps where matrix.wants(gap) { self?.tell { _ in .gap(gap) } }
+        }
     }
 
     // MARK: What happens, on the callback queue
 
     private func received(_ event: PusherEvent) {
+        if let matrix, MatrixFeed.isItsOwn(event) { return received(event, from: matrix) }
         guard !event.eventName.hasPrefix("pusher:") else { return }  // told in other ways
         if case .events(let names) = mode, !names.isEmpty, !names.contains(event.eventName) { return }
         print(.event(event))
+        count()
+    }
+
+    private func received(_ event: PusherEvent, from matrix: MatrixFeed) {
+        if let change = matrix.stateChange(event) {
+            tell { _ in .matrixState(from: change.old, to: change.new) }
+            guard change.new == .running else { return }
+            state.withLock { _ = $0.awaited.remove(.matrix) }
+            for room in change.isFirstRun ? matrix.absentRooms : [] {
+                StandardError.write("warning: you are not in \(room): nothing comes from there until you are")
+            }
+        } else if let record = matrix.record(of: event, withNames: !options.json) {
+            print(.matrixEvent(record))
+            if record.counts { count() }
+        }
+    }
+
+    private func count() {
         let isLast = state.withLock { state -> Bool in
             guard let remaining = state.remaining else { return false }
             state.remaining = remaining - 1
@@ -148,7 +210,7 @@ final class EventStream: PusherDelegate {
         case .events: break
         }
         let isOver = state.withLock { state -> Bool in
-            if new == .connected { state.hasConnected = true }
+            if new == .connected { state.awaited.remove(.pusher) }
             return new == .disconnected && state.outcome == nil
         }
         if isOver { leave(.unavailable) }  // nobody asked for it: refused for good
@@ -172,7 +234,13 @@ final class EventStream: PusherDelegate {
     }
 
     func receivedError(error: PusherError) {
-        complain(error)
+        guard error.kind == .sourceFailed, let matrix else { return complain(error) }
+        if matrix.isNew(error) { complain(error) }
+        if !error.willRetry {
+            leave(.refused)  // only a login that is not valid any more ends a sync
+        } else if state.withLock({ $0.isImpatient && $0.awaited.contains(.matrix) }) {
+            giveUpConnecting()
+        }
     }
 
     private func complain(_ error: PusherError) {

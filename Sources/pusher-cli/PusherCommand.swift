@@ -5,15 +5,15 @@ import PusherSwift
 struct PusherCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pusher-cli",
-        abstract: "Realtime channels from the command line: any server that speaks the Pusher protocol.",
+        abstract: "Realtime channels and Matrix rooms from the command line.",
         discussion: """
             Data goes to standard output, everything else to standard error.
 
             Exit status: 0 done; 64 wrong use; 65 bad data; 69 could not connect, or refused for good; \
-            75 timed out before --count was reached, or bench missed events; 77 authorization refused.
+            75 timed out before --count was reached, or bench missed events; 77 authorization refused, or not logged in.
 
             Environment: PUSHER_APP_ID PUSHER_KEY PUSHER_SECRET PUSHER_CLUSTER PUSHER_HOST PUSHER_PORT \
-            PUSHER_ENCRYPTION_MASTER_KEY.
+            PUSHER_ENCRYPTION_MASTER_KEY; XDG_CONFIG_HOME for matrix.
             """,
         version: Pusher.version,
         subcommands: [
@@ -21,5 +21,6 @@ struct PusherCommand: AsyncParsableCommand {
             ClientEventCommand.self, ChannelsCommand.self, ChannelCommand.self, UsersCommand.self,
             TerminateCommand.self, AuthCommand.self, AuthServerCommand.self, WebhookCommand.self,
             EncryptCommand.self, DecryptCommand.self, DoctorCommand.self, BenchCommand.self,
+            MatrixCommand.self,
         ])
 }

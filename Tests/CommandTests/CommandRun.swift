@@ -14,18 +14,28 @@ final class CommandRun: Sendable {
     private let process: ChildProcess
     private let state = Lock(State())
 
-    /// - Parameter closesOutput: Nobody reads the standard output.
+    /// What is typed at its terminal, if it has one.
+    private let keyboard: FileHandle?
+
+    /// - Parameters:
+    ///   - closesOutput: Nobody reads the standard output.
+    ///   - isAtTerminal: It has a terminal, at which ``type(_:)`` types; both its streams are that.
     init(
-        _ arguments: [String], environment: [String: String] = [:], input: String = "", closesOutput: Bool = false
+        _ arguments: [String], environment: [String: String] = [:], input: String = "", closesOutput: Bool = false,
+        isAtTerminal: Bool = false
     ) throws {
         // Nothing of the tests' environment but what programs need to run.
         let environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
             .merging(environment) { $1 }
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
+        let line = ([Self.executable.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
         process = try ChildProcess(
-            Self.executable.path, arguments, environment: environment, input: inputPipe.fileHandleForReading,
+            isAtTerminal ? "script" : Self.executable.path,
+            isAtTerminal ? ["--quiet", "--return", "--command", line, "/dev/null"] : arguments,
+            environment: environment, input: inputPipe.fileHandleForReading,
             output: outputPipe.fileHandleForWriting, errors: errorPipe.fileHandleForWriting)
+        keyboard = isAtTerminal ? inputPipe.fileHandleForWriting : nil
         for handle in [
             inputPipe.fileHandleForReading, outputPipe.fileHandleForWriting, errorPipe.fileHandleForWriting,
         ] { try handle.close() }
@@ -39,9 +49,12 @@ final class CommandRun: Sendable {
             let status = process.wait()
             state.withLock { $0.status = status }
         }
+        if isAtTerminal { return }
         try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try inputPipe.fileHandleForWriting.close()
     }
+
+    func type(_ text: String) throws { try keyboard?.write(contentsOf: Data(text.utf8)) }
 
     deinit {
         signal(SIGTERM)
@@ -62,6 +75,14 @@ final class CommandRun: Sendable {
             while case let data = reader.availableData, !data.isEmpty { state.withLock { add(&$0, data) } }
             state.withLock { $0.openPipes -= 1 }
         }
+    }
+
+    /// What the process list shows of it: arguments and environment; empty once it has ended.
+    var listing: String {
+        ["cmdline", "environ"].map { name in
+            let data = FileManager.default.contents(atPath: "/proc/\(process.id)/\(name)") ?? Data()
+            return String(decoding: data, as: UTF8.self)
+        }.joined()
     }
 
     var output: [String] { lines(state.withLock { $0.output }) }

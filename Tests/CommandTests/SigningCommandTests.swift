@@ -178,7 +178,10 @@ struct SigningCommandTests {
     @Test(arguments: [
         ["demo"], ["trigger"], ["channels"], ["channel"], ["users"], ["terminate"], ["auth"], ["webhook"],
         ["webhook", "verify"], ["encrypt"], ["decrypt"], ["serve"], ["auth-server"], ["subscribe"], ["listen"],
-        ["client-event"], ["doctor"], ["bench"],
+        ["client-event"], ["doctor"], ["bench"], ["matrix"], ["matrix", "login"], ["matrix", "logout"],
+        ["matrix", "rooms"], ["matrix", "listen"], ["matrix", "send"], ["matrix", "messages"], ["matrix", "create"],
+        ["matrix", "join"], ["matrix", "leave"], ["matrix", "invite"], ["matrix", "react"], ["matrix", "upload"],
+        ["matrix", "download"], ["matrix", "push-gateway"],
     ])
     func helpHasAnExample(command: [String]) async throws {
         let help = try CommandRun(command + ["--help"])

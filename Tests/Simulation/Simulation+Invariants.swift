@@ -147,7 +147,7 @@ extension Simulation {
         case .unknownChannel:
             check(error.channelName == "nobody", "an event of \(error.channelName ?? "-") is taken for an unknown one")
         case .authorizationFailed, .subscriptionFailed, .clientEventRejected, .invalidArgument, .undecodableData,
-            .bufferOverflow:
+            .bufferOverflow, .sourceFailed:
             break
         }
     }

@@ -60,6 +60,10 @@ final class EasyHandle {
             }
             try set(CURLOPT_CAINFO, caFile)
         }
+        if let trusted = options.trustedCertificate {
+            let bytes = Array(trusted.utf8)
+            try check(bytes.withUnsafeBytes { curl_easy_set_authorities(raw, $0.baseAddress, $0.count) })
+        }
         if let proxy = options.proxy {
             guard proxy.isEmpty || URLComponents(string: proxy)?.host?.isEmpty == false else {
                 throw TransportError(.invalidRequest, "the proxy is not a URL with a host")
@@ -91,6 +95,14 @@ final class EasyHandle {
 
     func set(_ option: CURLoption, callback: curl_shim_data_callback) throws(TransportError) {
         try check(curl_easy_setopt_data_callback(raw, option, callback))
+    }
+
+    func set(_ option: CURLoption, seek callback: curl_shim_seek_callback) throws(TransportError) {
+        try check(curl_easy_setopt_seek_callback(raw, option, callback))
+    }
+
+    func set(_ option: CURLoption, offset value: Int64) throws(TransportError) {
+        try check(curl_easy_setopt_off_t(raw, option, curl_off_t(value)))
     }
 
     /// Gives the transfer a connection cache of its own.
@@ -144,6 +156,21 @@ final class EasyHandle {
         var microseconds: curl_off_t = 0
         guard curl_easy_getinfo_off_t(raw, info, &microseconds) == CURLE_OK, microseconds > 0 else { return nil }
         return .microseconds(microseconds)
+    }
+
+    /// PEM text of the certificate that the server showed (`CURLOPT_CERTINFO`).
+    var serverCertificate: String? {
+        var chain: UnsafeMutablePointer<curl_certinfo>?
+        guard curl_easy_getinfo_certificates(raw, &chain) == CURLE_OK, let chain, chain.pointee.num_of_certs > 0 else {
+            return nil
+        }
+        var field = chain.pointee.certinfo[0]
+        while let current = field {
+            let text = current.pointee.data.map { String(cString: $0) } ?? ""
+            if text.hasPrefix("Cert:") { return String(text.dropFirst(5)) }
+            field = current.pointee.next
+        }
+        return nil
     }
 
     var activeSocket: Int32? {

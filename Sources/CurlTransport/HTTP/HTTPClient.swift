@@ -6,24 +6,26 @@ package import Transport
 package enum HTTPClient {
     /// Starts a request.
     ///
-    /// - Parameter completion: Called once on the I/O thread, never before this returns; not at all after
-    ///   ``HTTPTask/cancel()``. Any status is a success.
+    /// - Parameters:
+    ///   - onProgress: Called on the I/O thread, now and then and at the end of each direction.
+    ///   - completion: Called once on the I/O thread, never before this returns; not at all after
+    ///     ``HTTPTask/cancel()``. Any status is a success.
     @NetworkActor
     package static func start(
-        _ request: HTTPRequest, options: NetworkOptions,
+        _ request: HTTPRequest, options: NetworkOptions, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil,
         completion: @escaping @NetworkActor (Result<HTTPResponse, TransportError>) -> Void
     ) -> HTTPTask {
-        HTTPTask(request, options: options, completion: completion)
+        HTTPTask(request, options: options, onProgress: onProgress, completion: completion)
     }
 
     /// Makes a request; cancelling the task cancels it.
     package static func send(
-        _ request: HTTPRequest, options: NetworkOptions
+        _ request: HTTPRequest, options: NetworkOptions, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(TransportError) -> HTTPResponse {
         let pending = PendingRequest()
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                NetworkActor.execute { pending.start(request, options: options, continuation) }
+                NetworkActor.execute { pending.start(request, options: options, onProgress, continuation) }
             }
         } onCancel: {
             NetworkActor.execute { pending.cancel() }
@@ -42,12 +44,12 @@ private final class PendingRequest {
     nonisolated init() {}
 
     func start(
-        _ request: HTTPRequest, options: NetworkOptions,
+        _ request: HTTPRequest, options: NetworkOptions, _ onProgress: (@Sendable (HTTPProgress) -> Void)?,
         _ continuation: CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
     ) {
         self.continuation = continuation
         guard !isCancelled else { return cancel() }
-        task = HTTPClient.start(request, options: options) { self.finish($0) }
+        task = HTTPClient.start(request, options: options, onProgress: onProgress) { self.finish($0) }
     }
 
     func cancel() {
@@ -74,6 +76,11 @@ package final class HTTPTask {
     private var fields = HTTPFields()
     private var body: [UInt8] = []
     private var headSize = 0
+    private var bodySource: BodySource?
+    private var answerSink: AnswerSink?
+    private var progress: ProgressReport?
+    /// What went wrong on this side while libcurl was calling.
+    private var failure: TransportError?
     /// The bound that the answer exceeds.
     private var exceeded: String?
 
@@ -81,11 +88,13 @@ package final class HTTPTask {
     private static let maximumHeadSize = 256 << 10
 
     fileprivate init(
-        _ request: HTTPRequest, options: NetworkOptions,
+        _ request: HTTPRequest, options: NetworkOptions, onProgress: (@Sendable (HTTPProgress) -> Void)?,
         completion: @escaping @NetworkActor (Result<HTTPResponse, TransportError>) -> Void
     ) {
         self.completion = completion
         maximumBodySize = request.maximumBodySize
+        progress = onProgress.map { ProgressReport($0) }
+        answerSink = request.answerFile.map { AnswerSink($0, maximumSize: request.maximumBodySize) }
         requestBody = .allocate(capacity: request.body.count)
         _ = requestBody.initialize(from: request.body)
         do throws(TransportError) {
@@ -113,7 +122,15 @@ package final class HTTPTask {
             throw TransportError(.invalidRequest, "the HTTP method cannot be sent")
         }
         try handle.set(CURLOPT_HTTP_VERSION, 4)  // CURL_HTTP_VERSION_2TLS
-        try handle.set(CURLOPT_TIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))
+        if let stall = request.stallTimeout {
+            try handle.set(CURLOPT_LOW_SPEED_LIMIT, 1)
+            try handle.set(CURLOPT_LOW_SPEED_TIME, Int(max(stall.wholeNanoseconds / 1_000_000_000, 1)))
+        } else {
+            try handle.set(CURLOPT_TIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))
+        }
+        if request.needsFreshConnection { try handle.set(CURLOPT_FRESH_CONNECT, 1) }
+        if request.acceptsCompression { try handle.set(CURLOPT_ACCEPT_ENCODING, "") }
+        if request.answerFile != nil { try handle.set(CURLOPT_BUFFERSIZE, 128 << 10) }
         try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))
         try handle.set(CURLOPT_FOLLOWLOCATION, request.followsRedirects ? 1 : 0)
         try handle.set(CURLOPT_MAXREDIRS, 5)
@@ -135,13 +152,70 @@ package final class HTTPTask {
     }
 
     private func setBody(_ handle: EasyHandle, _ request: HTTPRequest) throws(TransportError) {
+        if let file = request.bodyFile {
+            bodySource = try BodySource(file)
+            return try setBodySource(handle, size: file.count)
+        }
         guard !request.body.isEmpty || request.method == "POST" else { return }
         try handle.set(CURLOPT_POST, 1)
         try handle.set(CURLOPT_POSTFIELDSIZE, request.body.count)
         try handle.set(CURLOPT_POSTFIELDS, pointer: requestBody.baseAddress.map { UnsafeMutableRawPointer($0) })
     }
 
+    /// libcurl asks for the body as it goes, and goes back to its start when it has to send it again.
+    private func setBodySource(_ handle: EasyHandle, size: Int64) throws(TransportError) {
+        progress?.toSend(size)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        try handle.set(CURLOPT_POST, 1)
+        try handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: size)
+        try handle.set(CURLOPT_READDATA, pointer: context)
+        try handle.set(CURLOPT_READFUNCTION) { data, size, count, context in
+            HTTPTask.read(context, data, size * count)
+        }
+        try handle.set(CURLOPT_SEEKDATA, pointer: context)
+        try handle.set(
+            CURLOPT_SEEKFUNCTION,
+            seek: { context, offset, origin in
+                HTTPTask.seek(context, to: Int64(offset), origin)
+            })
+    }
+
     // MARK: What libcurl calls
+
+    nonisolated private static func read(
+        _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutablePointer<CChar>?, _ count: Int
+    ) -> Int {
+        guard let context else { return Int(CURL_READFUNC_ABORT) }
+        // Both stay on this thread: libcurl calls on the one that drives it.
+        nonisolated(unsafe) let task = context
+        nonisolated(unsafe) let buffer = UnsafeMutableRawBufferPointer(start: data, count: count)
+        return NetworkActor.assumeIsolated {
+            Unmanaged<HTTPTask>.fromOpaque(task).takeUnretainedValue().fill(buffer)
+        }
+    }
+
+    nonisolated private static func seek(
+        _ context: UnsafeMutableRawPointer?, to offset: Int64, _ origin: Int32
+    ) -> Int32 {
+        guard let context, origin == 0 else { return CURL_SEEKFUNC_CANTSEEK }  // SEEK_SET alone is used
+        nonisolated(unsafe) let task = context
+        return NetworkActor.assumeIsolated {
+            Unmanaged<HTTPTask>.fromOpaque(task).takeUnretainedValue().bodySource?.seek(to: offset)
+            return CURL_SEEKFUNC_OK
+        }
+    }
+
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let bodySource else { return Int(CURL_READFUNC_ABORT) }
+        do throws(TransportError) {
+            let count = try bodySource.read(into: buffer)
+            progress?.sent(bodySource.position)
+            return count
+        } catch {
+            failure = error
+            return Int(CURL_READFUNC_ABORT)
+        }
+    }
 
     nonisolated private static func from(
         _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutablePointer<CChar>?, _ count: Int,
@@ -158,12 +232,32 @@ package final class HTTPTask {
     }
 
     private func append(body bytes: UnsafeRawBufferPointer) -> Bool {
+        if let answerSink, let partStart = fileStart {
+            do throws(TransportError) {
+                try answerSink.write(bytes, from: partStart)
+                progress?.received(bytes.count, of: fields["Content-Length"], after: partStart)
+                return true
+            } catch {
+                failure = error
+                return false
+            }
+        }
+        progress?.received(bytes.count, of: fields["Content-Length"], after: 0)
         guard body.count + bytes.count <= maximumBodySize else {
             exceeded = "\(maximumBodySize) bytes (maximumBodySize)"
             return false
         }
         body.append(contentsOf: bytes)
         return true
+    }
+
+    /// Where the body of a successful answer begins in the file; nil for other answers. A partial answer that does not say
+    /// begins nowhere.
+    private var fileStart: Int64? {
+        guard let status = handle?.info(CURLINFO_RESPONSE_CODE), (200..<300).contains(status) else { return nil }
+        guard status == 206 else { return 0 }
+        let words = (fields["Content-Range"] ?? "").split(whereSeparator: { $0 == " " || $0 == "-" || $0 == "/" })
+        return words.count > 1 && words[0] == "bytes" ? Int64(words[1]) ?? -1 : -1
     }
 
     /// One line of a head. A status line begins a new one: of a redirect's target, or after `100 Continue`.
@@ -185,9 +279,17 @@ package final class HTTPTask {
 
     private func done(_ result: CURLcode) {
         guard let handle else { return }
-        if let exceeded {
+        if let failure {
+            finish(.failure(failure))
+        } else if let exceeded {
             finish(.failure(TransportError(.tooLarge, "\(handle.server) answered with more than \(exceeded)")))
         } else if result == CURLE_OK {
+            do throws(TransportError) {
+                if let fileStart { try answerSink?.finish(from: fileStart) }
+            } catch {
+                return finish(.failure(error))
+            }
+            progress?.finish()
             finish(.success(HTTPResponse(status: handle.info(CURLINFO_RESPONSE_CODE), fields: fields, body: body)))
         } else {
             finish(.failure(handle.error(for: result)))
@@ -204,6 +306,8 @@ package final class HTTPTask {
     private func release() {
         if let handle { CurlMulti.shared.remove(handle) }
         handle = nil
+        bodySource = nil
+        answerSink = nil
     }
 }
 

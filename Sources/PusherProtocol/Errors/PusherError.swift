@@ -32,6 +32,8 @@ public struct PusherError: Error, Hashable, Sendable {
         case undecodableData
         /// A sequence was read too slowly for its buffer and has ended.
         case bufferOverflow
+        /// Something went wrong at an attached source, such as a Matrix session.
+        case sourceFailed
     }
 
     /// What happened.

@@ -17,8 +17,11 @@ public class PusherChannel: PusherEventSource, @unchecked Sendable {
         super.init(id: id, core: core)
     }
 
-    /// Whether the server has confirmed the subscription on the present connection.
-    public var subscribed: Bool { core.read { $0.isSubscribed(id) } }
+    /// Whether the server has confirmed the subscription on the present connection. Of a channel of another source:
+    /// whether that is attached.
+    public var subscribed: Bool {
+        core.isSourceChannel(name) ? core.hasSource(of: name) : core.read { $0.isSubscribed(id) }
+    }
 
     /// What its name says of the channel.
     public var type: PusherChannelType { PusherChannelType(name: name) }
@@ -51,6 +54,7 @@ public class PusherChannel: PusherEventSource, @unchecked Sendable {
     /// - Throws: ``PusherError`` if the subscription fails or the channel is unsubscribed; `CancellationError` if the
     ///   task is cancelled. Waits as long as the client is not connected.
     public func subscribed() async throws {
+        if core.isSourceChannel(name), core.hasSource(of: name) { return }
         try await core.waitForSubscription(of: id, name: name)
     }
 

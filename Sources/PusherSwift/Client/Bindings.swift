@@ -43,6 +43,7 @@ struct Bindings: Sendable {
     var handlers: [EventRouter.ChannelID: Handlers] = [:]
     /// Bindings and `===` see one object for a channel as long as it is subscribed.
     var channelObjects: [EventRouter.ChannelID: PusherChannel] = [:]
+    var sourceChannels = SourceChannels()
     /// The state that the application was told last.
     var announcedState = ConnectionState.disconnected
     private(set) var isClosed = false

@@ -5,6 +5,7 @@ import Transport
 /// Channels as the application holds them.
 extension ClientCore {
     func subscribe(to name: String, handlers: Bindings.Handlers) -> PusherChannel {
+        if isSourceChannel(name) { return sourceChannel(named: name) }
         do throws(InvalidChannelName) {
             let channelName = try ChannelName(name)
             guard channelName.kind != .serverToUser else {
@@ -55,6 +56,7 @@ extension ClientCore {
     }
 
     func unsubscribe(from name: String) {
+        if isSourceChannel(name) { return forgetSourceChannel(named: name) }
         let remains = bindings.withLock { bindings -> Bindings.Remains? in
             let id = perform { machine, now in machine.unsubscribe(from: name, now: now) }
             return id.map { bindings.removeChannel($0) }
@@ -63,7 +65,8 @@ extension ClientCore {
     }
 
     func unsubscribeAll() {
-        for name in read({ $0.channelNames }) { unsubscribe(from: name) }
+        let names = read { $0.channelNames } + bindings.withLock { $0.sourceChannels.names }
+        for name in names { unsubscribe(from: name) }
     }
 
     var allChannels: [String: PusherChannel] {

@@ -18,6 +18,7 @@ final class ClientCore: Sendable {
     let routerVersion = RouterVersion()
     /// Readers of sequences for whom the present batch has brought something.
     let wakeUps = ReaderWakeUps()
+    let sources = Lock(AttachedSources())
     private let machine: Lock<ClientMachine>
     private let callbacks: CallbackQueue
 
@@ -60,9 +61,15 @@ final class ClientCore: Sendable {
         machine.withLock { body($0) }
     }
 
-    func holdReading() { perform { machine, now in machine.holdReading(now: now) } }
+    func holdReading() {
+        perform { machine, now in machine.holdReading(now: now) }
+        holdSources()
+    }
 
-    func releaseReading() { perform { machine, now in machine.releaseReading(now: now) } }
+    func releaseReading() {
+        perform { machine, now in machine.releaseReading(now: now) }
+        releaseSources()
+    }
 
     /// Carries out what the machine has ordered. Orders that arise meanwhile follow in order.
     @NetworkActor
@@ -74,10 +81,7 @@ final class ClientCore: Sendable {
             let (actions, notices, deadline) = machine.withLock {
                 ($0.takeActions(), $0.takeNotices(), $0.nextDeadline)
             }
-            if !notices.isEmpty {
-                options.metrics?.delivered(notices)
-                callbacks.add(notices, to: self)
-            }
+            if !notices.isEmpty { deliver(notices) }
             if actions.isEmpty {
                 arm(deadline)
                 return
@@ -85,6 +89,13 @@ final class ClientCore: Sendable {
             for action in actions { carryOut(action) }
             authorizeBatch()
         }
+    }
+
+    /// Puts `notices` in line for the application.
+    @NetworkActor
+    func deliver(_ notices: [ClientMachine.Notice]) {
+        options.metrics?.delivered(notices)
+        callbacks.add(notices, to: self)
     }
 
     /// What several reads in a row bring reaches the application in one go.
@@ -217,6 +228,7 @@ final class ClientCore: Sendable {
 
     /// Ends everything at once. Callbacks that have not begun never will.
     func shutDown() {
+        detachAll()
         callbacks.close()
         let old = bindings.withLock { $0.close() }
         for observer in old.everyObserver { observer.onEnd() }

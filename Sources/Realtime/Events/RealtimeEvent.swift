@@ -56,6 +56,8 @@ public struct RealtimeEvent: Sendable {
         package var isFrame = true
         var isKept = false
         var isRepeated = false
+        var notifies = false
+        var highlights = false
 
         package init() {}
     }
@@ -71,6 +73,13 @@ public struct RealtimeEvent: Sendable {
 
     /// Whether the event is new, or was kept by the server for new subscribers.
     public var origin: EventOrigin { layout.isKept ? (layout.isRepeated ? .repeatedCache : .cache) : .live }
+
+    /// Whether the user's push rules ask for a notification of this event. Always false for events of the Pusher
+    /// protocol, which has none.
+    public var notify: Bool { layout.notifies }
+
+    /// Whether the user's push rules ask for this event to stand out, as one that names the user does.
+    public var highlight: Bool { layout.highlights }
 
     /// A view of `bytes`. All parts must lie inside them, and name, channel and user must be plain text there.
     ///

@@ -55,6 +55,17 @@ package struct HTTPRequest: Sendable, Confidential {
     /// Bytes of response body accepted; one more fails the request with `TransportError.Code.tooLarge`.
     package var maximumBodySize: Int
     package var followsRedirects: Bool
+    /// Taken for the body instead of ``body``, piece by piece.
+    package var bodyFile: HTTPBodyFile?
+    /// Where the body of a successful answer goes, piece by piece. ``HTTPResponse/body`` is then empty, and
+    /// ``maximumBodySize`` bounds the file, of which what had come remains after a failure.
+    package var answerFile: HTTPAnswerFile?
+    /// Fails a transfer that moves less than a byte a second for so long; ``timeout`` is then for the connecting alone.
+    package var stallTimeout: Duration?
+    /// Lets the server compress its answer. ``maximumBodySize`` holds for what comes out.
+    package var acceptsCompression = false
+    /// Opens a connection for it, because those that were kept alive may be dead.
+    package var needsFreshConnection = false
 
     package init(
         method: String = "GET", url: String, fields: HTTPFields = [:], body: [UInt8] = [],
@@ -71,6 +82,43 @@ package struct HTTPRequest: Sendable, Confidential {
 
     /// Neither the URL, which may hold credentials, nor header values or the body.
     package var description: String { "a \(method) request" }
+}
+
+/// A part of a file, to be sent.
+package struct HTTPBodyFile: Hashable, Sendable {
+    package var path: String
+    package var offset: Int64
+    /// Must be there when the request is made.
+    package var count: Int64
+
+    package init(path: String, offset: Int64 = 0, count: Int64) {
+        (self.path, self.offset, self.count) = (path, offset, count)
+    }
+}
+
+/// A file to be written; only its owner may read it.
+package struct HTTPAnswerFile: Hashable, Sendable {
+    package var path: String
+    /// Goes on at the file's end if the answer is the part that begins there (206); a whole answer begins the file anew.
+    /// The request asks for the part in its field `Range`.
+    package var resumes: Bool
+
+    package init(path: String, resumes: Bool = false) {
+        (self.path, self.resumes) = (path, resumes)
+    }
+}
+
+/// How far a transfer has come, in bytes of bodies.
+package struct HTTPProgress: Hashable, Sendable {
+    package var sent: Int64 = 0
+    package var totalToSend: Int64 = 0
+    package var received: Int64 = 0
+    /// Of a part of a file, what was there before.
+    package var receivedBefore: Int64 = 0
+    /// Nil: the server has not said.
+    package var totalToReceive: Int64?
+
+    package init() {}
 }
 
 /// What came back, whatever the status.

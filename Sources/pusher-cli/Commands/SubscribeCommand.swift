@@ -19,11 +19,13 @@ struct SubscribeCommand: AsyncParsableCommand {
     var events: [String] = []
 
     @OptionGroup var stream: StreamOptions
+    @OptionGroup var user: UserOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let pusher = try connection.client(as: stream.user)
-        try await EventStream(pusher: pusher, channels: channels, mode: .events(named: Set(events)), options: stream)
-            .run().exit()
+        let pusher = try connection.client(as: user)
+        try await EventStream(
+            pusher: pusher, channels: channels, as: user, mode: .events(named: Set(events)), options: stream
+        ).run().exit()
     }
 }

@@ -14,8 +14,6 @@ struct StreamOptions: ParsableArguments {
     @Flag(help: "Print one JSON object a line.")
     var json = false
 
-    @OptionGroup var user: UserOptions
-
     func validate() throws {
         guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count is 1 or more.") }
         guard timeout.map({ $0 > 0 && $0 < 1e9 }) ?? true else { throw ValidationError("--timeout is above 0.") }

@@ -1,4 +1,5 @@
 import Foundation
+import MatrixSDK
 import PusherProtocol
 import PusherSwift
 
@@ -14,6 +15,9 @@ enum Record: Sendable {
     case memberAdded(channel: String, PusherPresenceChannelMember)
     case memberRemoved(channel: String, PusherPresenceChannelMember)
     case error(PusherError)
+    /// Of the sync with a homeserver.
+    case matrixState(from: MXSessionState, to: MXSessionState)
+    case matrixEvent(MatrixEventRecord)
 
     /// One JSON object, always with `type` and `time`.
     func json(at time: Date) -> String {
@@ -52,17 +56,22 @@ enum Record: Sendable {
             line.add("code", error.code)
             line.add("message", error.message)
             line.add("will_retry", json: String(error.willRetry))
+        case .matrixState(let from, let to):
+            line.add("source", "matrix")
+            line.add("from", from.description)
+            line.add("to", to.description)
+        case .matrixEvent(let event): event.add(to: &line)
         }
         return line.text
     }
 
     private var type: String {
         switch self {
-        case .state: "state"
+        case .state, .matrixState: "state"
         case .subscribed: "subscribed"
         case .gap: "gap"
         case .signedIn: "signed_in"
-        case .event: "event"
+        case .event, .matrixEvent: "event"
         case .watchlist: "watchlist"
         case .memberAdded: "member_added"
         case .memberRemoved: "member_removed"
@@ -103,17 +112,27 @@ enum Record: Sendable {
             (channel, "member_added", [member.userId, member.userInfoJSON].compactMap { $0 }.joined(separator: " "))
         case .memberRemoved(let channel, let member): (channel, "member_removed", member.userId)
         case .error(let error): (error.channelName ?? "-", "error", error.description)
+        case .matrixState(let from, let to): ("matrix", to.description, "was \(from)")
+        case .matrixEvent(let event): event.columns
         }
+    }
+
+    /// `2026-01-31 12:00`
+    static func minute(_ time: Date) -> String {
+        let parts = Calendar.current.dateComponents([.year, .month, .day, .hour, .minute], from: time)
+        let date = [digits(parts.year, 4), digits(parts.month, 2), digits(parts.day, 2)].joined(separator: "-")
+        return "\(date) \(digits(parts.hour, 2)):\(digits(parts.minute, 2))"
     }
 
     static func clock(_ time: Date) -> String {
         let parts = Calendar.current.dateComponents([.hour, .minute, .second, .nanosecond], from: time)
-        func digits(_ number: Int?, _ count: Int) -> String {
-            let text = String(number ?? 0)
-            return String(repeating: "0", count: max(count - text.count, 0)) + text
-        }
         return "\(digits(parts.hour, 2)):\(digits(parts.minute, 2)):\(digits(parts.second, 2))"
             + ".\(digits((parts.nanosecond ?? 0) / 1_000_000, 3))"
+    }
+
+    private static func digits(_ number: Int?, _ count: Int) -> String {
+        let text = String(number ?? 0)
+        return String(repeating: "0", count: max(count - text.count, 0)) + text
     }
 }
 

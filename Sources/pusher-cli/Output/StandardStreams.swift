@@ -17,8 +17,11 @@ enum StandardError {
 /// Whole lines to standard output, at once, so that what reads them is never behind.
 enum StandardOutput {
     /// Says whether the line was taken: a reader that is gone takes nothing more.
-    static func write(_ line: String) -> Bool {
-        var bytes = Array((line + "\n").utf8)[...]
+    static func write(_ line: String) -> Bool { write((line + "\n").utf8) }
+
+    /// The same of bytes.
+    static func write(_ bytes: some Sequence<UInt8>) -> Bool {
+        var bytes = Array(bytes)[...]
         while !bytes.isEmpty {
             let written = bytes.withUnsafeBytes { Foundation.write(1, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }

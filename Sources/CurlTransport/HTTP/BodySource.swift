@@ -1,0 +1,40 @@
+import CLinux
+import Glibc
+import Transport
+
+/// A part of a file as a request's body. Reading blocks the I/O thread for as long as the file system takes.
+@NetworkActor
+final class BodySource {
+    private let descriptor: Int32
+    private let file: HTTPBodyFile
+    /// Bytes that were handed over.
+    private(set) var position: Int64 = 0
+
+    init(_ file: HTTPBodyFile) throws(TransportError) {
+        self.file = file
+        descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw TransportError(.file, "the file to be sent cannot be opened: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    isolated deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
+        let wanted = min(Int64(buffer.count), file.count - position)
+        guard wanted > 0 else { return 0 }
+        let count = pread(descriptor, buffer.baseAddress, Int(wanted), off_t(file.offset + position))
+        guard count > 0 else {
+            let reason = count == 0 ? "it has become shorter" : String(cString: strerror(errno))
+            throw TransportError(.file, "the file to be sent cannot be read: \(reason)")
+        }
+        position += Int64(count)
+        return count
+    }
+
+    func seek(to offset: Int64) {
+        position = min(max(offset, 0), file.count)
+    }
+}

@@ -1,0 +1,45 @@
+import CLibcurl
+package import Transport
+
+extension HTTPClient {
+    /// The certificate that a server shows, in PEM form, whoever vouches for it. Nothing is sent to it but the handshake.
+    package static func certificate(
+        of url: String, options: NetworkOptions, timeout: Duration
+    ) async throws(TransportError) -> String {
+        let result = await withCheckedContinuation { continuation in
+            NetworkActor.execute {
+                probe(url, options, timeout) { continuation.resume(returning: $0) }
+            }
+        }
+        return try result.get()
+    }
+
+    @NetworkActor
+    private static func probe(
+        _ url: String, _ options: NetworkOptions, _ timeout: Duration,
+        _ completion: @escaping @NetworkActor (Result<String, TransportError>) -> Void
+    ) {
+        do throws(TransportError) {
+            let handle = try EasyHandle(url: url, options: options)
+            try handle.isolateConnection()
+            try handle.set(CURLOPT_CONNECT_ONLY, 1)
+            try handle.set(CURLOPT_CERTINFO, 1)
+            try handle.set(CURLOPT_SSL_VERIFYPEER, 0)
+            try handle.set(CURLOPT_SSL_VERIFYHOST, 0)
+            try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(timeout.wholeNanoseconds / 1_000_000, 1)))
+            CurlMulti.shared.add(handle) { result in
+                let certificate = handle.serverCertificate
+                CurlMulti.shared.remove(handle)
+                guard result == CURLE_OK, let certificate else {
+                    let error =
+                        result == CURLE_OK
+                        ? TransportError(.tls, "\(handle.server) shows no certificate") : handle.error(for: result)
+                    return completion(.failure(error))
+                }
+                completion(.success(certificate))
+            }
+        } catch {
+            completion(.failure(error))
+        }
+    }
+}

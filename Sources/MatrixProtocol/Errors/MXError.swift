@@ -1,0 +1,99 @@
+public import Foundation
+
+/// An error that the homeserver gave (client-server specification, "Standard error response").
+///
+/// ``errcode`` says what went wrong; for `M_UNKNOWN` only ``status`` does.
+public struct MXError: Error, Sendable, Hashable {
+    /// Such as `M_FORBIDDEN`.
+    public let errcode: String
+    /// The server's words, for people; cut to 500 characters.
+    public let error: String
+    /// The HTTP status.
+    public let status: Int
+    /// How long to wait before trying again, if the server says.
+    public let retryAfter: Duration?
+    /// With `M_UNKNOWN_TOKEN`: whether the device lives on, and a new login with its id goes on where it was.
+    public let isSoftLogout: Bool
+    private let body: Data
+
+    /// All that the server said, as the iOS SDK names it.
+    public var userInfo: [String: Any] {
+        (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
+    }
+
+    /// Another field of the answer.
+    public subscript(field: String) -> JSONView? { JSONView(Array(body))?[field] }
+
+    /// An error that no server gave.
+    public init(errcode: String, error: String, status: Int = 400) {
+        self.errcode = errcode
+        self.error = error
+        self.status = status
+        retryAfter = nil
+        isSoftLogout = false
+        body = Data()
+    }
+
+    /// - Parameter retryAfter: What the header field of that name says, in seconds.
+    /// - Returns: Nil if `body` is not an error of the protocol.
+    package init?(status: Int, body: [UInt8], retryAfter: String? = nil) {
+        guard let json = JSONView(body), let errcode = json["errcode"]?.string else { return nil }
+        self.errcode = errcode
+        error = String((json["error"]?.string ?? "").prefix(500))
+        self.status = status
+        let milliseconds = json["retry_after_ms"]?.int.map { Duration.milliseconds(min(max($0, 0), 86_400_000)) }
+        let seconds = retryAfter.flatMap { Int($0) }.map { Duration.seconds(min(max($0, 0), 86_400)) }
+        self.retryAfter = milliseconds ?? seconds
+        isSoftLogout = json["soft_logout"]?.bool ?? false
+        self.body = Data(body)
+    }
+}
+
+extension MXError: CustomStringConvertible, LocalizedError {
+    /// The server's words and the code.
+    public var description: String {
+        error.isEmpty ? "the homeserver answered \(errcode)" : "\(error) (\(errcode))"
+    }
+
+    /// The same as ``description``.
+    public var errorDescription: String? { description }
+}
+
+// The codes of `MXError.errcode` under the names of the iOS SDK.
+
+/// Not allowed; also a wrong password.
+public let kMXErrCodeStringForbidden = "M_FORBIDDEN"
+/// No other code fits; the status tells more.
+public let kMXErrCodeStringUnknown = "M_UNKNOWN"
+/// The access token has expired or is gone.
+public let kMXErrCodeStringUnknownToken = "M_UNKNOWN_TOKEN"
+/// No access token was sent.
+public let kMXErrCodeStringMissingToken = "M_MISSING_TOKEN"
+/// The request's JSON is not what the call takes.
+public let kMXErrCodeStringBadJSON = "M_BAD_JSON"
+/// The request is not JSON.
+public let kMXErrCodeStringNotJSON = "M_NOT_JSON"
+/// There is no such thing.
+public let kMXErrCodeStringNotFound = "M_NOT_FOUND"
+/// Too many requests; wait as told.
+public let kMXErrCodeStringLimitExceeded = "M_LIMIT_EXCEEDED"
+/// The server does not know the endpoint.
+public let kMXErrCodeStringUnrecognized = "M_UNRECOGNIZED"
+/// The user name is taken.
+public let kMXErrCodeStringUserInUse = "M_USER_IN_USE"
+/// The user name has characters that are not allowed.
+public let kMXErrCodeStringInvalidUsername = "M_INVALID_USERNAME"
+/// The alias is taken.
+public let kMXErrCodeStringRoomInUse = "M_ROOM_IN_USE"
+/// The event or file is larger than the server allows.
+public let kMXErrCodeStringTooLarge = "M_TOO_LARGE"
+/// We have reacted so already.
+public let kMXErrCodeStringDuplicateAnnotation = "M_DUPLICATE_ANNOTATION"
+/// The media will come later.
+public let kMXErrCodeStringNotYetUploaded = "M_NOT_YET_UPLOADED"
+/// The server is full.
+public let kMXErrCodeStringResourceLimitExceeded = "M_RESOURCE_LIMIT_EXCEEDED"
+/// The password is too weak.
+public let kMXErrCodeStringWeakPassword = "M_WEAK_PASSWORD"
+/// The server has forgotten the connection.
+public let kMXErrCodeStringUnknownPosition = "M_UNKNOWN_POS"

@@ -1,0 +1,66 @@
+extension MXEvent {
+    /// What is left of the event once it is redacted (client-server specification, "Redactions"): its place in the room,
+    /// and what the room's rules need of its content. An event that was redacted already stays as it is.
+    ///
+    /// - Parameters:
+    ///   - redaction: Goes into `unsigned`, as the server would have it.
+    ///   - roomVersion: What is kept depends on it.
+    public func pruned(by redaction: MXEvent, roomVersion: String?) -> MXEvent {
+        guard !isRedacted else { return self }
+        let version = RoomVersion(roomVersion)
+        var object = JSONObjectWriter()
+        for (key, value) in json.members where Self.keptKeys.contains(key) { object.add(key, value) }
+        object.add("content", prunedContent(version))
+        var unsigned = JSONObjectWriter()
+        for (key, value) in self.unsigned?.members ?? [] where Self.keptUnsignedKeys.contains(key) {
+            unsigned.add(key, value)
+        }
+        unsigned.add("redacted_because", redaction.json)
+        object.add("unsigned", unsigned)
+        return MXEvent(json: object.view, roomId: roomId) ?? self
+    }
+
+    private static let keptKeys: Set<String> = [
+        "event_id", "type", "room_id", "sender", "state_key", "hashes", "signatures", "depth", "prev_events",
+        "auth_events", "origin_server_ts",
+    ]
+
+    /// What the client itself goes by: it tells nothing of what was redacted.
+    private static let keptUnsignedKeys: Set<String> = [
+        "transaction_id", "replaces_state", "prev_content", "prev_sender", "membership",
+    ]
+
+    private func prunedContent(_ version: RoomVersion) -> JSONObjectWriter {
+        var content = JSONObjectWriter()
+        for (key, value) in wireContent.members {
+            if wireType == "m.room.member", key == "third_party_invite" {
+                guard version.number >= 11, let signed = value["signed"] else { continue }
+                var invite = JSONObjectWriter()
+                invite.add("signed", signed)
+                content.add(key, invite)
+            } else if Self.isKept(key, in: wireType, version.number) {
+                content.add(key, value)
+            }
+        }
+        return content
+    }
+
+    private static func isKept(_ key: String, in type: String, _ version: Int) -> Bool {
+        switch (type, key) {
+        case ("m.room.member", "membership"), ("m.room.join_rules", "join_rule"),
+            ("m.room.history_visibility", "history_visibility"), ("m.room.create", "creator"):
+            true
+        case ("m.room.create", _): version >= 11
+        case ("m.room.member", "join_authorised_via_users_server"): version >= 9
+        case ("m.room.join_rules", "allow"): version >= 8
+        case ("m.room.aliases", "aliases"): version <= 5
+        case ("m.room.redaction", "redacts"), ("m.room.power_levels", "invite"): version >= 11
+        case ("m.room.power_levels", _): keptPowerLevels.contains(key)
+        default: false
+        }
+    }
+
+    private static let keptPowerLevels: Set<String> = [
+        "ban", "events", "events_default", "kick", "redact", "state_default", "users", "users_default",
+    ]
+}

@@ -1,0 +1,188 @@
+import CVector
+public import Foundation
+import Realtime
+
+/// A JSON value that stays the bytes it came as until it is asked for.
+///
+/// Each access reads the bytes anew: take what is needed once. A value of another type than asked for is nil, whatever a
+/// peer has sent.
+public struct JSONView: Sendable {
+    /// They may hold other values too.
+    package let bytes: [UInt8]
+    private let start: UInt32
+    private let end: UInt32
+
+    package var range: Range<Int> { Int(start)..<Int(end) }
+
+    /// - Parameter range: Where the value lies in `bytes`; below 4 GiB.
+    package init(bytes: [UInt8], range: Range<Int>) {
+        self.bytes = bytes
+        (start, end) = (UInt32(truncatingIfNeeded: range.lowerBound), UInt32(truncatingIfNeeded: range.upperBound))
+    }
+
+    /// The value that is all of `bytes`; nil if they hold none, or more than one.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count < Int(UInt32.max) else { return nil }
+        let range = bytes.withUnsafeBufferPointer { buffer -> Range<Int>? in
+            guard var cursor = JSONCursor(buffer), let range = try? cursor.skipValue(), cursor.peek() == nil else {
+                return nil
+            }
+            return range
+        }
+        guard let range else { return nil }
+        self.init(bytes: bytes, range: range)
+    }
+
+    /// The bytes of the value alone.
+    public var data: Data { bytes.withUnsafeBytes { Data($0[range]) } }
+
+    /// The same value with bytes of its own, so that its neighbours need not live on.
+    package var detached: JSONView {
+        let own = Array(bytes[range])
+        return JSONView(bytes: own, range: own.indices)
+    }
+
+    // MARK: Scalars
+
+    /// The text of a string.
+    public var string: String? {
+        inside { bytes in
+            guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
+                return nil
+            }
+            return JSONView.text(UnsafeBufferPointer(rebasing: bytes[1..<bytes.count - 1]))
+        }
+    }
+
+    /// A whole number. Numbers with a fraction or an exponent count if their value is whole.
+    public var int: Int? {
+        guard let text = number else { return nil }
+        return Int(text) ?? Double(text).flatMap { Int(exactly: $0) }
+    }
+
+    /// A number.
+    public var double: Double? { number.flatMap { Double($0) } }
+
+    /// `true` or `false`.
+    public var bool: Bool? {
+        inside { bytes in
+            bytes.elementsEqual("true".utf8) ? true : bytes.elementsEqual("false".utf8) ? false : nil
+        }
+    }
+
+    /// Whether it is `null`.
+    public var isNull: Bool { inside { $0.elementsEqual("null".utf8) } }
+
+    /// Whether it is an object.
+    public var isObject: Bool { inside { $0.first == UInt8(ascii: "{") } }
+
+    private var number: String? {
+        inside { bytes in
+            guard let first = bytes.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first),
+                bytes.allSatisfy({ JSONView.isPartOfNumber($0) })
+            else { return nil }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    /// Swift reads more than JSON has: `-inf`, `0x10`.
+    private static func isPartOfNumber(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"):
+            true
+        default: false
+        }
+    }
+
+    // MARK: Objects and arrays
+
+    /// The value of a key; nil if this is no object or has no such key. Of equal keys the last counts.
+    public subscript(key: String) -> JSONView? {
+        var key = key
+        let found = key.withUTF8 { key in inside { range(of: key, in: $0) } }
+        return found.map { JSONView(bytes: bytes, range: $0) }
+    }
+
+    /// The values of an array; nil if this is none.
+    public var array: [JSONView]? {
+        inside { buffer in
+            guard var cursor = JSONCursor(buffer) else { return nil }
+            var elements: [JSONView] = []
+            do throws(JSONCursor.Malformed) {
+                try cursor.array { cursor throws(JSONCursor.Malformed) in
+                    elements.append(JSONView(bytes: bytes, range: shifted(try cursor.skipValue())))
+                }
+                return elements
+            } catch {
+                return nil
+            }
+        }
+    }
+
+    /// The members of an object, in the order in which they stand; none if this is no object.
+    public var members: [(key: String, value: JSONView)] {
+        var members: [(String, JSONView)] = []
+        forEachMember { members.append(($0, JSONView(bytes: bytes, range: $1))) }
+        return members
+    }
+
+    /// What Foundation makes of it: dictionaries, arrays, strings, numbers, `NSNull`. Nil if it is not JSON.
+    public var foundation: Any? {
+        try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
+    }
+
+    private func range(of wanted: UnsafeBufferPointer<UInt8>, in buffer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+        guard var cursor = JSONCursor(buffer) else { return nil }
+        var found: Range<Int>?
+        try? cursor.object { cursor, key throws(JSONCursor.Malformed) in
+            let value = try cursor.skipValue()
+            let name = UnsafeBufferPointer(rebasing: buffer[key.range])
+            let isWanted =
+                key.hasEscapes
+                ? JSONView.text(name)?.utf8.elementsEqual(wanted) ?? false
+                : name.count == wanted.count && name.elementsEqual(wanted)
+            if isWanted { found = value }
+        }
+        return found.map(shifted)
+    }
+
+    private func forEachMember(_ body: (String, Range<Int>) -> Void) {
+        inside { buffer in
+            guard var cursor = JSONCursor(buffer) else { return }
+            try? cursor.object { cursor, key throws(JSONCursor.Malformed) in
+                let value = shifted(try cursor.skipValue())
+                if let name = JSONView.text(UnsafeBufferPointer(rebasing: buffer[key.range])) { body(name, value) }
+            }
+        }
+    }
+
+    private func shifted(_ range: Range<Int>) -> Range<Int> {
+        range.lowerBound + Int(start)..<range.upperBound + Int(start)
+    }
+
+    private func inside<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
+    /// The text of a string's inside; nil if an escape in it is none.
+    static func text(_ inside: UnsafeBufferPointer<UInt8>) -> String? {
+        guard inside.contains(UInt8(ascii: "\\")) else { return String(decoding: inside, as: UTF8.self) }
+        var index = 0
+        while index < inside.count {
+            guard inside[index] == UInt8(ascii: "\\") else {
+                index += 1
+                continue
+            }
+            guard let width = JSONString.escapeWidth(inside, at: index) else { return nil }
+            index += width
+        }
+        return JSONString.unescape(inside)
+    }
+}
+
+extension JSONView: Equatable {
+    /// Equal bytes: two spellings of one value differ.
+    public static func == (lhs: JSONView, rhs: JSONView) -> Bool {
+        lhs.bytes[lhs.range] == rhs.bytes[rhs.range]
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// Names of files that others have chosen.
+package enum FileName {
+    /// What a header field `Content-Disposition` calls a file (RFC 6266), as the name of a file in one's own folder: no
+    /// folders, no hidden files, no control or direction characters, at most 200 bytes. Nil if nothing is left.
+    package static func sanitised(contentDisposition: String?) -> String? {
+        guard let contentDisposition else { return nil }
+        let parameters = parameters(of: contentDisposition)
+        return (parameters["filename*"].flatMap { extended($0) } ?? parameters["filename"]).flatMap { sanitised($0) }
+    }
+
+    /// The same of a name.
+    package static func sanitised(_ name: String) -> String? {
+        let last = name.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last ?? ""
+        let scalars = last.unicodeScalars.filter { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+            default: true  // letters, marks, numbers, punctuation, symbols and spaces
+            }
+        }
+        var kept = String(String.UnicodeScalarView(scalars)).drop { $0 == "." || $0.isWhitespace }
+        while let end = kept.last, end == "." || end.isWhitespace { kept.removeLast() }
+        while kept.utf8.count > 200 { kept.removeLast() }
+        return kept.isEmpty ? nil : String(kept)
+    }
+
+    /// `UTF-8''name`, percent-encoded.
+    private static func extended(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].lowercased() == "utf-8" else { return nil }
+        return String(parts[2]).removingPercentEncoding
+    }
+
+    private static func parameters(of field: String) -> [String: String] {
+        var parameters: [String: String] = [:]
+        var rest = Substring(field).drop { $0 != ";" }
+        while rest.first == ";" {
+            rest = rest.dropFirst().drop { $0.isWhitespace }
+            let name = rest.prefix { $0 != "=" && $0 != ";" }
+            rest = rest.dropFirst(name.count)
+            guard rest.first == "=" else { continue }
+            let (value, after) = value(rest.dropFirst())
+            let key = name.trimmingCharacters(in: .whitespaces).lowercased()
+            if parameters[key] == nil { parameters[key] = value }
+            rest = after.drop { $0 != ";" }
+        }
+        return parameters
+    }
+
+    /// A quoted string, or a word.
+    private static func value(_ text: Substring) -> (String, Substring) {
+        let text = text.drop { $0 == " " }
+        guard text.first == "\"" else {
+            let word = text.prefix { $0 != ";" }
+            return (word.trimmingCharacters(in: .whitespaces), text.dropFirst(word.count))
+        }
+        var value = ""
+        var rest = text.dropFirst()
+        while let next = rest.first, next != "\"" {
+            rest = rest.dropFirst()
+            // A backslash escapes a quote or itself; clients that send folders with it do not escape them.
+            if next == "\\", let escaped = rest.first, escaped == "\"" || escaped == "\\" {
+                value.append(escaped)
+                rest = rest.dropFirst()
+            } else {
+                value.append(next)
+            }
+        }
+        return (value, rest.dropFirst())
+    }
+}

@@ -1,0 +1,220 @@
+/// The edits of and reactions to a room's events. Takes events in any order and any number of times.
+///
+/// It is bounded: when it holds too much, what is about the events it heard of first goes. ``MXStore`` has it still.
+package struct RelationIndex: Sendable {
+    private struct Reaction: Sendable {
+        let id: String
+        let key: String
+        let sender: String
+        let ts: UInt64
+    }
+
+    private struct Target: Sendable {
+        var reactions: [Reaction] = []
+        /// Oldest first.
+        var edits: [MXEvent] = []
+
+        var count: Int { reactions.count + edits.count }
+    }
+
+    private var targets: [String: Target] = [:]
+    /// What each reaction and edit is about: a redaction names only them.
+    private var targetOf: [String: String] = [:]
+    private var order = BoundedOrder()
+    /// Redactions may come before what they redact.
+    private var redacted: Set<String> = []
+    private var redactedOrder = BoundedOrder()
+    private let limit: Int
+    /// How often something had to go.
+    package private(set) var evictions = 0
+
+    /// Edits of one event by one user that are kept: the newest.
+    private static let editsOfOneSender = 64
+
+    /// - Parameter limit: How many reactions and edits are kept.
+    package init(limit: Int = 20_000) {
+        self.limit = limit
+    }
+
+    /// How many reactions and edits there are.
+    package var count: Int { targetOf.count }
+
+    // MARK: Events
+
+    /// Takes note of an event: a reaction, an edit, a redaction, or one that the server sent its newest edit with. Others
+    /// change nothing.
+    ///
+    /// - Returns: The event about which there is something new.
+    @discardableResult
+    package mutating func add(_ event: MXEvent) -> String? {
+        let id = event.eventId
+        guard !id.isEmpty else { return nil }
+        if event.type == "m.room.redaction" { return event.redacts.flatMap { redact($0) } }
+        if event.isRedacted { return redact(id) }
+        let bundled = addBundledEdit(of: event)
+        guard targetOf[id] == nil, !redacted.contains(id), !event.isState, let relation = event.relatesTo,
+            let target = relation.eventId, !redacted.contains(target)
+        else { return bundled }
+        if relation.relationType == "m.annotation", event.type == "m.reaction", let key = relation.key {
+            targets[target, default: Target()].reactions.append(
+                Reaction(id: id, key: key, sender: event.sender, ts: event.originServerTs))
+        } else if relation.relationType == "m.replace", event.originalContent["m.new_content"]?.isObject == true {
+            guard insert(event, in: target) else { return nil }
+        } else {
+            return bundled
+        }
+        targetOf[id] = target
+        order.append(target)
+        trim()
+        return target
+    }
+
+    private mutating func addBundledEdit(of event: MXEvent) -> String? {
+        guard let json = event.unsigned?["m.relations"]?["m.replace"],
+            let edit = MXEvent(json: json, roomId: event.roomId), edit.editedEventId == event.eventId
+        else { return nil }
+        return add(edit)
+    }
+
+    private mutating func insert(_ edit: MXEvent, in target: String) -> Bool {
+        var edits = targets[target]?.edits ?? []
+        let place = edits.firstIndex { Self.isNewer($0, than: edit) } ?? edits.count
+        edits.insert(edit.compact, at: place)
+        let own = edits.indices.filter { edits[$0].sender == edit.sender }
+        if own.count > Self.editsOfOneSender {
+            let oldest = edits.remove(at: own[0])
+            if oldest.eventId == edit.eventId { return false }
+            targetOf[oldest.eventId] = nil
+        }
+        targets[target, default: Target()].edits = edits
+        return true
+    }
+
+    private static func isNewer(_ one: MXEvent, than other: MXEvent) -> Bool {
+        (one.originServerTs, one.eventId) > (other.originServerTs, other.eventId)
+    }
+
+    /// Forgets a reaction or an edit: it was redacted, or was a local echo that failed or has its real id now.
+    ///
+    /// - Returns: The event that it was about.
+    @discardableResult
+    package mutating func remove(_ eventId: String) -> String? {
+        guard let target = targetOf.removeValue(forKey: eventId) else { return nil }
+        targets[target]?.reactions.removeAll { $0.id == eventId }
+        targets[target]?.edits.removeAll { $0.eventId == eventId }
+        if targets[target]?.count == 0 { targets[target] = nil }
+        return target
+    }
+
+    private mutating func redact(_ eventId: String) -> String? {
+        if redacted.insert(eventId).inserted {
+            redactedOrder.append(eventId)
+            if redacted.count > limit, let oldest = redactedOrder.popFirst() { redacted.remove(oldest) }
+        }
+        // Nothing is said any more about an event that is gone.
+        if let target = drop(eventId) { return target }
+        return remove(eventId)
+    }
+
+    private mutating func drop(_ targetId: String) -> String? {
+        guard let target = targets.removeValue(forKey: targetId) else { return nil }
+        for reaction in target.reactions { targetOf[reaction.id] = nil }
+        for edit in target.edits { targetOf[edit.eventId] = nil }
+        return targetId
+    }
+
+    private mutating func trim() {
+        while targetOf.count > limit, let oldest = order.popFirst() {
+            _ = drop(oldest)
+            evictions += 1
+        }
+        // What was removed one by one has left its place behind.
+        if order.count > 2 * limit { order.removeAll { targets[$0] == nil } }
+    }
+
+    // MARK: Questions
+
+    /// What is known about an event; nil if nothing.
+    ///
+    /// - Parameters:
+    ///   - original: The event, if it is there: only its sender's edits count.
+    ///   - userId: The current user.
+    package func aggregations(
+        forEvent eventId: String, original: MXEvent?, currentUser userId: String
+    ) -> MXEventAggregations? {
+        guard let target = targets[eventId], original?.isRedacted != true else { return nil }
+        let edits = original.map { validEdits(of: $0) } ?? []
+        guard !edits.isEmpty || !target.reactions.isEmpty else { return nil }
+        var byKey: [String: [Reaction]] = [:]
+        for reaction in target.reactions { byKey[reaction.key, default: []].append(reaction) }
+        let reactions = byKey.mapValues { Self.summary($0, userId) }
+        return MXEventAggregations(
+            eventId: eventId, reactions: reactions.isEmpty ? nil : reactions, editCount: edits.count,
+            editedTs: edits.last?.originServerTs)
+    }
+
+    private static func summary(_ reactions: [Reaction], _ userId: String) -> MXReactionSummary {
+        var seen: Set<String> = []
+        let inOrder = reactions.sorted { ($0.ts, $0.id) < ($1.ts, $1.id) }
+        let senders = inOrder.map(\.sender).filter { seen.insert($0).inserted }
+        let own = inOrder.filter { $0.sender == userId }.map(\.id)
+        return MXReactionSummary(
+            reaction: reactions.first?.key ?? "", count: senders.count, originServerTs: inOrder.first?.ts ?? 0,
+            containsCurrentUser: !own.isEmpty,
+            myUserReactionEventId: own.first { !$0.hasPrefix(MXEvent.localEventIdPrefix) } ?? own.first,
+            senders: senders)
+    }
+
+    /// The event with the content of its newest edit; as it is if there is none, or it is redacted.
+    package func edited(_ original: MXEvent) -> MXEvent {
+        guard let content = validEdits(of: original).last?.originalContent["m.new_content"] else { return original }
+        var object = JSONObjectWriter()
+        for (key, value) in content.members where key != "m.relates_to" { object.add(key, value) }
+        // What it answers, and its thread, cannot be edited.
+        if let relation = original.originalContent["m.relates_to"] { object.add("m.relates_to", relation) }
+        return original.withEditedContent(object.view)
+    }
+
+    /// The newest edit of an event that counts.
+    package func newestEdit(of original: MXEvent) -> MXEvent? { validEdits(of: original).last }
+
+    /// Oldest first. An edit counts if it is its sender's own, of the same type, and not of an edit.
+    private func validEdits(of original: MXEvent) -> [MXEvent] {
+        guard let edits = targets[original.eventId]?.edits, !original.isState, !original.isRedacted, !original.isEdit
+        else { return [] }
+        return edits.filter {
+            $0.sender == original.sender && $0.type == original.type
+                && ($0.roomId == nil || original.roomId == nil || $0.roomId == original.roomId)
+        }
+    }
+}
+
+/// Ids in the order in which they came.
+private struct BoundedOrder: Sendable {
+    private var ids: [String] = []
+    private var start = 0
+
+    var count: Int { ids.count - start }
+
+    mutating func append(_ id: String) {
+        ids.append(id)
+    }
+
+    mutating func popFirst() -> String? {
+        guard start < ids.count else { return nil }
+        defer {
+            start += 1
+            if start > 64, start * 2 > ids.count {
+                ids.removeFirst(start)
+                start = 0
+            }
+        }
+        return ids[start]
+    }
+
+    mutating func removeAll(where isUnneeded: (String) -> Bool) {
+        var seen: Set<String> = []
+        ids = ids[start...].filter { !isUnneeded($0) && seen.insert($0).inserted }
+        start = 0
+    }
+}

@@ -1,0 +1,114 @@
+/// The members of a room that its state knows. With lazy loading that may not be all.
+public struct MXRoomMembers: Sendable {
+    private var events = ShardedTable<MXEvent>()
+    /// How many joined and invited members show themselves under a name.
+    private var names = ShardedTable<Int>()
+    private var joinedCount = 0
+    private var otherCounts: [MXMembership: Int] = [:]
+
+    package init() {}
+
+    /// Every member, those who have left included, in no order.
+    public var members: [MXRoomMember] { events.all.map { MXRoomMember(userId: $0.key, $0.value) } }
+
+    /// Those who are in the room.
+    public var joinedMembers: [MXRoomMember] { members(with: .join) }
+
+    /// Members of one kind, in no order.
+    public func members(with membership: MXMembership) -> [MXRoomMember] {
+        guard count(of: membership) > 0 else { return [] }
+        return events.all.compactMap {
+            let member = MXRoomMember(userId: $0.key, $0.value)
+            return member.membership == membership ? member : nil
+        }
+    }
+
+    /// One member; nil if the state does not know the user.
+    public func member(withUserId userId: String) -> MXRoomMember? {
+        events[userId].map { MXRoomMember(userId: userId, $0) }
+    }
+
+    /// How many members of one kind are known.
+    public func count(of membership: MXMembership) -> Int {
+        membership == .join ? joinedCount : otherCounts[membership] ?? 0
+    }
+
+    /// All that are known, those who have left included.
+    public var count: Int { events.count }
+
+    /// What to call a user: the display name, with the user id behind it if another in the room has the same name. The
+    /// user id alone if there is no name, or it shows nothing.
+    public func memberName(_ userId: String) -> String {
+        guard let event = events[userId], let name = Self.shownName(event.contentJSON["displayname"]?.string) else {
+            return userId
+        }
+        let isMember = Self.isPresent(Self.membership(of: event))
+        let isTaken = (names[name] ?? 0) > (isMember ? 1 : 0)
+        let looksLikeId = name.hasPrefix("@") && name.contains(":") && name != userId
+        return isTaken || looksLikeId ? "\(name) (\(userId))" : name
+    }
+
+    /// A name without what does not show or turns the text around; nil if nothing is left.
+    static func shownName(_ name: String?) -> String? {
+        guard let name else { return nil }
+        // Nearly all names.
+        if name.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), name.utf8.first != 0x20, name.utf8.last != 0x20 {
+            return name.isEmpty ? nil : name
+        }
+        var shown = name.unicodeScalars.filter(isShown)[...]
+        while let first = shown.first, isBlank(first) { shown.removeFirst() }
+        while let last = shown.last, isBlank(last) { shown.removeLast() }
+        guard !shown.isEmpty else { return nil }
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: shown)
+        return String(text)
+    }
+
+    private static let joiner: Unicode.Scalar = "\u{200D}"
+
+    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
+        case .format: scalar == joiner  // makes one emoji of several; all others only hide or turn
+        default: true
+        }
+    }
+
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || scalar == joiner
+    }
+
+    // MARK: Changes
+
+    var all: [MXEvent] { events.all.map(\.value) }
+
+    subscript(userId: String) -> MXEvent? { events[userId] }
+
+    /// - Returns: The event that stood there.
+    mutating func set(_ event: MXEvent?, for userId: String) -> MXEvent? {
+        let old = events.update(userId, event)
+        if let old { count(old, by: -1) }
+        if let event { count(event, by: 1) }
+        return old
+    }
+
+    private mutating func count(_ event: MXEvent, by step: Int) {
+        let content = event.contentJSON
+        let membership = MXMembership(identifier: content["membership"]?.string)
+        if membership == .join { joinedCount += step } else { otherCounts[membership, default: 0] += step }
+        guard Self.isPresent(membership), let name = Self.shownName(content["displayname"]?.string) else { return }
+        let holders = (names[name] ?? 0) + step
+        names[name] = holders > 0 ? holders : nil
+    }
+
+    private static func membership(of event: MXEvent) -> MXMembership {
+        MXMembership(identifier: event.contentJSON["membership"]?.string)
+    }
+
+    private static func isPresent(_ membership: MXMembership) -> Bool {
+        switch membership {
+        case .join, .invite: true
+        case .leave, .ban, .knock, .unknown: false
+        }
+    }
+}

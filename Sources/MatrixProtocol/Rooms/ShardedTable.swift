@@ -1,0 +1,42 @@
+/// A dictionary of which a copy is changed cheaply: only a small part is copied, not all of a large room's members. A
+/// timeline gives its listeners the state before each event, so such copies are common.
+struct ShardedTable<Value: Sendable>: Sendable {
+    private var shards: [[String: Value]] = [[:]]
+    private(set) var count = 0
+
+    private static var largestSingle: Int { 256 }
+    private static var shardCount: Int { 64 }
+
+    private func shard(of key: String) -> Int { shards.count == 1 ? 0 : key.hashValue & (Self.shardCount - 1) }
+
+    var all: some Sequence<(key: String, value: Value)> { shards.lazy.joined() }
+
+    /// Setting nil removes.
+    subscript(key: String) -> Value? {
+        get { shards[shard(of: key)][key] }
+        set { update(key, newValue) }
+    }
+
+    /// - Returns: What stood there.
+    @discardableResult
+    mutating func update(_ key: String, _ value: Value?) -> Value? {
+        let shard = shard(of: key)
+        guard let value else {
+            let old = shards[shard].removeValue(forKey: key)
+            if old != nil { count -= 1 }
+            return old
+        }
+        let old = shards[shard].updateValue(value, forKey: key)
+        if old == nil {
+            count += 1
+            if count > Self.largestSingle, shards.count == 1 { split() }
+        }
+        return old
+    }
+
+    private mutating func split() {
+        let all = shards[0]
+        shards = Array(repeating: [:], count: Self.shardCount)
+        for (key, value) in all { shards[shard(of: key)][key] = value }
+    }
+}

@@ -1,0 +1,61 @@
+/// What a session knows of one room.
+package struct RoomModel: Sendable {
+    package internal(set) var summary: MXRoomSummary
+    /// Nil: it is in the store, and nobody has asked for it yet.
+    package internal(set) var state: MXRoomState?
+    /// By type.
+    package internal(set) var accountData: [String: MXEvent] = [:]
+    /// Without ourselves.
+    package internal(set) var typingUsers: [String] = []
+    /// What was heard of since the start; the store has what came before.
+    package internal(set) var relations = RelationIndex(limit: 2_000)
+    /// Events for which the store was asked what others say about them.
+    var loadedRelations: Set<String> = []
+    /// ``RelationIndex/evictions`` at that time.
+    var evictionsWhenLoaded = 0
+    /// Messages of our own on their way, oldest first.
+    package internal(set) var outgoing: [MXOutgoingEvent] = []
+
+    init(summary: MXRoomSummary, state: MXRoomState?) {
+        self.summary = summary
+        self.state = state
+    }
+
+    /// Brings the summary up to the state.
+    mutating func refreshSummary(currentUser userId: String, directRooms: [String: String]) {
+        guard let state else { return }
+        let heroes = summary.heroes.isEmpty ? nil : summary.heroes
+        if !summary.hasServerCounts {
+            summary.joinedMembersCount = state.membersCount(with: .join)
+            summary.invitedMembersCount = state.membersCount(with: .invite)
+        }
+        let (joined, invited) = (summary.joinedMembersCount, summary.invitedMembersCount)
+        summary.displayName = RoomName.displayName(
+            of: state, heroes: heroes, joinedCount: joined, invitedCount: invited, currentUser: userId)
+        summary.avatar = RoomName.avatar(
+            of: state, heroes: heroes, joinedCount: joined, invitedCount: invited, currentUser: userId)
+        summary.topic = state.topic
+        summary.canonicalAlias = state.canonicalAlias
+        summary.isEncrypted = summary.isEncrypted || state.isEncrypted
+        summary.directUserId = directRooms[summary.roomId]
+        summary.isDirect = summary.directUserId != nil
+    }
+
+    /// Takes over room account data that the summary shows.
+    mutating func set(accountData event: MXEvent) {
+        accountData[event.type] = event.detached
+        let content = event.contentJSON
+        switch event.type {
+        case "m.tag":
+            summary.tags = [:]
+            for (tag, value) in content["tags"]?.members ?? [] {
+                let order = value["order"]
+                summary.tags[tag] = .some(order?.double ?? order?.string.flatMap { Double($0) })
+            }
+        case "m.fully_read": summary.fullyReadEventId = content["event_id"]?.string
+        case "m.marked_unread", "com.famedly.marked_unread":
+            summary.isMarkedUnread = content["unread"]?.bool ?? false
+        default: break
+        }
+    }
+}

@@ -1,0 +1,179 @@
+/// Messages of our own that have not reached the server (reference: local echo).
+extension SessionModel {
+    /// What was on its way when the session was closed may have arrived or not: it counts as failed, and may be sent again
+    /// under the same transaction id.
+    package mutating func failInterruptedMessages() -> [MXOutgoingEvent] {
+        var changed: [MXOutgoingEvent] = []
+        for (roomId, room) in rooms {
+            for (index, event) in room.outgoing.enumerated() where event.state != .failed {
+                rooms[roomId]?.outgoing[index].state = .failed
+                rooms[roomId]?.outgoing[index].failure = "the program ended before the server had confirmed it"
+                if let event = rooms[roomId]?.outgoing[index] { changed.append(event) }
+            }
+        }
+        return changed
+    }
+
+    /// The next sync is a first one.
+    package mutating func forgetSyncToken() { syncToken = nil }
+
+    /// Puts a message behind those that are on their way. A reaction is shown at once.
+    package mutating func add(outgoing event: MXOutgoingEvent) {
+        rooms[event.roomId]?.outgoing.append(event)
+        if let echo = event.reaction(sender: userId) { rooms[event.roomId]?.relations.add(echo) }
+    }
+
+    /// Takes over how far a message has come. A reaction that has failed is not shown any more.
+    ///
+    /// - Returns: False if it is not on its way any more: a sync has brought it, or it was given up.
+    package mutating func update(outgoing event: MXOutgoingEvent) -> Bool {
+        let roomId = event.roomId
+        guard
+            let index = rooms[roomId]?.outgoing.firstIndex(where: { $0.transactionId == event.transactionId })
+        else { return false }
+        rooms[roomId]?.outgoing[index] = event
+        if event.state == .failed {
+            rooms[roomId]?.relations.remove(event.localEventId)
+        } else if let echo = event.reaction(sender: userId) {
+            rooms[roomId]?.relations.add(echo)
+        }
+        return true
+    }
+
+    /// The message is no longer on its way.
+    package mutating func removeOutgoing(_ event: MXOutgoingEvent) {
+        rooms[event.roomId]?.outgoing.removeAll { $0.transactionId == event.transactionId }
+        rooms[event.roomId]?.relations.remove(event.localEventId)
+    }
+
+    /// The server has it. What it says about another event stays known until a sync brings it.
+    package mutating func confirm(_ event: MXOutgoingEvent, as eventId: String) {
+        removeOutgoing(event)
+        if let sent = event.event(sender: userId, eventId: eventId) { rooms[event.roomId]?.relations.add(sent) }
+    }
+
+    package func outgoing(_ localEventId: String, in roomId: String) -> MXOutgoingEvent? {
+        rooms[roomId]?.outgoing.first { $0.localEventId == localEventId }
+    }
+
+    /// Everything up to now is read: a receipt is on its way.
+    package mutating func markRead(_ roomId: String) -> MXRoomSummary? {
+        rooms[roomId]?.summary.notificationCount = 0
+        rooms[roomId]?.summary.highlightCount = 0
+        rooms[roomId]?.summary.localUnreadEventCount = 0
+        return rooms[roomId]?.summary
+    }
+
+    /// The receipt could not be sent.
+    package mutating func restoreCounts(of old: MXRoomSummary) -> MXRoomSummary? {
+        guard let now = rooms[old.roomId]?.summary, now.notificationCount == 0, now.localUnreadEventCount == 0 else {
+            return nil
+        }
+        rooms[old.roomId]?.summary.notificationCount = old.notificationCount
+        rooms[old.roomId]?.summary.highlightCount = old.highlightCount
+        rooms[old.roomId]?.summary.localUnreadEventCount = old.localUnreadEventCount
+        return rooms[old.roomId]?.summary
+    }
+}
+
+/// What the session has learnt otherwise than by a sync.
+extension SessionModel {
+    /// Older events came from the server.
+    ///
+    /// - Parameters:
+    ///   - token: Where it goes on; nil at the beginning of the room.
+    ///   - members: State that is missing because members come late.
+    package mutating func paginated(_ roomId: String, older: [MXEvent], token: String?, members: [MXEvent])
+        -> MXStoreChanges
+    {
+        var changes = MXStoreChanges()
+        rooms[roomId]?.summary.paginationToken = token
+        for event in older { rooms[roomId]?.relations.add(event) }
+        var room = MXStoreChanges.Room()
+        room.older = older
+        room.olderToken = token
+        room.summary = rooms[roomId]?.summary
+        room.state = addMissing(members, to: roomId)
+        changes.rooms[roomId] = room
+        return changes
+    }
+
+    /// The store has let the oldest events go.
+    ///
+    /// - Parameter token: Where the server's history goes on before those that are left.
+    package mutating func trimmed(_ roomId: String, token: String) {
+        rooms[roomId]?.summary.paginationToken = token
+    }
+
+    /// The list of members is complete.
+    package mutating func membersLoaded(_ roomId: String, _ members: [MXEvent]) -> MXStoreChanges {
+        var changes = MXStoreChanges()
+        var room = MXStoreChanges.Room()
+        room.state = addMissing(members, to: roomId)
+        rooms[roomId]?.summary.membersAreComplete = true
+        room.summary = rooms[roomId]?.summary
+        changes.rooms[roomId] = room
+        return changes
+    }
+
+    /// Members of an earlier time do not replace what is known.
+    private mutating func addMissing(_ members: [MXEvent], to roomId: String) -> [MXEvent] {
+        var added: [MXEvent] = []
+        for event in members where event.type == "m.room.member" {
+            guard let key = event.stateKey, rooms[roomId]?.state?.event(type: event.type, key: key) == nil else {
+                continue
+            }
+            rooms[roomId]?.state?.apply(event)
+            added.append(event)
+        }
+        return added
+    }
+
+    /// Whether the store was not asked yet what others say about an event.
+    package func needsRelations(of eventId: String, in roomId: String) -> Bool {
+        guard let room = rooms[roomId] else { return false }
+        // What was loaded may have been let go of since.
+        return room.relations.evictions != room.evictionsWhenLoaded || !room.loadedRelations.contains(eventId)
+    }
+
+    /// Takes note of what events say about others.
+    ///
+    /// - Returns: The events about which there is something new.
+    @discardableResult
+    package mutating func note(_ events: [MXEvent], in roomId: String) -> [String] {
+        events.compactMap { rooms[roomId]?.relations.add($0) }
+    }
+
+    /// Takes over what others say about an event.
+    package mutating func add(relations events: [MXEvent], of eventId: String, in roomId: String) {
+        for event in events { rooms[roomId]?.relations.add(event) }
+        guard let room = rooms[roomId] else { return }
+        if room.loadedRelations.count > 1_000 || room.relations.evictions != room.evictionsWhenLoaded {
+            rooms[roomId]?.loadedRelations = []
+        }
+        rooms[roomId]?.evictionsWhenLoaded = room.relations.evictions
+        rooms[roomId]?.loadedRelations.insert(eventId)
+    }
+}
+
+extension MXOutgoingEvent {
+    /// The event as it is shown until the server has confirmed it.
+    package func event(sender: String) -> MXEvent? {
+        event(sender: sender, eventId: localEventId)?.withSentState(state, failure: failure)
+    }
+
+    /// The event under an id.
+    package func event(sender: String, eventId: String) -> MXEvent? {
+        guard let content = JSONView(Array(content.utf8))?.foundation as? [String: Any] else { return nil }
+        return MXEvent(
+            type: type, content: content, eventId: eventId, sender: sender, roomId: roomId, originServerTs: ts)
+    }
+
+    /// The event if it is a reaction.
+    package func reaction(sender: String) -> MXEvent? { type == "m.reaction" ? event(sender: sender) : nil }
+
+    /// The event that this one reacts to or edits.
+    package var target: String? {
+        event(sender: "")?.relatesTo.flatMap { $0.relationType == "m.thread" ? nil : $0.eventId }
+    }
+}

@@ -1,0 +1,231 @@
+package import Realtime
+package import Transport
+
+/// When a session asks for the next answer of `/sync`, and what state it is in meanwhile.
+///
+/// The long poll is one connection of the ``ConnectionMachine``: opening it is a first request that does not wait, each
+/// answer proves it alive, and a ping is a request that does not wait, in place of the one that does.
+package struct SyncLoop: Sendable {
+    package struct Configuration: Hashable, Sendable {
+        package var connection = ConnectionMachine.Configuration()
+        /// How long the server may wait for something to tell.
+        package var pollTimeout = Duration.seconds(30)
+        /// The shortest wait after an error of the homeserver's.
+        package var errorDelay = Duration.seconds(5)
+
+        package init() {
+            connection.connectTimeout = .seconds(120)  // of a first sync, which may be large
+            connection.pongTimeout = .seconds(30)
+        }
+    }
+
+    /// One request to be made. At most one is under way.
+    package struct Poll: Hashable, Sendable {
+        package let number: Int
+        /// How long the server may wait.
+        package let serverTimeout: Duration
+        /// Connections that were kept alive may be dead.
+        package let needsFreshConnection: Bool
+
+        package init(number: Int, serverTimeout: Duration, needsFreshConnection: Bool) {
+            self.number = number
+            self.serverTimeout = serverTimeout
+            self.needsFreshConnection = needsFreshConnection
+        }
+    }
+
+    package enum Action: Hashable, Sendable {
+        case poll(Poll)
+        case cancelPoll
+        case changed(from: MXSessionState, to: MXSessionState)
+        /// - Parameter retryAfter: Nil: it is not tried again.
+        case failed(Problem, retryAfter: Duration?)
+    }
+
+    package enum Problem: Hashable, Sendable {
+        /// The homeserver could not be reached, or its answer was cut.
+        case unreachable
+        /// It did not answer in time.
+        case timedOut
+        /// It answered with an error.
+        case refused(retryAfter: Duration?)
+        /// It does not accept the login any more.
+        case unauthenticated
+        /// The answer could not be stored.
+        case notStored
+    }
+
+    package private(set) var state: MXSessionState
+    /// Whether a request is under way that is the first since the start or a failure.
+    package var isCatchingUp: Bool { connection.connectionState == .connecting }
+
+    private let configuration: Configuration
+    private var connection: ConnectionMachine
+    private var poll: Poll?
+    private var lastPoll = 0
+    private var isHeld = false
+    private var hasSynced: Bool
+    /// Why the last attempt failed.
+    private var problem = Problem.unreachable
+
+    /// - Parameters:
+    ///   - state: The one that it starts from.
+    ///   - hasSynced: Whether some sync has succeeded before.
+    package init(configuration: Configuration, state: MXSessionState, hasSynced: Bool, seed: UInt64) {
+        self.configuration = configuration
+        self.state = state
+        self.hasSynced = hasSynced
+        var connectionConfiguration = configuration.connection
+        connectionConfiguration.activityTimeout = configuration.pollTimeout + .seconds(30)
+        connection = ConnectionMachine(configuration: connectionConfiguration, seed: seed)
+    }
+
+    package var nextDeadline: MonotonicInstant? { connection.nextDeadline }
+
+    // MARK: What the session asks
+
+    /// Starts, or tries again at once if a retry is waited for.
+    package mutating func start(now: MonotonicInstant) -> [Action] { carryOut(connection.connect(now: now), now: now) }
+
+    /// Stops asking. What is under way is given up.
+    package mutating func pause(now: MonotonicInstant) -> [Action] {
+        problem = .unreachable
+        return carryOut(connection.disconnect(), now: now) + move(to: .paused)
+    }
+
+    /// Gives up what is under way and asks anew at once.
+    package mutating func reconnect(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.shutDown(), now: now, isQuiet: true) + carryOut(connection.connect(now: now), now: now)
+    }
+
+    package mutating func close(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.shutDown(), now: now, isQuiet: true) + move(to: .closed)
+    }
+
+    /// Asks for no more as long as `isHeld`; what is under way goes on.
+    package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [Action] {
+        self.isHeld = isHeld
+        guard !isHeld, poll == nil, connection.connectionState == .connected else { return [] }
+        connection.readingPaused(false, now: now)
+        return ask(timeout: configuration.pollTimeout)
+    }
+
+    // MARK: What comes back
+
+    /// The answer was received, applied and stored.
+    package mutating func answered(_ number: Int, now: MonotonicInstant) -> [Action] {
+        guard poll?.number == number, let id = connection.transport else { return [] }  // given up since
+        poll = nil
+        hasSynced = true
+        var actions: [Action] = []
+        if connection.connectionState == .connecting {
+            actions += carryOut(connection.established(id, activityTimeout: nil, now: now), now: now)
+        } else {
+            connection.heard(id, now: now)
+        }
+        guard !isHeld else {
+            connection.readingPaused(true, now: now)
+            return actions
+        }
+        return actions + ask(timeout: configuration.pollTimeout)
+    }
+
+    package mutating func failed(_ number: Int, _ problem: Problem, now: MonotonicInstant) -> [Action] {
+        guard poll?.number == number, let id = connection.transport else { return [] }
+        poll = nil
+        self.problem = problem
+        let disposition: ConnectionMachine.Disposition
+        switch problem {
+        case .unreachable, .timedOut: disposition = .backOff(atLeast: .zero)
+        case .refused(let wait): disposition = .backOff(atLeast: max(wait ?? .zero, configuration.errorDelay))
+        case .notStored: disposition = .backOff(atLeast: configuration.errorDelay)
+        case .unauthenticated: disposition = .stop
+        }
+        return carryOut(connection.transportEnded(id, disposition: disposition, now: now), now: now)
+    }
+
+    // MARK: Time and network
+
+    package mutating func timePassed(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.timePassed(now: now), now: now)
+    }
+
+    package mutating func networkLost(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.networkLost(now: now), now: now)
+    }
+
+    package mutating func networkReturned(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.networkReturned(now: now), now: now)
+    }
+
+    // MARK: Steps
+
+    /// - Parameter isQuiet: The state is set by the caller.
+    private mutating func carryOut(
+        _ orders: [ConnectionMachine.Action], now: MonotonicInstant, isQuiet: Bool = false
+    ) -> [Action] {
+        var actions: [Action] = []
+        for order in orders {
+            switch order {
+            case .open: actions += ask(timeout: .zero, needsFreshConnection: lastPoll > 0)
+            case .ping: actions += giveUp() + ask(timeout: .zero, needsFreshConnection: true)
+            case .drop: actions += giveUp()
+            case .close(let id):
+                actions += giveUp()
+                actions += carryOut(
+                    connection.transportEnded(id, disposition: .stop, now: now), now: now, isQuiet: isQuiet)
+            case .failed(let failure, let next):
+                switch failure {
+                case .transportEnded: break
+                case .connectTimedOut, .pongTimedOut: problem = .timedOut
+                }
+                switch next {
+                case .retry(let delay): actions.append(.failed(problem, retryAfter: delay))
+                case .stop: actions.append(.failed(problem, retryAfter: nil))
+                }
+            case .changed(_, let new): if !isQuiet { actions += moved(to: new) }
+            }
+        }
+        return actions
+    }
+
+    private mutating func ask(timeout: Duration, needsFreshConnection: Bool = false) -> [Action] {
+        lastPoll += 1
+        let poll = Poll(number: lastPoll, serverTimeout: timeout, needsFreshConnection: needsFreshConnection)
+        self.poll = poll
+        return [.poll(poll)]
+    }
+
+    private mutating func giveUp() -> [Action] {
+        guard poll != nil else { return [] }
+        poll = nil
+        return [.cancelPoll]
+    }
+
+    private mutating func moved(to connectionState: ConnectionState) -> [Action] {
+        switch connectionState {
+        case .connecting: return failureState == state ? [] : move(to: .syncInProgress)
+        case .connected: return move(to: .running)
+        case .reconnecting: return move(to: failureState)
+        case .disconnecting: return []
+        case .disconnected:
+            guard state != .closed, problem == .unauthenticated || state != .paused else { return [] }
+            return move(to: problem == .unreachable ? .paused : failureState)
+        }
+    }
+
+    /// While it is tried again, the state goes on to say why.
+    private var failureState: MXSessionState {
+        guard hasSynced else { return .initialSyncFailed }
+        switch problem {
+        case .unreachable, .timedOut: return .homeserverNotReachable
+        case .refused, .unauthenticated, .notStored: return .syncError
+        }
+    }
+
+    private mutating func move(to new: MXSessionState) -> [Action] {
+        guard new != state else { return [] }
+        defer { state = new }
+        return [.changed(from: state, to: new)]
+    }
+}

@@ -1,0 +1,269 @@
+/// One answer of `/sync` (client-server specification, "Syncing").
+///
+/// Its events are views of the answer's bytes. What is malformed inside is left out and counted; only an answer that is
+/// no JSON object, or has no `next_batch`, is refused.
+package struct SyncResponse: Sendable {
+    /// Counts that came; what did not come has not changed.
+    package struct UnreadCounts: Sendable, Hashable {
+        package var notificationCount: Int?
+        package var highlightCount: Int?
+    }
+
+    /// What the server says of a room's members; what did not come has not changed.
+    package struct RoomSummary: Sendable, Hashable {
+        package var heroes: [String]?
+        package var joinedMemberCount: Int?
+        package var invitedMemberCount: Int?
+    }
+
+    package struct Timeline: Sendable {
+        package var events: [MXEvent] = []
+        /// There is a gap between what came before and these events.
+        package var isLimited = false
+        package var prevBatch: String?
+    }
+
+    /// A room that is joined, or was left.
+    package struct Room: Sendable {
+        package let roomId: String
+        package var summary = RoomSummary()
+        /// The changes before the timeline, or with ``hasStateAfter`` all up to its end.
+        package var state: [MXEvent] = []
+        package var hasStateAfter = false
+        package var timeline = Timeline()
+        package var ephemeral: [MXEvent] = []
+        package var accountData: [MXEvent] = []
+        package var unread: UnreadCounts?
+        package var unreadThreads: [String: UnreadCounts] = [:]
+
+        init(roomId: String) {
+            self.roomId = roomId
+        }
+    }
+
+    /// A room that we are invited to, or have knocked on, with the little of its state that may be seen.
+    package struct StrippedRoom: Sendable {
+        package let roomId: String
+        package var state: [MXEvent] = []
+    }
+
+    package struct Refused: Error, Hashable {}
+
+    package private(set) var nextBatch = ""
+    package private(set) var joined: [Room] = []
+    package private(set) var invited: [StrippedRoom] = []
+    package private(set) var knocked: [StrippedRoom] = []
+    package private(set) var left: [Room] = []
+    package private(set) var presence: [MXEvent] = []
+    package private(set) var accountData: [MXEvent] = []
+    package private(set) var toDevice: [MXEvent] = []
+    /// Users whose devices have changed, and those with whom nothing is shared any more.
+    package private(set) var changedDevices: [String] = []
+    package private(set) var leftDevices: [String] = []
+    package private(set) var oneTimeKeyCounts: [String: Int] = [:]
+    package private(set) var unusedFallbackKeyTypes: [String]?
+    /// Events and sections that were left out because they are not what they should be.
+    package private(set) var malformedParts = 0
+
+    package init(_ bytes: [UInt8]) throws(Refused) {
+        guard bytes.count < Int(UInt32.max) else { throw Refused() }
+        var response = SyncResponse()
+        let isRead = bytes.withUnsafeBufferPointer { buffer -> Bool in
+            guard let cursor = JSONCursor(buffer) else { return false }
+            var reader = Reader(cursor: cursor, bytes: bytes)
+            do throws(JSONCursor.Malformed) {
+                try reader.read(into: &response)
+                return reader.isAtEnd
+            } catch {
+                return false
+            }
+        }
+        guard isRead, !response.nextBatch.isEmpty else { throw Refused() }
+        self = response
+    }
+
+    private init() {}
+}
+
+extension SyncResponse {
+    private struct Reader {
+        typealias Malformed = JSONCursor.Malformed
+
+        var cursor: JSONCursor
+        let bytes: [UInt8]
+        var malformedParts = 0
+
+        var isAtEnd: Bool { mutating get { cursor.peek() == nil } }
+
+        mutating func read(into response: inout SyncResponse) throws(Malformed) {
+            try object { reader, key throws(Malformed) in
+                if reader.cursor.isKey(key, "rooms") {
+                    try reader.readRooms(into: &response)
+                } else if reader.cursor.isKey(key, "next_batch") {
+                    response.nextBatch = try reader.value().string ?? ""
+                } else if reader.cursor.isKey(key, "presence") {
+                    try reader.readEvents(into: &response.presence)
+                } else if reader.cursor.isKey(key, "account_data") {
+                    try reader.readEvents(into: &response.accountData)
+                } else if reader.cursor.isKey(key, "to_device") {
+                    try reader.readEvents(into: &response.toDevice)
+                } else if reader.cursor.isKey(key, "device_lists") {
+                    let lists = try reader.value()
+                    response.changedDevices = lists["changed"]?.array?.compactMap(\.string) ?? []
+                    response.leftDevices = lists["left"]?.array?.compactMap(\.string) ?? []
+                } else if reader.cursor.isKey(key, "device_one_time_keys_count") {
+                    for (name, count) in try reader.value().members { response.oneTimeKeyCounts[name] = count.int }
+                } else if reader.cursor.isKey(key, "device_unused_fallback_key_types") {
+                    response.unusedFallbackKeyTypes = try reader.value().array?.compactMap(\.string)
+                } else {
+                    _ = try reader.cursor.skipValue()
+                }
+            }
+            response.malformedParts = malformedParts
+        }
+
+        private mutating func readRooms(into response: inout SyncResponse) throws(Malformed) {
+            try object { reader, key throws(Malformed) in
+                if reader.cursor.isKey(key, "join") {
+                    try reader.readRooms(into: &response.joined)
+                } else if reader.cursor.isKey(key, "leave") {
+                    try reader.readRooms(into: &response.left)
+                } else if reader.cursor.isKey(key, "invite") {
+                    try reader.readStripped("invite_state", into: &response.invited)
+                } else if reader.cursor.isKey(key, "knock") {
+                    try reader.readStripped("knock_state", into: &response.knocked)
+                } else {
+                    _ = try reader.cursor.skipValue()
+                }
+            }
+        }
+
+        private mutating func readRooms(into rooms: inout [Room]) throws(Malformed) {
+            try object { reader, key throws(Malformed) in
+                var room = Room(roomId: reader.text(key))
+                try reader.read(&room)
+                rooms.append(room)
+            }
+        }
+
+        private mutating func readStripped(
+            _ section: StaticString, into rooms: inout [StrippedRoom]
+        ) throws(Malformed) {
+            try object { reader, key throws(Malformed) in
+                var room = StrippedRoom(roomId: reader.text(key))
+                try reader.object { reader, key throws(Malformed) in
+                    guard reader.cursor.isKey(key, section) else {
+                        _ = try reader.cursor.skipValue()
+                        return
+                    }
+                    try reader.readEvents(of: room.roomId, into: &room.state)
+                }
+                rooms.append(room)
+            }
+        }
+
+        private mutating func read(_ room: inout Room) throws(Malformed) {
+            try object { reader, key throws(Malformed) in
+                if reader.cursor.isKey(key, "timeline") {
+                    try reader.readTimeline(of: room.roomId, into: &room.timeline)
+                } else if reader.cursor.isKey(key, "state_after") {
+                    room.state = []
+                    room.hasStateAfter = true
+                    try reader.readEvents(of: room.roomId, into: &room.state)
+                } else if reader.cursor.isKey(key, "state"), !room.hasStateAfter {
+                    try reader.readEvents(of: room.roomId, into: &room.state)
+                } else if reader.cursor.isKey(key, "ephemeral") {
+                    try reader.readEvents(of: room.roomId, into: &room.ephemeral)
+                } else if reader.cursor.isKey(key, "account_data") {
+                    try reader.readEvents(of: room.roomId, into: &room.accountData)
+                } else if reader.cursor.isKey(key, "summary") {
+                    let summary = try reader.value()
+                    room.summary.heroes = summary["m.heroes"]?.array?.compactMap(\.string)
+                    room.summary.joinedMemberCount = summary["m.joined_member_count"]?.int
+                    room.summary.invitedMemberCount = summary["m.invited_member_count"]?.int
+                } else if reader.cursor.isKey(key, "unread_notifications") {
+                    room.unread = UnreadCounts(try reader.value())
+                } else if reader.cursor.isKey(key, "unread_thread_notifications") {
+                    for (root, counts) in try reader.value().members { room.unreadThreads[root] = UnreadCounts(counts) }
+                } else {
+                    _ = try reader.cursor.skipValue()
+                }
+            }
+        }
+
+        private mutating func readTimeline(of roomId: String, into timeline: inout Timeline) throws(Malformed) {
+            try object { reader, key throws(Malformed) in
+                if reader.cursor.isKey(key, "events") {
+                    try reader.readArray(of: roomId, into: &timeline.events)
+                } else if reader.cursor.isKey(key, "limited") {
+                    timeline.isLimited = try reader.value().bool ?? false
+                } else if reader.cursor.isKey(key, "prev_batch") {
+                    timeline.prevBatch = try reader.value().string
+                } else {
+                    _ = try reader.cursor.skipValue()
+                }
+            }
+        }
+
+        /// The `events` of an object.
+        private mutating func readEvents(of roomId: String? = nil, into events: inout [MXEvent]) throws(Malformed) {
+            try object { reader, key throws(Malformed) in
+                if reader.cursor.isKey(key, "events") {
+                    try reader.readArray(of: roomId, into: &events)
+                } else {
+                    _ = try reader.cursor.skipValue()
+                }
+            }
+        }
+
+        private mutating func readArray(of roomId: String?, into events: inout [MXEvent]) throws(Malformed) {
+            guard cursor.peek() == UInt8(ascii: "[") else { return try leaveOut() }
+            var malformed = 0
+            let bytes = bytes
+            try cursor.array { cursor throws(Malformed) in
+                if let event = try MXEvent.read(&cursor, of: bytes, roomId: roomId) {
+                    events.append(event)
+                } else {
+                    malformed += 1
+                }
+            }
+            malformedParts += malformed
+        }
+
+        /// Anything but an object is left out.
+        private mutating func object(
+            _ body: (inout Reader, JSONCursor.Text) throws(Malformed) -> Void
+        ) throws(Malformed) {
+            guard cursor.peek() == UInt8(ascii: "{") else { return try leaveOut() }
+            var reader = self
+            try cursor.object { cursor, key throws(Malformed) in
+                reader.cursor = cursor
+                try body(&reader, key)
+                cursor = reader.cursor
+            }
+            malformedParts = reader.malformedParts
+        }
+
+        private mutating func leaveOut() throws(Malformed) {
+            _ = try cursor.skipValue()
+            malformedParts += 1
+        }
+
+        private mutating func value() throws(Malformed) -> JSONView {
+            JSONView(bytes: bytes, range: try cursor.skipValue())
+        }
+
+        private func text(_ key: JSONCursor.Text) -> String {
+            bytes.withUnsafeBufferPointer {
+                JSONView.text(UnsafeBufferPointer(rebasing: $0[key.range])) ?? ""
+            }
+        }
+    }
+}
+
+extension SyncResponse.UnreadCounts {
+    init(_ json: JSONView) {
+        notificationCount = json["notification_count"]?.int
+        highlightCount = json["highlight_count"]?.int
+    }
+}

@@ -1,0 +1,213 @@
+import CurlTransport
+import MatrixProtocol
+import Transport
+
+/// The tokens could not be refreshed for now.
+struct RefreshFailure: Error {
+    let reason: any Error
+}
+
+/// The shell of ``TokenMachine``: makes the one refresh that all requests wait for.
+final class AccessTokens: Sendable {
+    /// Who is told of what; see ``MXRestClient``.
+    struct Handlers: Sendable {
+        var persist: (@Sendable (MXCredentials) async throws -> Void)?
+        var observer: (@Sendable (MXError, Bool, Bool) -> Void)?
+        var unauthenticated: (@Sendable (MXError, Bool, Bool) -> Void)?
+        var refreshed: (@Sendable (MXCredentials) -> Void)?
+    }
+
+    private struct State {
+        var machine: TokenMachine
+        var handlers: Handlers
+        /// Counts what has come to an end, so that nobody waits for what is over.
+        var version = 0
+        /// How the last of it ended.
+        var outcome: Result<Void, any Error> = .success(())
+        var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var nextWaiter = 0
+    }
+
+    private let homeserver: Homeserver
+    private let state: Lock<State>
+
+    init(_ credentials: MXCredentials?, homeserver: Homeserver, handlers: Handlers) {
+        self.homeserver = homeserver
+        state = Lock(State(machine: TokenMachine(credentials), handlers: handlers))
+    }
+
+    var credentials: MXCredentials? { state.withLock { $0.machine.credentials } }
+
+    func setRefreshedHandler(_ handler: (@Sendable (MXCredentials) -> Void)?) {
+        state.withLock { $0.handlers.refreshed = handler }
+    }
+
+    func setUnauthenticatedObserver(_ handler: (@Sendable (MXError, Bool, Bool) -> Void)?) {
+        state.withLock { $0.handlers.observer = handler }
+    }
+
+    func loggedIn(_ credentials: MXCredentials) {
+        state.withLock { $0.machine.loggedIn(credentials, now: Self.now) }
+        wake(.success(()))
+    }
+
+    /// What is known of whose the token is.
+    func identify(_ credentials: MXCredentials) {
+        state.withLock { $0.machine.identified(userId: credentials.userId, deviceId: credentials.deviceId) }
+    }
+
+    func loggedOut() {
+        state.withLock { $0.machine.loggedOut() }
+        wake(.success(()))
+    }
+
+    static var now: UInt64 { UInt64(max(Date().timeIntervalSince1970 * 1000, 0)) }
+
+    // MARK: Requests
+
+    /// The token to send a request with; nil without one. Waits for a refresh.
+    func token() async throws -> String? {
+        while true {
+            try Task.checkCancellation()
+            let (action, version) = state.withLock { ($0.machine.tokenWanted(now: Self.now), $0.version) }
+            switch action {
+            case .send(let token): return token
+            case .fail(let ending): throw ending.error
+            case .wait: break
+            // Tasks of their own: all requests wait for them, and none may cancel them.
+            case .refresh(let refresh): Task { await self.make(refresh) }
+            case .save(let id, let credentials): Task { await self.save(credentials, id: id) }
+            }
+            try await change(since: version)
+        }
+    }
+
+    /// The server does not take `token` any more. Throws if there will be no other; says whether it was the current one.
+    func rejected(_ token: String, _ error: MXError) throws -> Bool {
+        switch state.withLock({ $0.machine.tokenRejected(token, error) }) {
+        case .refreshFirst: return true
+        case .again: return false
+        case .end(let ending):
+            report(ending)
+            throw ending.error
+        case .fail(let ending): throw ending.error
+        }
+    }
+
+    private func change(since version: Int) async throws {
+        let id = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let outcome = state.withLock { state -> Result<Void, any Error>? in
+                    if Task.isCancelled { return .failure(MatrixError.cancelled) }
+                    if state.version != version { return state.outcome }
+                    state.waiters[id] = continuation
+                    return nil
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(throwing: MatrixError.cancelled)
+        }
+    }
+
+    private func wake(_ result: Result<Void, any Error>) {
+        let waiters = state.withLock { state in
+            state.version += 1
+            state.outcome = result
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(with: result) }
+    }
+
+    private func report(_ ending: TokenMachine.Ending) {
+        let handlers = state.withLock { $0.handlers }
+        for handler in [handlers.observer, handlers.unauthenticated] {
+            handler?(ending.error, ending.isSoftLogout, ending.isRefreshTokenAuth)
+        }
+    }
+
+    // MARK: Refreshing
+
+    private struct Answer: Decodable {
+        var access_token: String
+        var refresh_token: String?
+        var expires_in_ms: UInt64?
+    }
+
+    private enum Outcome {
+        case tokens(Answer)
+        case refused(MXError)
+        case failed(any Error)
+    }
+
+    private func make(_ refresh: TokenMachine.Refresh) async {
+        if refresh.delay > .zero { try? await Task.sleep(for: refresh.delay) }
+        switch await outcome(of: refresh) {
+        case .tokens(let answer):
+            let action = state.withLock {
+                $0.machine.refreshSucceeded(
+                    id: refresh.id, accessToken: answer.access_token, refreshToken: answer.refresh_token,
+                    expiresIn: answer.expires_in_ms, now: Self.now)
+            }
+            switch action {
+            case .save(let id, let credentials): await save(credentials, id: id)
+            case .none: wake(.success(()))
+            }
+        case .refused(let error):
+            if let ending = state.withLock({ $0.machine.refreshRefused(id: refresh.id, error) }) { report(ending) }
+            wake(.success(()))
+        case .failed(let error):
+            let isUsable = state.withLock { state in
+                state.machine.refreshFailed(id: refresh.id, now: Self.now, random: .random(in: 0.5...1))
+                return state.machine.isUsable(at: Self.now)
+            }
+            wake(isUsable ? .success(()) : .failure(RefreshFailure(reason: error)))
+        }
+    }
+
+    private func outcome(of refresh: TokenMachine.Refresh) async -> Outcome {
+        let call = APICall(
+            .post, "v3/refresh", json: ["refresh_token": refresh.token], authorization: .none)
+        do {
+            let request = try homeserver.request(call, token: nil)
+            let response = try await homeserver.send(request)
+            if (200..<300).contains(response.status) {
+                guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)) else {
+                    return .failed(MatrixError(.badResponse, "the answer to \(call.name) holds no access token"))
+                }
+                return .tokens(answer)
+            }
+            let error = APIAnswer.error(response, of: call.name)
+            if let error = error as? MXError, (400..<500).contains(response.status), response.status != 429 {
+                return .refused(error)
+            }
+            return .failed(error)
+        } catch let error as TransportError {
+            return .failed(MatrixError(error))
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func save(_ credentials: MXCredentials, id: Int) async {
+        let handlers = state.withLock { $0.handlers }
+        do {
+            try await handlers.persist?(credentials)
+        } catch {
+            state.withLock { $0.machine.savingFailed(id: id) }
+            let failure = MatrixError(
+                .store, "the new tokens could not be saved, so they are not used yet; the next request tries again")
+            return wake(.failure(failure))
+        }
+        switch state.withLock({ $0.machine.saved(id: id) }) {
+        case .use(let credentials): handlers.refreshed?(credentials)
+        case .none: break
+        }
+        wake(.success(()))
+    }
+}

@@ -1,0 +1,29 @@
+import MatrixProtocol
+
+/// The JSON text of a request's body, or why there is none. Made where the caller is, so that what it was made of need not
+/// be sent anywhere.
+struct EncodedJSON: Sendable {
+    let bytes: Result<[UInt8], MatrixError>
+
+    init(_ object: [String: Any]) {
+        guard JSONSerialization.isValidJSONObject(object),
+            let data = try? JSONSerialization.data(withJSONObject: object, options: [.withoutEscapingSlashes])
+        else {
+            bytes = .failure(
+                MatrixError(.invalidArgument, "the content holds what JSON cannot express; nothing was sent"))
+            return
+        }
+        bytes = .success(Array(data))
+    }
+
+    /// - Parameter text: An object's JSON text.
+    init(text: [UInt8]) {
+        guard let json = JSONView(text), json.isObject else {
+            bytes = .failure(MatrixError(.invalidArgument, "the content is not a JSON object; nothing was sent"))
+            return
+        }
+        bytes = .success(text)
+    }
+
+    static let empty = EncodedJSON([:])
+}

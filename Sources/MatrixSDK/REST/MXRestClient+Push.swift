@@ -1,0 +1,262 @@
+import MatrixProtocol
+
+extension MXRestClient {
+    /// The user's push rules, as account data `m.push_rules` holds them.
+    public func pushRules() async throws -> JSONView {
+        try await json(APICall(.get, "v3/pushrules/"))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func pushRules(completion: @escaping (MXResponse<JSONView>) -> Void) -> MXHTTPOperation {
+        operation(completion) { try await self.pushRules() }
+    }
+
+    /// One push rule.
+    ///
+    /// - Parameter kind: `override`, `content`, `room`, `sender` or `underride`.
+    public func pushRule(kind: String, ruleId: String) async throws -> JSONView {
+        try await json(APICall(.get, "v3/pushrules/global/\(kind)/\(ruleId)"))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func pushRule(kind: String, ruleId: String, completion: @escaping (MXResponse<JSONView>) -> Void)
+        -> MXHTTPOperation
+    {
+        operation(completion) { try await self.pushRule(kind: kind, ruleId: ruleId) }
+    }
+
+    /// Adds a push rule, or replaces it.
+    ///
+    /// - Parameters:
+    ///   - rule: `actions`, and `conditions` or `pattern`.
+    ///   - before: A rule that it is to stand before.
+    ///   - after: A rule that it is to stand after.
+    public func setPushRule(
+        kind: String, ruleId: String, rule: [String: Any], before: String? = nil, after: String? = nil
+    ) async throws {
+        try await setPushRule(kind: kind, ruleId: ruleId, rule: EncodedJSON(rule), before: before, after: after)
+    }
+
+    func setPushRule(kind: String, ruleId: String, rule: EncodedJSON, before: String?, after: String?) async throws {
+        try await perform(
+            APICall(
+                .put, "v3/pushrules/global/\(kind)/\(ruleId)", query: [("before", before), ("after", after)], body: rule
+            ))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func setPushRule(
+        kind: String, ruleId: String, rule: [String: Any], before: String? = nil, after: String? = nil,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        let encodedRule = EncodedJSON(rule)
+        return operation(completion) {
+            try await self.setPushRule(kind: kind, ruleId: ruleId, rule: encodedRule, before: before, after: after)
+        }
+    }
+
+    /// Removes a push rule.
+    public func removePushRule(kind: String, ruleId: String) async throws {
+        try await perform(APICall(.delete, "v3/pushrules/global/\(kind)/\(ruleId)"))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func removePushRule(kind: String, ruleId: String, completion: @escaping (MXResponse<Void>) -> Void)
+        -> MXHTTPOperation
+    {
+        operation(completion) { try await self.removePushRule(kind: kind, ruleId: ruleId) }
+    }
+
+    /// Switches a push rule on or off.
+    public func enablePushRule(kind: String, ruleId: String, enabled: Bool) async throws {
+        try await perform(
+            APICall(.put, "v3/pushrules/global/\(kind)/\(ruleId)/enabled", json: ["enabled": enabled]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func enablePushRule(
+        kind: String, ruleId: String, enabled: Bool, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.enablePushRule(kind: kind, ruleId: ruleId, enabled: enabled) }
+    }
+
+    /// Sets what a push rule does.
+    ///
+    /// - Parameter actions: JSON text of an array, such as `["notify"]`.
+    public func setPushRuleActions(kind: String, ruleId: String, actions: String) async throws {
+        guard let actions = JSONView(Array(actions.utf8)), actions.array != nil, let list = actions.foundation else {
+            throw MatrixError(.invalidArgument, "the actions of a push rule are a JSON array; nothing was sent")
+        }
+        try await perform(
+            APICall(
+                .put, "v3/pushrules/global/\(kind)/\(ruleId)/actions", body: EncodedJSON(["actions": list])))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func setPushRuleActions(
+        kind: String, ruleId: String, actions: String, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.setPushRuleActions(kind: kind, ruleId: ruleId, actions: actions) }
+    }
+
+    // MARK: Pushers
+
+    /// Has the server push notifications to a gateway, or stops it.
+    ///
+    /// - Parameters:
+    ///   - pushKey: Names the target at the gateway. For APNs the token in Base64.
+    ///   - kind: ``MXPusherKind/none`` removes the pusher of this `pushKey` and `appId`.
+    ///   - profileTag: Tells this device's rules from another's.
+    ///   - data: `url`, whose path is `/_matrix/push/v1/notify`, and `format`.
+    ///   - append: Whether other users' pushers with this key stay.
+    public func setPusher(
+        pushKey: String, kind: MXPusherKind, appId: String, appDisplayName: String, deviceDisplayName: String,
+        profileTag: String, lang: String, data: [String: Any], append: Bool, enabled: Bool = true
+    ) async throws {
+        try await setPusher(
+            pushKey: pushKey, kind: kind, appId: appId, appDisplayName: appDisplayName,
+            deviceDisplayName: deviceDisplayName, profileTag: profileTag, lang: lang, data: EncodedJSON(data),
+            append: append, enabled: enabled)
+    }
+
+    func setPusher(
+        pushKey: String, kind: MXPusherKind, appId: String, appDisplayName: String, deviceDisplayName: String,
+        profileTag: String, lang: String, data: EncodedJSON, append: Bool, enabled: Bool
+    ) async throws {
+        var fields: [String: Any] = [
+            "pushkey": pushKey, "app_id": appId, "app_display_name": appDisplayName,
+            "device_display_name": deviceDisplayName, "profile_tag": profileTag, "lang": lang, "append": append,
+            "enabled": enabled,
+        ]
+        fields["kind"] = kind.identifier ?? NSNull()
+        fields["data"] = JSONView(try data.bytes.get())?.foundation
+        try await perform(APICall(.post, "v3/pushers/set", body: EncodedJSON(fields)))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func setPusher(
+        pushKey: String, kind: MXPusherKind, appId: String, appDisplayName: String, deviceDisplayName: String,
+        profileTag: String, lang: String, data: [String: Any], append: Bool, enabled: Bool = true,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        let encodedData = EncodedJSON(data)
+        return operation(completion) {
+            try await self.setPusher(
+                pushKey: pushKey, kind: kind, appId: appId, appDisplayName: appDisplayName,
+                deviceDisplayName: deviceDisplayName, profileTag: profileTag, lang: lang, data: encodedData,
+                append: append, enabled: enabled)
+        }
+    }
+
+    /// The user's pushers.
+    public func pushers() async throws -> [MXPusher] {
+        try await list("pushers", of: APICall(.get, "v3/pushers")).compactMap { MXPusher($0) }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func pushers(completion: @escaping (MXResponse<[MXPusher]>) -> Void) -> MXHTTPOperation {
+        operation(completion) { try await self.pushers() }
+    }
+
+    /// Notifications of the past, newest first.
+    ///
+    /// - Parameters:
+    ///   - from: ``MXNotifications/nextToken`` of the page before.
+    ///   - onlyHighlights: Those that highlight.
+    public func notifications(from: String? = nil, limit: Int? = nil, onlyHighlights: Bool = false) async throws
+        -> MXNotifications
+    {
+        let call = APICall(
+            .get, "v3/notifications",
+            query: [
+                ("from", from), ("limit", limit.map(String.init)), ("only", onlyHighlights ? "highlight" : nil),
+            ])
+        let answer = try await json(call)
+        return MXNotifications(
+            notifications: answer["notifications"]?.array?.compactMap { MXNotifications.Notification($0) } ?? [],
+            nextToken: answer["next_token"]?.string)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func notifications(
+        from: String? = nil, limit: Int? = nil, onlyHighlights: Bool = false,
+        completion: @escaping (MXResponse<MXNotifications>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.notifications(from: from, limit: limit, onlyHighlights: onlyHighlights) }
+    }
+}
+
+/// Where a pusher pushes.
+@nonexhaustive
+public enum MXPusherKind: Sendable, Hashable {
+    /// To a gateway over HTTP.
+    case http
+    /// Nowhere: removes the pusher.
+    case none
+    case custom(String)
+
+    /// Nil for none.
+    var identifier: String? {
+        switch self {
+        case .http: "http"
+        case .none: nil
+        case .custom(let name): name
+        }
+    }
+}
+
+/// A target of the user's notifications.
+public struct MXPusher: Sendable {
+    /// Names the target at the gateway.
+    public let pushKey: String
+    /// Such as `http`.
+    public let kind: String?
+    /// The application.
+    public let appId: String
+    /// As the server gives it.
+    public let json: JSONView
+
+    init?(_ json: JSONView) {
+        guard let pushKey = json["pushkey"]?.string, let appId = json["app_id"]?.string else { return nil }
+        (self.pushKey, self.appId, self.json) = (pushKey, appId, json)
+        kind = json["kind"]?.string
+    }
+}
+
+/// A page of notifications of the past.
+public struct MXNotifications: Sendable {
+    /// One of them.
+    public struct Notification: Sendable {
+        /// What was notified of.
+        public let event: MXEvent
+        /// The event's room.
+        public let roomId: String
+        /// Whether the user has read it.
+        public let isRead: Bool
+        /// When, in milliseconds since 1970.
+        public let ts: Int
+
+        init?(_ json: JSONView) {
+            guard let roomId = json["room_id"]?.string,
+                let event = json["event"].flatMap({ MXEvent(json: $0, roomId: roomId) })
+            else { return nil }
+            (self.roomId, self.event) = (roomId, event)
+            isRead = json["read"]?.bool ?? false
+            ts = json["ts"]?.int ?? 0
+        }
+    }
+
+    /// Newest first.
+    public let notifications: [Notification]
+    /// Where the next page begins; nil on the last.
+    public let nextToken: String?
+}

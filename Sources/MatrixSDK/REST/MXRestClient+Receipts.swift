@@ -1,0 +1,127 @@
+import MatrixProtocol
+import Transport
+
+extension MXRestClient {
+    /// Says how far the user has read.
+    ///
+    /// - Parameters:
+    ///   - threadId: A thread's root, or `main`; nil is the whole room.
+    ///   - isPrivate: Whether others are not to see it.
+    public func sendReadReceipt(
+        toRoom roomId: String, forEvent eventId: String, threadId: String? = nil, isPrivate: Bool = false
+    ) async throws {
+        try await perform(
+            APICall(
+                .post, "v3/rooms/\(roomId)/receipt/\(isPrivate ? "m.read.private" : "m.read")/\(eventId)",
+                json: ["thread_id": threadId]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sendReadReceipt(
+        toRoom roomId: String, forEvent eventId: String, threadId: String? = nil, isPrivate: Bool = false,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.sendReadReceipt(toRoom: roomId, forEvent: eventId, threadId: threadId, isPrivate: isPrivate)
+        }
+    }
+
+    /// Sets the markers of how far the user has read; nil leaves one alone.
+    public func sendReadMarkers(
+        toRoom roomId: String, fullyRead: String? = nil, read: String? = nil, privateRead: String? = nil
+    ) async throws {
+        try await perform(
+            APICall(
+                .post, "v3/rooms/\(roomId)/read_markers",
+                json: ["m.fully_read": fullyRead, "m.read": read, "m.read.private": privateRead]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sendReadMarkers(
+        toRoom roomId: String, fullyRead: String? = nil, read: String? = nil, privateRead: String? = nil,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.sendReadMarkers(toRoom: roomId, fullyRead: fullyRead, read: read, privateRead: privateRead)
+        }
+    }
+
+    /// Says that the user is typing, or has stopped.
+    ///
+    /// - Parameter timeout: How long that holds unless said again.
+    public func sendTypingNotification(inRoom roomId: String, typing: Bool, timeout: Duration = .seconds(30))
+        async throws
+    {
+        let milliseconds = Int(max(timeout.wholeNanoseconds / 1_000_000, 1))
+        try await perform(
+            APICall(
+                .put, "v3/rooms/\(roomId)/typing/\(try userId())",
+                json: ["typing": typing, "timeout": typing ? milliseconds : nil]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sendTypingNotification(
+        inRoom roomId: String, typing: Bool, timeout: Duration = .seconds(30),
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.sendTypingNotification(inRoom: roomId, typing: typing, timeout: timeout)
+        }
+    }
+
+    // MARK: Presence
+
+    /// Says how the user is there.
+    public func setPresence(_ presence: MXPresence, statusMessage: String? = nil) async throws {
+        guard presence != .unknown else {
+            throw MatrixError(.invalidArgument, "a presence must be known to be set; nothing was sent")
+        }
+        try await perform(
+            APICall(
+                .put, "v3/presence/\(try userId())/status",
+                json: ["presence": presence.rawValue, "status_msg": statusMessage]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func setPresence(
+        _ presence: MXPresence, statusMessage: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.setPresence(presence, statusMessage: statusMessage) }
+    }
+
+    /// How a user is there.
+    public func presence(ofUser userId: String) async throws -> MXPresenceStatus {
+        try await value(APICall(.get, "v3/presence/\(userId)/status"))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func presence(ofUser userId: String, completion: @escaping (MXResponse<MXPresenceStatus>) -> Void)
+        -> MXHTTPOperation
+    {
+        operation(completion) { try await self.presence(ofUser: userId) }
+    }
+}
+
+/// What the server knows of a user's presence.
+public struct MXPresenceStatus: Sendable, Hashable, Codable {
+    /// `online`, `unavailable` or `offline`.
+    public let presence: String
+    /// In the user's words.
+    public let statusMessage: String?
+    /// Milliseconds since the user did something.
+    public let lastActiveAgo: Int?
+    /// Whether the user is doing something now.
+    public let isCurrentlyActive: Bool?
+
+    enum CodingKeys: String, CodingKey {
+        case presence
+        case statusMessage = "status_msg"
+        case lastActiveAgo = "last_active_ago"
+        case isCurrentlyActive = "currently_active"
+    }
+}

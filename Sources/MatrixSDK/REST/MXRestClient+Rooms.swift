@@ -1,0 +1,447 @@
+import MatrixProtocol
+
+extension MXRestClient {
+    /// Creates a room.
+    ///
+    /// - Returns: Its id.
+    public func createRoom(parameters: MXRoomCreationParameters) async throws -> String {
+        try await createRoom(body: parameters.encoded)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func createRoom(
+        parameters: MXRoomCreationParameters, completion: @escaping (MXResponse<String>) -> Void
+    ) -> MXHTTPOperation {
+        let body = parameters.encoded
+        return operation(completion) { try await self.createRoom(body: body) }
+    }
+
+    func createRoom(body: EncodedJSON) async throws -> String {
+        try await text("room_id", of: APICall(.post, "v3/createRoom", body: body))
+    }
+
+    /// Joins a room by id or alias.
+    ///
+    /// - Parameter viaServers: Servers that are in the room; for ids, which name none.
+    /// - Returns: Its id.
+    @discardableResult
+    public func joinRoom(_ roomIdOrAlias: String, viaServers: [String]? = nil, reason: String? = nil) async throws
+        -> String
+    {
+        try await text(
+            "room_id",
+            of: APICall(
+                .post, "v3/join/\(roomIdOrAlias)", query: Self.servers(viaServers), json: ["reason": reason]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func joinRoom(
+        _ roomIdOrAlias: String, viaServers: [String]? = nil, reason: String? = nil,
+        completion: @escaping (MXResponse<String>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.joinRoom(roomIdOrAlias, viaServers: viaServers, reason: reason) }
+    }
+
+    /// Asks to be let in.
+    ///
+    /// - Returns: The room's id.
+    @discardableResult
+    public func knockRoom(_ roomIdOrAlias: String, viaServers: [String]? = nil, reason: String? = nil) async throws
+        -> String
+    {
+        try await text(
+            "room_id",
+            of: APICall(
+                .post, "v3/knock/\(roomIdOrAlias)", query: Self.servers(viaServers), json: ["reason": reason]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func knockRoom(
+        _ roomIdOrAlias: String, viaServers: [String]? = nil, reason: String? = nil,
+        completion: @escaping (MXResponse<String>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.knockRoom(roomIdOrAlias, viaServers: viaServers, reason: reason) }
+    }
+
+    /// Under the parameter's name and its older one.
+    private static func servers(_ names: [String]?) -> [(name: String, value: String?)] {
+        (names ?? []).flatMap { [("via", $0), ("server_name", $0)] }
+    }
+
+    /// Leaves a room, or rejects an invitation.
+    public func leaveRoom(_ roomId: String, reason: String? = nil) async throws {
+        try await perform(APICall(.post, "v3/rooms/\(roomId)/leave", json: ["reason": reason]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func leaveRoom(_ roomId: String, reason: String? = nil, completion: @escaping (MXResponse<Void>) -> Void)
+        -> MXHTTPOperation
+    {
+        operation(completion) { try await self.leaveRoom(roomId, reason: reason) }
+    }
+
+    /// Forgets a room that was left: its history is not there any more.
+    public func forgetRoom(_ roomId: String) async throws {
+        try await perform(APICall(.post, "v3/rooms/\(roomId)/forget", body: .empty))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func forgetRoom(_ roomId: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
+        operation(completion) { try await self.forgetRoom(roomId) }
+    }
+
+    /// Invites a user.
+    public func inviteUser(_ userId: String, toRoom roomId: String, reason: String? = nil) async throws {
+        try await perform(APICall(.post, "v3/rooms/\(roomId)/invite", json: ["user_id": userId, "reason": reason]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func inviteUser(
+        _ userId: String, toRoom roomId: String, reason: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.inviteUser(userId, toRoom: roomId, reason: reason) }
+    }
+
+    /// Invites by email, through an identity server.
+    public func inviteByEmail(
+        _ address: String, toRoom roomId: String, identityServer: String, identityAccessToken: String
+    ) async throws {
+        try await perform(
+            APICall(
+                .post, "v3/rooms/\(roomId)/invite",
+                json: [
+                    "id_server": identityServer, "id_access_token": identityAccessToken, "medium": "email",
+                    "address": address,
+                ]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func inviteByEmail(
+        _ address: String, toRoom roomId: String, identityServer: String, identityAccessToken: String,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.inviteByEmail(
+                address, toRoom: roomId, identityServer: identityServer, identityAccessToken: identityAccessToken)
+        }
+    }
+
+    /// Removes a user from a room.
+    public func kickUser(_ userId: String, fromRoom roomId: String, reason: String? = nil) async throws {
+        try await perform(APICall(.post, "v3/rooms/\(roomId)/kick", json: ["user_id": userId, "reason": reason]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func kickUser(
+        _ userId: String, fromRoom roomId: String, reason: String? = nil,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.kickUser(userId, fromRoom: roomId, reason: reason) }
+    }
+
+    /// Removes a user from a room, and keeps them out.
+    public func banUser(_ userId: String, fromRoom roomId: String, reason: String? = nil) async throws {
+        try await perform(APICall(.post, "v3/rooms/\(roomId)/ban", json: ["user_id": userId, "reason": reason]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func banUser(
+        _ userId: String, fromRoom roomId: String, reason: String? = nil,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.banUser(userId, fromRoom: roomId, reason: reason) }
+    }
+
+    /// Lets a user in again.
+    public func unbanUser(_ userId: String, fromRoom roomId: String, reason: String? = nil) async throws {
+        try await perform(APICall(.post, "v3/rooms/\(roomId)/unban", json: ["user_id": userId, "reason": reason]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func unbanUser(
+        _ userId: String, fromRoom roomId: String, reason: String? = nil,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.unbanUser(userId, fromRoom: roomId, reason: reason) }
+    }
+
+    // MARK: State
+
+    /// All of a room's state.
+    public func state(ofRoom roomId: String) async throws -> [MXEvent] {
+        try await json(APICall(.get, "v3/rooms/\(roomId)/state")).events(inRoom: roomId)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func state(ofRoom roomId: String, completion: @escaping (MXResponse<[MXEvent]>) -> Void) -> MXHTTPOperation {
+        operation(completion) { try await self.state(ofRoom: roomId) }
+    }
+
+    /// The content of one state event.
+    public func stateEvent(ofRoom roomId: String, eventType: MXEventType, stateKey: String = "") async throws
+        -> JSONView
+    {
+        try await json(APICall(.get, "v3/rooms/\(roomId)/state/\(eventType.identifier)/\(orEmpty: stateKey)"))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func stateEvent(
+        ofRoom roomId: String, eventType: MXEventType, stateKey: String = "",
+        completion: @escaping (MXResponse<JSONView>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.stateEvent(ofRoom: roomId, eventType: eventType, stateKey: stateKey) }
+    }
+
+    /// Sets one state event.
+    ///
+    /// - Returns: The event's id.
+    @discardableResult
+    public func sendStateEvent(
+        toRoom roomId: String, eventType: MXEventType, content: [String: Any], stateKey: String = ""
+    ) async throws -> String {
+        try await sendStateEvent(
+            toRoom: roomId, eventType: eventType, content: EncodedJSON(content), stateKey: stateKey)
+    }
+
+    @discardableResult
+    func sendStateEvent(toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, stateKey: String)
+        async throws -> String
+    {
+        try await text(
+            "event_id",
+            of: APICall(
+                .put, "v3/rooms/\(roomId)/state/\(eventType.identifier)/\(orEmpty: stateKey)", body: content))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sendStateEvent(
+        toRoom roomId: String, eventType: MXEventType, content: [String: Any], stateKey: String = "",
+        completion: @escaping (MXResponse<String>) -> Void
+    ) -> MXHTTPOperation {
+        let encodedContent = EncodedJSON(content)
+        return operation(completion) {
+            try await self.sendStateEvent(
+                toRoom: roomId, eventType: eventType, content: encodedContent, stateKey: stateKey)
+        }
+    }
+
+    /// Sets a room's name.
+    public func setRoomName(_ name: String, ofRoom roomId: String) async throws {
+        try await sendStateEvent(
+            toRoom: roomId, eventType: .roomName, content: EncodedJSON(["name": name]), stateKey: "")
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func setRoomName(_ name: String, ofRoom roomId: String, completion: @escaping (MXResponse<Void>) -> Void)
+        -> MXHTTPOperation
+    {
+        operation(completion) { try await self.setRoomName(name, ofRoom: roomId) }
+    }
+
+    /// Sets a room's topic.
+    public func setRoomTopic(_ topic: String, ofRoom roomId: String) async throws {
+        try await sendStateEvent(
+            toRoom: roomId, eventType: .roomTopic, content: EncodedJSON(["topic": topic]), stateKey: "")
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func setRoomTopic(_ topic: String, ofRoom roomId: String, completion: @escaping (MXResponse<Void>) -> Void)
+        -> MXHTTPOperation
+    {
+        operation(completion) { try await self.setRoomTopic(topic, ofRoom: roomId) }
+    }
+
+    /// Sets a room's avatar, an `mxc:` URL.
+    public func setRoomAvatar(_ url: String, ofRoom roomId: String) async throws {
+        try await sendStateEvent(
+            toRoom: roomId, eventType: .roomAvatar, content: EncodedJSON(["url": url]), stateKey: "")
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func setRoomAvatar(_ url: String, ofRoom roomId: String, completion: @escaping (MXResponse<Void>) -> Void)
+        -> MXHTTPOperation
+    {
+        operation(completion) { try await self.setRoomAvatar(url, ofRoom: roomId) }
+    }
+
+    /// Members of a room, as events.
+    ///
+    /// - Parameters:
+    ///   - at: A token of a sync: those of that moment.
+    ///   - membership: Only these.
+    ///   - notMembership: All but these.
+    public func members(
+        ofRoom roomId: String, at token: String? = nil, membership: MXMembership? = nil,
+        notMembership: MXMembership? = nil
+    ) async throws -> [MXEvent] {
+        let call = APICall(
+            .get, "v3/rooms/\(roomId)/members",
+            query: [
+                ("at", token), ("membership", membership?.rawValue), ("not_membership", notMembership?.rawValue),
+            ])
+        return try await list("chunk", of: call).compactMap { MXEvent(json: $0, roomId: roomId) }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func members(
+        ofRoom roomId: String, at token: String? = nil, membership: MXMembership? = nil,
+        notMembership: MXMembership? = nil, completion: @escaping (MXResponse<[MXEvent]>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.members(ofRoom: roomId, at: token, membership: membership, notMembership: notMembership)
+        }
+    }
+
+    /// Who is in a room, by user id.
+    public func joinedMembers(ofRoom roomId: String) async throws -> [String: MXProfile] {
+        struct Answer: Decodable, Sendable { var joined: [String: MXProfile.Member] }
+        let answer: Answer = try await value(APICall(.get, "v3/rooms/\(roomId)/joined_members"))
+        return answer.joined.mapValues { MXProfile(displayName: $0.display_name, avatarUrl: $0.avatar_url) }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func joinedMembers(ofRoom roomId: String, completion: @escaping (MXResponse<[String: MXProfile]>) -> Void)
+        -> MXHTTPOperation
+    {
+        operation(completion) { try await self.joinedMembers(ofRoom: roomId) }
+    }
+
+    /// The rooms that the user is in.
+    public func joinedRooms() async throws -> [String] {
+        try await list("joined_rooms", of: APICall(.get, "v3/joined_rooms")).compactMap(\.string)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func joinedRooms(completion: @escaping (MXResponse<[String]>) -> Void) -> MXHTTPOperation {
+        operation(completion) { try await self.joinedRooms() }
+    }
+
+    // MARK: Whole rooms
+
+    /// Replaces a room by one of another version.
+    ///
+    /// - Returns: The id of the new one.
+    public func upgradeRoom(_ roomId: String, toVersion version: String) async throws -> String {
+        try await text(
+            "replacement_room", of: APICall(.post, "v3/rooms/\(roomId)/upgrade", json: ["new_version": version]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func upgradeRoom(
+        _ roomId: String, toVersion version: String, completion: @escaping (MXResponse<String>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.upgradeRoom(roomId, toVersion: version) }
+    }
+
+    /// Reports an event to the administrators of the server.
+    ///
+    /// - Parameter score: From −100, most offensive, to 0.
+    public func reportEvent(_ eventId: String, inRoom roomId: String, reason: String?, score: Int? = nil) async throws {
+        try await perform(
+            APICall(.post, "v3/rooms/\(roomId)/report/\(eventId)", json: ["reason": reason, "score": score]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func reportEvent(
+        _ eventId: String, inRoom roomId: String, reason: String?, score: Int? = nil,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.reportEvent(eventId, inRoom: roomId, reason: reason, score: score) }
+    }
+
+    /// The rooms of a space, page by page.
+    public func spaceHierarchy(
+        ofRoom roomId: String, suggestedOnly: Bool = false, limit: Int? = nil, maxDepth: Int? = nil, from: String? = nil
+    ) async throws -> MXSpaceHierarchy {
+        let call = APICall(
+            .get, "v1/rooms/\(roomId)/hierarchy",
+            query: [
+                ("suggested_only", suggestedOnly ? "true" : nil), ("limit", limit.map(String.init)),
+                ("max_depth", maxDepth.map(String.init)), ("from", from),
+            ])
+        let answer = try await json(call)
+        return MXSpaceHierarchy(rooms: answer["rooms"]?.array ?? [], nextBatch: answer["next_batch"]?.string)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func spaceHierarchy(
+        ofRoom roomId: String, suggestedOnly: Bool = false, limit: Int? = nil, maxDepth: Int? = nil,
+        from: String? = nil, completion: @escaping (MXResponse<MXSpaceHierarchy>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.spaceHierarchy(
+                ofRoom: roomId, suggestedOnly: suggestedOnly, limit: limit, maxDepth: maxDepth, from: from)
+        }
+    }
+
+    /// The event next to a moment.
+    ///
+    /// - Parameter timestamp: Milliseconds since 1970.
+    public func eventId(inRoom roomId: String, at timestamp: UInt64, direction: MXTimelineDirection = .forwards)
+        async throws -> MXEventAtTime
+    {
+        try await value(
+            APICall(
+                .get, "v1/rooms/\(roomId)/timestamp_to_event",
+                query: [("ts", String(timestamp)), ("dir", direction.parameter)]))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func eventId(
+        inRoom roomId: String, at timestamp: UInt64, direction: MXTimelineDirection = .forwards,
+        completion: @escaping (MXResponse<MXEventAtTime>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { try await self.eventId(inRoom: roomId, at: timestamp, direction: direction) }
+    }
+}
+
+extension JSONView {
+    /// The events of an array; what is none is left out.
+    func events(inRoom roomId: String?) -> [MXEvent] {
+        array?.compactMap { MXEvent(json: $0, roomId: roomId) } ?? []
+    }
+}
+
+/// A page of a space's rooms.
+public struct MXSpaceHierarchy: Sendable {
+    /// As the server gives them: `room_id`, `name`, `children_state` and so on.
+    public let rooms: [JSONView]
+    /// Where the next page begins; nil on the last.
+    public let nextBatch: String?
+}
+
+/// The event next to a moment.
+public struct MXEventAtTime: Sendable, Hashable, Codable {
+    /// The event.
+    public let eventId: String
+    /// When it was sent, in milliseconds since 1970.
+    public let originServerTs: UInt64
+
+    enum CodingKeys: String, CodingKey {
+        case eventId = "event_id"
+        case originServerTs = "origin_server_ts"
+    }
+}

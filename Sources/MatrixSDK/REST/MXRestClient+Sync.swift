@@ -1,0 +1,81 @@
+import MatrixProtocol
+import Transport
+
+extension MXRestClient {
+    /// What is new since `since`: the bytes of the answer. Waits on the server for at most `timeout`.
+    ///
+    /// It is tried once: whoever polls decides what to do about a connection that fails.
+    ///
+    /// - Parameters:
+    ///   - since: `next_batch` of an earlier answer; nil asks for everything.
+    ///   - filter: An id, or the JSON text of a filter.
+    ///   - setPresence: `offline` leaves the user's presence alone.
+    ///   - useStateAfter: Asks for the state after the timeline; servers may not know that.
+    ///   - needsFreshConnection: Does not rely on a connection that was kept alive, and may be dead.
+    /// - Returns: Bounded by ``MXRestClientOptions/maximumSyncSize``.
+    @concurrent
+    public func sync(
+        since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
+        fullState: Bool = false, useStateAfter: Bool = true, needsFreshConnection: Bool = false
+    ) async throws -> [UInt8] {
+        let milliseconds = max(timeout.wholeNanoseconds / 1_000_000, 0)
+        var call = APICall(
+            .get, "v3/sync",
+            query: [
+                ("since", since), ("timeout", String(milliseconds)), ("filter", filter),
+                ("full_state", fullState ? "true" : nil),
+                ("set_presence", setPresence == .unknown ? nil : setPresence?.rawValue),
+                ("use_state_after", useStateAfter ? "true" : nil),
+            ])
+        call.survivesConnections = false
+        call.needsFreshConnection = needsFreshConnection
+        call.timeout = timeout + max(homeserver.options.requestTimeout, .seconds(90))
+        call.maximumAnswerSize = homeserver.options.maximumSyncSize
+        return try await perform(call)
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sync(
+        since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
+        fullState: Bool = false, useStateAfter: Bool = true, completion: @escaping (MXResponse<[UInt8]>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) {
+            try await self.sync(
+                since: since, timeout: timeout, filter: filter, setPresence: setPresence, fullState: fullState,
+                useStateAfter: useStateAfter)
+        }
+    }
+
+    /// Stores a filter with the server.
+    ///
+    /// - Returns: Its id.
+    public func createFilter(_ filter: [String: Any]) async throws -> String {
+        try await createFilter(EncodedJSON(filter))
+    }
+
+    func createFilter(_ filter: EncodedJSON) async throws -> String {
+        try await text("filter_id", of: APICall(.post, "v3/user/\(try userId())/filter", body: filter))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func createFilter(_ filter: [String: Any], completion: @escaping (MXResponse<String>) -> Void)
+        -> MXHTTPOperation
+    {
+        let encodedFilter = EncodedJSON(filter)
+        return operation(completion) { try await self.createFilter(encodedFilter) }
+    }
+
+    /// A filter that is stored with the server.
+    public func filter(withId filterId: String) async throws -> JSONView {
+        try await json(APICall(.get, "v3/user/\(try userId())/filter/\(filterId)"))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func filter(withId filterId: String, completion: @escaping (MXResponse<JSONView>) -> Void) -> MXHTTPOperation
+    {
+        operation(completion) { try await self.filter(withId: filterId) }
+    }
+}

@@ -1,0 +1,34 @@
+import MatrixProtocol
+import Transport
+
+/// How an ``MXRestClient`` behaves. The defaults are good.
+public struct MXRestClientOptions: Sendable, Hashable {
+    /// For each exchange with the server; a sync adds the time that the server waits.
+    public var requestTimeout: Duration = .seconds(60)
+    /// Bytes of any answer but a sync's and a download's.
+    public var maximumResponseSize = 64 << 20
+    /// Bytes of a sync's answer.
+    public var maximumSyncSize = 256 << 20
+    /// Bytes of a download.
+    public var maximumDownloadSize = 1 << 30
+    /// A download or upload that stands still for this long fails.
+    public var stallTimeout: Duration = .seconds(60)
+    /// After `M_LIMIT_EXCEEDED` the client waits as told and tries again, unless the operation would then be older.
+    public var rateLimitBound: Duration = .seconds(20)
+    /// Tries in all when the connection fails, of requests that may be repeated.
+    public var connectionTries = 4
+    /// The longest of the random pauses between them.
+    public var connectionPause: Duration = .seconds(3)
+    /// A PEM file of authorities to trust instead of the system's.
+    public var caFile: String?
+    /// Nil is what the environment says, empty is none.
+    public var proxy: String?
+
+    /// The defaults.
+    public init() {}
+
+    var retryPolicy: RetryMachine.Policy {
+        RetryMachine.Policy(
+            rateLimitBound: rateLimitBound, connectionTries: connectionTries, connectionPause: connectionPause)
+    }
+}

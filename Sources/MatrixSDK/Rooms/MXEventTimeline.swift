@@ -1,0 +1,167 @@
+import Dispatch
+import MatrixProtocol
+import Transport
+
+/// The events of a room in order: forwards as they happen, backwards by paginating.
+///
+/// Backwards it gives what the store has, then what the server has, without a hole and without an event twice. With each
+/// event comes the room's state just before it.
+public final class MXEventTimeline: Sendable {
+    private struct State: Sendable {
+        var listeners = EventListeners()
+        /// The oldest event that was given; nil before any was.
+        var position: String?
+        var backState: MXRoomState?
+        /// Changes when the timeline begins anew: what is under way then counts no more.
+        var generation = 0
+        /// Somebody stands somewhere in it: what the store has of it must stay.
+        var isPaginated = false
+    }
+
+    private let roomId: String
+    private let core: SessionCore
+    private let locked = Lock(State())
+    /// One page at a time.
+    private let turns = Turns()
+
+    init(roomId: String, core: SessionCore) {
+        self.roomId = roomId
+        self.core = core
+    }
+
+    // MARK: Listening
+
+    /// Calls back for each event of these types, or of all, with its direction and the state just before it. On the
+    /// session's completion queue.
+    ///
+    /// - Returns: What ``removeListener(_:)`` takes.
+    @discardableResult
+    public func listenToEvents(
+        _ types: [MXEventType]? = nil, _ block: @escaping (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
+    ) -> Any {
+        let box = EventListeners.Handler(call: block)
+        return locked.withLock { $0.listeners.add(types, box.call) }
+    }
+
+    /// Ends the calls of a listener; also from within one.
+    public func removeListener(_ listener: Any) {
+        guard let listener = listener as? MXEventListener else { return }
+        locked.withLock { $0.listeners.remove(listener) }
+    }
+
+    /// Ends the calls of all listeners.
+    public func removeAllListeners() { locked.withLock { $0.listeners.removeAll() } }
+
+    var hasListeners: Bool { locked.withLock { !$0.listeners.isEmpty } }
+
+    /// The room's current state; nil when it is not joined any more.
+    public var state: MXRoomState? { core.roomState(roomId) }
+
+    func deliver(_ event: MXEvent, state: MXRoomState?, direction: MXTimelineDirection = .forwards) {
+        for (listener, handler) in locked.withLock({ $0.listeners.interested(in: event.eventType) })
+        where locked.withLock({ $0.listeners.has(listener) }) {
+            handler.call(event, direction, state ?? self.state)
+        }
+    }
+
+    // MARK: Paginating
+
+    /// Begins anew at the newest event. To be called before paginating.
+    public func resetPagination() {
+        locked.withLock { state in
+            state.position = nil
+            state.backState = nil
+            state.isPaginated = false
+            state.generation += 1
+        }
+    }
+
+    var isPaginated: Bool { locked.withLock { $0.isPaginated } }
+
+    /// Whether there may be more in this direction. New events come by themselves.
+    public func canPaginate(_ direction: MXTimelineDirection) -> Bool {
+        guard direction == .backwards else { return false }
+        return core.summary(roomId)?.paginationToken != nil || remainingMessagesForBackPaginationInStore > 0
+    }
+
+    /// How many events the store has that were not given yet; counts to 1,000.
+    public var remainingMessagesForBackPaginationInStore: Int {
+        (try? core.store { store throws(MatrixError) in
+            try store.events(in: roomId, before: locked.withLock { $0.position }, limit: 1000).count
+        }) ?? 0
+    }
+
+    /// Gives `count` older events to the listeners: newest first, from the store, then from the server.
+    ///
+    /// - Parameter onlyFromStore: Never asks the server.
+    /// - Returns: Those events.
+    /// - Throws: `MatrixError` for another direction than backwards, and what the server says. Events that were had
+    ///   already were given.
+    @discardableResult
+    public func paginate(
+        _ count: UInt, direction: MXTimelineDirection = .backwards, onlyFromStore: Bool = false
+    ) async throws -> [MXEvent] {
+        try requireBackwards(direction)
+        return try await turns.inTurn { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
+    }
+
+    private func requireBackwards(_ direction: MXTimelineDirection) throws {
+        guard direction == .backwards else {
+            throw MatrixError(.invalidArgument, "new events of a live timeline come by themselves", roomId: roomId)
+        }
+    }
+
+    private func paginateNow(_ count: Int, _ onlyFromStore: Bool) async throws -> [MXEvent] {
+        var given: [MXEvent] = []
+        // A server may answer with empty pages; they are bounded.
+        for _ in 0..<20 {
+            given += try giveFromStore(count - given.count)
+            guard given.count < count, !onlyFromStore, core.summary(roomId)?.paginationToken != nil else { break }
+            let generation = locked.withLock { $0.generation }
+            try await core.loadOlder(roomId, limit: max(count - given.count, 10))
+            guard locked.withLock({ $0.generation }) == generation else { break }
+        }
+        return given
+    }
+
+    private func giveFromStore(_ count: Int) throws -> [MXEvent] {
+        guard count > 0 else { return [] }
+        var steps: [(MXEvent, MXRoomState?)] = []
+        // No sync comes between the events, the state that they led to, and the place after them.
+        let events = try core.read(roomId) { store, current throws(MatrixError) in
+            let position = locked.withLock { state in
+                state.isPaginated = true
+                return state.position
+            }
+            let events = try store.events(in: roomId, before: position, limit: count)
+            locked.withLock { state in
+                var back = state.backState ?? current
+                for event in events {
+                    if event.isState { back?.rollBack(event) }
+                    steps.append((event, back))
+                }
+                state.backState = back
+                state.position = events.last?.eventId ?? state.position
+            }
+            return events
+        }
+        let given = steps
+        core.onQueue { _ in
+            for (event, state) in given { self.deliver(event, state: state, direction: .backwards) }
+        }
+        return events
+    }
+
+    /// The same with a callback, which comes after those of the listeners.
+    @discardableResult
+    public func paginate(
+        _ count: UInt, direction: MXTimelineDirection, onlyFromStore: Bool,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation? {
+        let turn = turns.take()
+        return core.rest.operation(completion) {
+            try self.requireBackwards(direction)
+            _ = try await turn.run { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import MatrixProtocol
+
+/// Whom to invite.
+@nonexhaustive
+public enum MXRoomInvitee: Sendable, Hashable {
+    case userId(String)
+}
+
+/// Who is in the room.
+extension MXRoom {
+    /// Joins the room that we are invited to.
+    public func join() async throws {
+        let isDirect = summary.membership == .invite && summary.isDirect
+        let inviter = summary.inviter
+        _ = try await core.rest.joinRoom(roomId)
+        if isDirect, let inviter { try await core.addDirectRoom(roomId, with: inviter) }
+    }
+
+    /// Leaves the room, or declines the invitation.
+    public func leave(reason: String? = nil) async throws { try await core.rest.leaveRoom(roomId, reason: reason) }
+
+    /// Invites a user.
+    public func invite(_ userId: String, reason: String? = nil) async throws {
+        try await core.rest.inviteUser(userId, toRoom: roomId, reason: reason)
+    }
+
+    /// Removes a user, who may come back.
+    public func kickUser(_ userId: String, reason: String? = nil) async throws {
+        try await core.rest.kickUser(userId, fromRoom: roomId, reason: reason)
+    }
+
+    /// Removes a user, who may not come back.
+    public func banUser(_ userId: String, reason: String? = nil) async throws {
+        try await core.rest.banUser(userId, fromRoom: roomId, reason: reason)
+    }
+
+    /// Lets a user come back.
+    public func unbanUser(_ userId: String, reason: String? = nil) async throws {
+        try await core.rest.unbanUser(userId, fromRoom: roomId, reason: reason)
+    }
+
+    /// Gives the room a name.
+    public func setName(_ name: String) async throws { try await core.rest.setRoomName(name, ofRoom: roomId) }
+
+    /// Says what the room is about.
+    public func setTopic(_ topic: String) async throws { try await core.rest.setRoomTopic(topic, ofRoom: roomId) }
+
+    // MARK: With callbacks
+
+    /// The same with a callback.
+    @discardableResult
+    public func join(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.join() }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func leave(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.leave() }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func invite(_ userId: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.invite(userId) }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func invite(_ invitee: MXRoomInvitee, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
+        switch invitee {
+        case .userId(let userId): invite(userId, completion: completion)
+        }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func kickUser(
+        _ userId: String, reason: String, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.kickUser(userId, reason: reason) }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func banUser(
+        _ userId: String, reason: String, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.banUser(userId, reason: reason) }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func unbanUser(_ userId: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.unbanUser(userId) }
+    }
+}

@@ -1,0 +1,76 @@
+import MatrixProtocol
+import Transport
+
+/// Reading, typing, tags.
+extension MXRoom {
+    /// Tells the others that we are typing, or not any more. It holds for `timeout`; repeat it before that.
+    ///
+    /// - Parameter timeout: Seconds; a value above 1,000 is taken as milliseconds. Nil is 30 seconds.
+    public func sendTypingNotification(typing: Bool, timeout: TimeInterval? = nil) async throws {
+        let seconds = timeout.map { $0 > 1000 ? $0 / 1000 : $0 } ?? 30
+        try await core.rest.sendTypingNotification(
+            inRoom: roomId, typing: typing, timeout: .seconds(min(max(seconds, 1), 120)))
+    }
+
+    /// Marks everything as read that is here. The counts are 0 at once, and again what they were if it fails.
+    public func markAllAsRead() async throws {
+        let newest = try core.store { store throws(MatrixError) in
+            try store.events(in: roomId, before: nil, limit: 1).first
+        }
+        guard let newest else { return }
+        let old = try core.markRead(roomId)
+        do {
+            try await core.rest.sendReadMarkers(
+                toRoom: roomId, fullyRead: newest.eventId, read: newest.eventId)
+        } catch {
+            if let old { try core.restoreCounts(of: old) }
+            throw error
+        }
+    }
+
+    /// Tells the others how far we have read.
+    ///
+    /// - Parameter threadId: `main` or the root of a thread; nil for the whole room.
+    public func sendReadReceipt(_ eventId: String, threadId: String? = nil) async throws {
+        try await core.rest.sendReadReceipt(toRoom: roomId, forEvent: eventId, threadId: threadId)
+    }
+
+    /// How far users have read.
+    public func receipts() throws -> [MXReceipt] {
+        try core.store { store throws(MatrixError) in try store.receipts(in: roomId) }
+    }
+
+    /// Puts the room under a tag such as `m.favourite`.
+    ///
+    /// - Parameter order: Its place among the rooms with this tag, from 0 to 1.
+    public func addTag(_ tag: String, order: Double? = nil) async throws {
+        try await core.rest.addTag(tag, order: order, toRoom: roomId)
+    }
+
+    /// Takes a tag away.
+    public func removeTag(_ tag: String) async throws { try await core.rest.removeTag(tag, fromRoom: roomId) }
+
+    // MARK: With callbacks
+
+    /// The same with a callback.
+    @discardableResult
+    public func sendTypingNotification(
+        typing: Bool, timeout: TimeInterval?, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.sendTypingNotification(typing: typing, timeout: timeout) }
+    }
+
+    /// The same with a callback, which may be left out.
+    @discardableResult
+    public func markAllAsRead(completion: ((MXResponse<Void>) -> Void)? = nil) -> MXHTTPOperation {
+        core.rest.operation(completion ?? { _ in }) { try await self.markAllAsRead() }
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func sendReadReceipt(
+        _ eventId: String, threadId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.sendReadReceipt(eventId, threadId: threadId) }
+    }
+}

@@ -1,0 +1,162 @@
+import MatrixProtocol
+import Transport
+
+/// A room that we are in, are invited to, or have knocked on.
+///
+/// One object for a room as long as its session lives. Once the room is left, it stays as it was and its calls fail.
+public final class MXRoom: Sendable {
+    /// Opaque; starts with `!`.
+    public let roomId: String
+    /// What happens, and what happened.
+    public let liveTimeline: MXEventTimeline
+    let core: SessionCore
+    let sendQueue: SendQueue
+    private let last: Lock<MXRoomSummary>
+    private let relationListeners = Lock<[(id: MXEventListener, call: @Sendable (String) -> Void)]>([])
+
+    init(roomId: String, core: SessionCore, summary: MXRoomSummary) {
+        self.roomId = roomId
+        self.core = core
+        liveTimeline = MXEventTimeline(roomId: roomId, core: core)
+        sendQueue = SendQueue(roomId: roomId, core: core)
+        last = Lock(summary)
+    }
+
+    func close() {
+        liveTimeline.removeAllListeners()
+        sendQueue.close()
+    }
+
+    /// Hands over the live timeline.
+    public func liveTimeline(_ done: @escaping (MXEventTimeline) -> Void) { done(liveTimeline) }
+
+    /// The session that it belongs to; nil when that is gone.
+    public var mxSession: MXSession? { core.session.withLock { $0.session } }
+
+    // MARK: What it is
+
+    // Programs for the iOS SDK use it with and without unwrapping.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    /// What a list shows of it. Of a room that was left, what it was.
+    public var summary: MXRoomSummary! {
+        if let summary = core.summary(roomId) { last.withLock { $0 = summary } }
+        return last.withLock { $0 }
+    }
+
+    /// Its name, or one made of its members.
+    public var displayName: String { summary.displayName }
+
+    /// The current state; nil when the room was left, or the store cannot be read. The first access may read the store.
+    public var state: MXRoomState? { core.roomState(roomId) }
+
+    /// Whether it is a direct chat.
+    public var isDirect: Bool { summary.isDirect }
+
+    /// The other user of a direct chat.
+    public var directUserId: String? { summary.directUserId }
+
+    /// Who is typing, without ourselves.
+    public var typingUsers: [String] { core.model { $0.rooms[roomId]?.typingUsers ?? [] } ?? [] }
+
+    /// The room's own account data of a type, such as `m.fully_read`.
+    public func accountData(_ type: String) -> JSONView? {
+        (core.model { $0.rooms[roomId]?.accountData[type] } ?? nil)?.contentJSON
+    }
+
+    /// Everybody who is in the room or invited. With lazily loaded members the first call asks the server.
+    public func members() async throws -> MXRoomMembers {
+        try await core.loadMembers(roomId)
+        return state?.members ?? MXRoomMembers()
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func members(completion: @escaping (MXResponse<MXRoomMembers>) -> Void) -> MXHTTPOperation {
+        core.rest.operation(completion) { try await self.members() }
+    }
+
+    // MARK: Messages
+
+    /// The newest messages that are stored, oldest first, without a network.
+    ///
+    /// - Parameter limit: How many at most.
+    public func storedMessages(limit: Int = 50) throws -> [MXEvent] {
+        try core.store { store throws(MatrixError) in
+            Array(try store.events(in: roomId, before: nil, limit: limit).reversed())
+        }
+    }
+
+    /// An event of the room: from the store, else from the server.
+    public func event(withId eventId: String) async throws -> MXEvent {
+        if let event = try core.store({ store throws(MatrixError) in try store.event(eventId, in: roomId) }) {
+            return event
+        }
+        return try await core.rest.event(withId: eventId, inRoom: roomId)
+    }
+
+    /// The newest message that a list shows.
+    public var lastMessage: MXEvent? {
+        guard let id = summary.lastMessageId else { return nil }
+        return try? core.store { store throws(MatrixError) in try store.event(id, in: roomId) }
+    }
+
+    /// Messages of our own that have not reached the server, oldest first.
+    public var outgoingMessages: [MXEvent] {
+        (core.model { $0.rooms[roomId]?.outgoing ?? [] } ?? []).compactMap { $0.event(sender: core.userId) }
+    }
+
+    /// A timeline around an event, for a permalink. It is not live, and nothing of it is stored.
+    public func timeline(onEvent eventId: String) -> MXContextTimeline {
+        MXContextTimeline(eventId: eventId, roomId: roomId, core: core)
+    }
+
+    // MARK: What others say about an event
+
+    /// Reactions to an event and edits of it, as far as they are known here; nil if there are none.
+    public func aggregations(forEvent eventId: String) -> MXEventAggregations? {
+        core.loadRelations(of: eventId, in: roomId)
+        let original = try? core.store { store throws(MatrixError) in try store.event(eventId, in: roomId) }
+        return core.model {
+            $0.rooms[roomId]?.relations.aggregations(
+                forEvent: eventId, original: original ?? nil, currentUser: core.userId)
+        } ?? nil
+    }
+
+    /// The event as it reads now: with the content of its newest edit.
+    public func edited(_ event: MXEvent) -> MXEvent {
+        core.loadRelations(of: event.eventId, in: roomId)
+        return core.model { $0.rooms[roomId]?.relations.edited(event) ?? event } ?? event
+    }
+
+    /// Calls back with the id of each event about which there is something new: a reaction more or less, an edit. On the
+    /// session's completion queue.
+    ///
+    /// - Returns: What ``removeListener(_:)`` takes.
+    public func listenToRelations(_ block: @escaping @Sendable (String) -> Void) -> Any {
+        let listener = MXEventListener()
+        relationListeners.withLock { $0.append((listener, block)) }
+        return listener
+    }
+
+    /// Ends the calls of a listener of ``listenToRelations(_:)``.
+    public func removeListener(_ listener: Any) {
+        guard let listener = listener as? MXEventListener else { return }
+        relationListeners.withLock { $0.removeAll { $0.id === listener } }
+    }
+
+    func relationsChanged(of eventId: String) {
+        for (_, call) in relationListeners.withLock({ $0 }) { call(eventId) }
+    }
+
+    func echoConfirmed(_ localEventId: String, as eventId: String) {
+        guard let session = mxSession else { return }
+        NotificationCenter.default.post(
+            name: .mxEventDidChangeIdentifier, object: session,
+            userInfo: [kMXSessionNotificationRoomIdKey: roomId, "localEventId": localEventId, "eventId": eventId])
+    }
+}
+
+extension MXRoom: CustomStringConvertible {
+    /// Its id.
+    public var description: String { "room \(roomId)" }
+}

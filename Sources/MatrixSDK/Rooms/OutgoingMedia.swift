@@ -1,0 +1,93 @@
+import Foundation
+import MatrixProtocol
+
+/// A file that is to be sent.
+struct OutgoingMedia: Sendable {
+    /// How a room shows it.
+    enum Kind: String, Sendable {
+        case image = "m.image"
+        case video = "m.video"
+        case audio = "m.audio"
+        case file = "m.file"
+
+        static func of(_ mimeType: String) -> Kind {
+            switch mimeType.prefix(while: { $0 != "/" }).lowercased() {
+            case "image": .image
+            case "video": .video
+            case "audio": .audio
+            default: .file
+            }
+        }
+    }
+
+    let file: URL
+    let type: Kind
+    let mimeType: String
+    let caption: String?
+    let thumbnail: URL?
+    let threadId: String?
+    var size: PixelSize?
+    var duration: Duration?
+
+    init(_ file: URL, type: Kind, mimeType: String, caption: String?, thumbnail: URL?, threadId: String?) {
+        (self.file, self.type, self.mimeType) = (file, type, mimeType)
+        (self.caption, self.thumbnail, self.threadId) = (caption, thumbnail, threadId)
+        if type == .image { size = PixelSize(ofImage: file) }
+    }
+
+    /// - Parameters:
+    ///   - url: Nil until it is uploaded.
+    ///   - thumbnail: The same of the small picture.
+    /// - Throws: If there is no such file.
+    func content(url: String?, thumbnail thumbnailURL: String?) throws -> [String: Any] {
+        var info = MessageContent.MediaInfo(
+            mimetype: mimeType, size: try MediaFile.size(of: file), width: size?.width, height: size?.height,
+            duration: duration, thumbnailURL: thumbnailURL)
+        var thumbnailInfo: MessageContent.MediaInfo?
+        if let thumbnail, thumbnailURL != nil {
+            let size = PixelSize(ofImage: thumbnail)
+            thumbnailInfo = MessageContent.MediaInfo(
+                mimetype: Self.imageType(thumbnail), size: try MediaFile.size(of: thumbnail), width: size?.width,
+                height: size?.height)
+        } else {
+            info.thumbnailURL = nil
+        }
+        var content = MessageContent.media(
+            type.rawValue, url: url ?? "", filename: file.lastPathComponent, caption: caption, info: info,
+            thumbnail: thumbnailInfo)
+        content["url"] = url
+        return threadId.map { MessageContent.inThread($0, lastEventId: nil, content) } ?? content
+    }
+
+    /// - Returns: JSON text of the content, which names what was uploaded.
+    func upload(
+        through rest: MXRestClient, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
+    ) async throws -> String {
+        var small: String?
+        if let thumbnail { small = try await rest.uploadFile(thumbnail, mimeType: Self.imageType(thumbnail)) }
+        let url = try await rest.uploadFile(file, mimeType: mimeType, onProgress: onProgress)
+        guard let text = MXOutgoingEvent.text(of: try content(url: url, thumbnail: small)) else {
+            throw MatrixError(.invalidArgument, "the content cannot be written as JSON")
+        }
+        return text
+    }
+
+    private static func imageType(_ file: URL) -> String {
+        switch file.pathExtension.lowercased() {
+        case "png": "image/png"
+        case "gif": "image/gif"
+        case "webp": "image/webp"
+        default: "image/jpeg"
+        }
+    }
+}
+
+extension MXOutgoingEvent {
+    /// Whether it is a file's message, and the file has not reached the server.
+    var lacksUpload: Bool {
+        guard let content = JSONView(Array(content.utf8)), type == "m.room.message",
+            let type = content["msgtype"]?.string, OutgoingMedia.Kind(rawValue: type) != nil
+        else { return false }
+        return content["url"] == nil && content["file"] == nil
+    }
+}

@@ -1,0 +1,252 @@
+import Foundation
+import MatrixProtocol
+
+extension MXMatrixService {
+    // MARK: Homeserver
+
+    /// Says which homeserver, and where to keep what is known of the account. Comes before everything else.
+    ///
+    /// A homeserver that cannot be reached is taken nevertheless if the folder has a session: that is read without one.
+    ///
+    /// - Parameters:
+    ///   - homeserverURL: Its base URL, or the server name of user ids, from which it is found out.
+    ///   - sessionPath: A folder of the service's own; empty is ``MXFileStore/defaultFolder``. It is made if it is not
+    ///     there, and closed to others.
+    public func initialize(homeserverURL: String, sessionPath: String) async throws {
+        try await inTurn {
+            if case .loggedIn = self.phase {
+                throw MatrixServiceError.sdkError(
+                    "Somebody is logged in: log out before another homeserver or folder is chosen.")
+            }
+            let folder = sessionPath.isEmpty ? MXFileStore.defaultFolder : URL(filePath: sessionPath)
+            let stored = try CredentialsFile(in: folder).homeserver
+            let homeserver: String
+            do {
+                homeserver = try await self.homeserver(homeserverURL)
+            } catch MatrixServiceError.network {
+                guard let stored else { throw MatrixServiceError.network }
+                homeserver = stored
+            }
+            self.phase = .loggedOut(ServicePlace(homeserver: homeserver, folder: folder))
+        }
+    }
+
+    /// The base URL of a homeserver that answers.
+    private func homeserver(_ text: String) async throws -> String {
+        let isURL = text.contains("://")
+        if isURL {
+            guard let url = URL(string: text), MXWellKnown.isUsable(text) else {
+                throw MatrixServiceError.sdkError("This is not the URL of a homeserver.")
+            }
+            let client = MXRestClient(homeServer: url, options: clientOptions)
+            do {
+                _ = try await client.supportedVersions()
+                return client.homeserverURL
+            } catch let error as MatrixError where error.code == .network || error.code == .timedOut {
+                throw MatrixServiceError.network
+            } catch  where error.isCancellation {
+                throw error
+            } catch {
+                // Perhaps the site of a server name, which says where the homeserver is.
+            }
+        }
+        let discovery =
+            isURL
+            ? try await MXRestClient.discoverHomeserver(at: text, options: clientOptions)
+            : try await MXRestClient.discoverHomeserver(of: text, options: clientOptions)
+        switch discovery {
+        case .found(let wellKnown, _):
+            if let homeserver = wellKnown.homeserver { return homeserver }
+            throw MatrixServiceError.network
+        case .failPrompt, .failError: throw MatrixServiceError.network
+        }
+    }
+
+    // MARK: Logging in
+
+    /// Logs in with an access token from elsewhere, which the homeserver is asked about.
+    ///
+    /// - Parameter novaUserId: The Matrix user id whose token it must be. What is no Matrix id is taken for the
+    ///   application's own name of the user, and the homeserver says who it is.
+    public func login(novaUserId: String, accessToken: String) async throws {
+        try await inTurn {
+            let place = try self.placeForLogin()
+            var credentials = MXCredentials(homeServer: place.homeserver, accessToken: accessToken)
+            let client = MXRestClient(credentials: credentials, options: self.clientOptions)
+            let who = try await client.whoAmI()
+            guard !novaUserId.hasPrefix("@") || novaUserId == who.userId else {
+                throw MatrixServiceError.sdkError("The access token belongs to another user than \(novaUserId).")
+            }
+            credentials.userId = who.userId
+            credentials.deviceId = who.deviceId
+            try await self.logIn(credentials, at: place, goesOn: false)
+        }
+    }
+
+    /// Logs in with a password. The user's device of the last login here goes on, with what is kept of it.
+    ///
+    /// - Parameter username: The user id, or its local part.
+    public func loginWithPassword(username: String, password: String) async throws {
+        try await inTurn {
+            let place = try self.placeForLogin()
+            let stored = (try? CredentialsFile(in: place.folder).read()) ?? nil
+            let device = stored.flatMap { Self.isUser($0, username) ? $0.deviceId : nil }
+            guard let url = URL(string: place.homeserver) else { throw MatrixServiceError.notInitialized }
+            let client = MXRestClient(homeServer: url, options: self.clientOptions)
+            let credentials = try await client.login(username: username, password: password, deviceId: device)
+            do {
+                try await self.logIn(credentials, at: place, goesOn: device != nil)
+            } catch {
+                // A device that nobody knows of would stay at the homeserver for ever.
+                if device == nil { try? await client.logout() }
+                throw error
+            }
+        }
+    }
+
+    private static func isUser(_ credentials: MXCredentials, _ username: String) -> Bool {
+        guard let userId = credentials.userId else { return false }
+        return userId == username || userId.hasPrefix("@\(username):")
+    }
+
+    /// - Throws: If somebody is logged in, unless the homeserver has ended that.
+    private func placeForLogin() throws(MatrixServiceError) -> ServicePlace {
+        switch phase {
+        case .uninitialised: throw .notInitialized
+        case .loggedOut(let place): return place
+        case .loggedIn(let place, let account):
+            guard account.needsLogin else {
+                throw .sdkError("Somebody is logged in already: log out first.")
+            }
+            return place
+        }
+    }
+
+    /// - Parameter goesOn: The device is that of the stored credentials, whose tokens are dead from now on.
+    private func logIn(_ credentials: MXCredentials, at place: ServicePlace, goesOn: Bool) async throws {
+        // The session that the homeserver has ended makes room for the new one, which takes over its store.
+        if let old = account {
+            old.end()
+            phase = .loggedOut(place)
+            updateConnectionState()
+        }
+        let file = try CredentialsFile(in: place.folder)
+        let before = (try? file.read()) ?? nil
+        try file.write(credentials)
+        do {
+            try await open(credentials, file, at: place)
+        } catch {
+            if !goesOn {
+                let file = try CredentialsFile(in: place.folder)
+                if let before { try file.write(before) } else { try file.remove() }
+            }
+            throw error
+        }
+    }
+
+    /// Takes up what an earlier run has left in the session's folder. Needs no network.
+    ///
+    /// - Returns: False if there is nothing: log in then.
+    public func restoreSession() async throws -> Bool {
+        try await inTurn {
+            switch self.phase {
+            case .uninitialised: throw MatrixServiceError.notInitialized
+            case .loggedIn(_, let account): return !account.needsLogin
+            case .loggedOut(let place):
+                let file = try CredentialsFile(in: place.folder)
+                guard let credentials = try file.read(), let userId = credentials.userId,
+                    MXFileStore.exists(for: userId, in: place.storeFolder)
+                else { return false }
+                try await self.open(credentials, file, at: place)
+                return true
+            }
+        }
+    }
+
+    /// Makes the session of credentials that are in the file.
+    private func open(_ credentials: MXCredentials, _ file: CredentialsFile, at place: ServicePlace) async throws {
+        let client = MXRestClient(
+            credentials: credentials, persistentTokenDataHandler: { try file.write($0) },
+            unauthenticatedHandler: { [weak self] error, isSoftLogout, isRefreshTokenAuth in
+                // The client's queue is the main one.
+                MainActor.assumeIsolated {
+                    self?.loginEnded(of: file, error, keepsDevice: isSoftLogout || isRefreshTokenAuth)
+                }
+            }, options: clientOptions)
+        let session = MXSession(matrixRestClient: client, options: sessionOptions)
+        let store = MXFileStore(folder: place.storeFolder)
+        do {
+            try await Self.open(session, store)
+        } catch {
+            file.retire()
+            session.close()
+            store.close()
+            throw error
+        }
+        let account = ServiceAccount(session: session, store: store, file: file)
+        session.core.observe { [weak self, weak account] report in
+            MainActor.assumeIsolated {
+                if let self, let account, self.account === account { self.heard(report, of: account) }
+            }
+        }
+        phase = .loggedIn(place, account)
+        updateConnectionState()
+    }
+
+    /// Reads the disk.
+    @concurrent
+    private static func open(_ session: MXSession, _ store: MXFileStore) async throws {
+        try session.setStore(store)
+    }
+
+    // MARK: The end
+
+    /// Ends the session, also at the homeserver, and deletes what is kept here. That the tokens are dead already is no
+    /// hindrance; if the homeserver cannot be reached, everything stays as it is.
+    public func logout() async throws {
+        try await inTurn {
+            let account = try self.knownAccount()
+            do {
+                if !account.needsLogin { try await account.session.logout() }
+            } catch let error as MXError where error.status == 401 || error.status == 403 {
+                // The homeserver does not know the login any more.
+            } catch let error as MatrixError where error.code == .unauthenticated {
+            }
+            try self.forget(account)
+        }
+    }
+
+    /// The homeserver takes the tokens no more, and gives no new ones.
+    ///
+    /// - Parameter keepsDevice: What is kept here stays, for the next login of the same device.
+    private func loginEnded(of file: CredentialsFile, _ error: MXError, keepsDevice: Bool) {
+        guard let account, account.file === file, !account.needsLogin else { return }
+        account.needsLogin = true
+        account.failure = "The homeserver has ended the login: log in again."
+        if !keepsDevice {
+            // What cannot be deleted now is deleted by the login of another device.
+            try? account.file.remove()
+        }
+        updateConnectionState()
+    }
+
+    private func forget(_ account: ServiceAccount) throws {
+        if case .loggedIn(let place, _) = phase { phase = .loggedOut(place) }
+        defer { updateConnectionState() }
+        account.end()
+        try account.file.remove()
+        try account.store.deleteAllData()
+    }
+
+    /// Runs what changes who is logged in, one after the other.
+    private func inTurn<Value: Sendable>(
+        _ body: @escaping @Sendable @MainActor () async throws -> Value
+    ) async throws -> Value {
+        try await MatrixServiceError.mapped { try await accountTurns.inTurn(body) }
+    }
+}
+
+extension CredentialsFile {
+    /// That of the stored credentials; nil if there are none that can be read.
+    fileprivate var homeserver: String? { ((try? read()) ?? nil)?.homeServer }
+}

@@ -1,0 +1,89 @@
+import MatrixProtocol
+
+extension MXMatrixService {
+    /// Makes a room, and joins it. While we sync it returns when the room is here.
+    ///
+    /// - Returns: The room's id.
+    public func createRoom(
+        name: String?, isDirect: Bool, inviteUserIds: [String], isEncrypted: Bool
+    ) async throws -> String {
+        let session = try liveAccount().session
+        return try await MatrixServiceError.mapped {
+            var parameters = MXRoomCreationParameters()
+            parameters.name = name
+            parameters.isDirect = isDirect
+            parameters.inviteArray = inviteUserIds
+            parameters.preset = isDirect ? kMXRoomPresetTrustedPrivateChat : kMXRoomPresetPrivateChat
+            parameters.isEncrypted = isEncrypted
+            let creation = RoomCreation(parameters)
+            let roomId = try await session.core.createRoom(parameters.encoded, creation)
+            if isDirect, let user = inviteUserIds.first {
+                try await note(roomId, asDirectWith: user, of: session, "was made")
+            }
+            try await session.core.settle(roomId, creation.isComplete)
+            return roomId
+        }
+    }
+
+    /// Joins a room, or accepts an invitation. While we sync it returns when the room is here.
+    ///
+    /// - Returns: The room's id.
+    public func joinRoom(roomIdOrAlias: String) async throws -> String {
+        let session = try liveAccount().session
+        return try await MatrixServiceError.mapped {
+            let invitation = session.core.summary(roomIdOrAlias).flatMap { $0.membership == .invite ? $0 : nil }
+            let roomId: String
+            do {
+                roomId = try await session.matrixRestClient.joinRoom(roomIdOrAlias)
+            } catch let error as MXError where error.errcode == kMXErrCodeStringNotFound {
+                throw MatrixServiceError.roomNotFound
+            }
+            if let invitation, invitation.isDirect, let inviter = invitation.inviter {
+                try await note(roomId, asDirectWith: inviter, of: session, "was joined")
+            }
+            try await session.core.settle(roomId) { $0.isJoined }
+            return roomId
+        }
+    }
+
+    private func note(_ roomId: String, asDirectWith user: String, of session: MXSession, _ done: String) async throws {
+        do {
+            try await session.core.addDirectRoom(roomId, with: user)
+        } catch  where !error.isCancellation {
+            throw MatrixServiceError.sdkError(
+                "The room \(roomId) \(done), but could not be noted as a direct chat: \(MatrixServiceError.of(error))")
+        }
+    }
+
+    /// Leaves a room, or declines an invitation. While we sync it returns when the room is gone.
+    public func leaveRoom(roomId: String) async throws {
+        let core = try room(roomId).core
+        try await MatrixServiceError.mapped {
+            try await core.rest.leaveRoom(roomId)
+            try await core.settle(roomId) { $0 == nil }
+        }
+    }
+
+    /// A room that we have joined, were invited to or have knocked on, as far as it is known here.
+    public func getRoom(roomId: String) async throws -> MatrixRoom? {
+        try knownAccount().session.room(withRoomId: roomId).map { MatrixRoom($0) }
+    }
+
+    /// The rooms that we have joined, the one with the newest message first.
+    public func getJoinedRooms() async throws -> [MatrixRoom] {
+        let rooms = try knownAccount().session.rooms.map { ($0, $0.summary.lastMessageTs) }
+        return rooms.sorted { ($0.1, $1.0.roomId) > ($1.1, $0.0.roomId) }.map { MatrixRoom($0.0) }
+    }
+
+    /// Invites somebody.
+    public func inviteUser(roomId: String, userId: String) async throws {
+        let room = try room(roomId)
+        try await MatrixServiceError.mapped { try await room.invite(userId) }
+    }
+
+    /// Removes somebody, who may come back if invited.
+    public func kickUser(roomId: String, userId: String, reason: String?) async throws {
+        let room = try room(roomId)
+        try await MatrixServiceError.mapped { try await room.kickUser(userId, reason: reason) }
+    }
+}

@@ -1,0 +1,81 @@
+import MatrixProtocol
+
+extension MXMatrixService {
+    /// Begins, or goes on, to follow what happens. Returns when the first sync is here.
+    ///
+    /// - Throws: If that fails. Unless ``connectionState`` is an error then, it is tried again until ``stopSync()``.
+    public func startSync() async throws {
+        let account = try liveAccount()
+        account.isSyncing = true
+        account.failure = nil
+        updateConnectionState()
+        defer { updateConnectionState() }
+        try await MatrixServiceError.mapped { try await account.session.start() }
+    }
+
+    /// Follows no longer; what is known stays readable.
+    public func stopSync() async throws {
+        let account = try knownAccount()
+        account.isSyncing = false
+        account.session.pause()
+        updateConnectionState()
+    }
+
+    // MARK: What the session tells
+
+    func heard(_ report: SessionReport, of account: ServiceAccount) {
+        switch report {
+        case .stateChanged: updateConnectionState()
+        case .failed(let error, let willRetry):
+            // Not every failure is that of a sync.
+            let isOver = !willRetry && [.syncError, .initialSyncFailed].contains(account.session.state)
+            if isOver, account.isSyncing, account.failure == nil {
+                account.failure = (MatrixServiceError.of(error) as? MatrixServiceError)?.description
+            }
+            updateConnectionState()
+        case .notices(let notices):
+            // Somebody who is told may log out.
+            for notice in notices where self.account === account { heard(notice, of: account.session) }
+        }
+    }
+
+    private func heard(_ notice: SessionNotice, of session: MXSession) {
+        switch notice {
+        case .live(let live): tell(live.event, of: live.roomId, session)
+        case .changed(let event):
+            guard let roomId = event.roomId else { return }
+            tell(event, of: roomId, session)
+        case .relationsChanged(let roomId, let eventId):
+            guard
+                let event = try? session.core.store({ store throws(MatrixError) in try store.event(eventId, in: roomId)
+                }
+                )
+            else { return }
+            tell(event, of: roomId, session)
+            if session.core.summary(roomId)?.lastMessageId == eventId { tellRoom(roomId, session) }
+        case .ephemeral(let event):
+            guard event.type == "m.typing", let onTypingIndicator, let roomId = event.roomId else { return }
+            onTypingIndicator(roomId, session.room(withRoomId: roomId)?.typingUsers ?? [])
+        case .summaryChanged(let roomId), .invited(let roomId, _), .knocked(let roomId): tellRoom(roomId, session)
+        case .left(let roomId, let event):
+            var room = MatrixRoom(id: roomId, name: roomId, membership: .leave)
+            if event?.contentJSON["membership"]?.string == "ban" { room.membership = .ban }
+            onRoomUpdated?(room)
+        case .roomAccountData, .accountData, .presence, .toDevice, .joined, .gap, .echoConfirmed,
+            .unreadChanged, .directRoomsChanged, .ignoredUsersChanged:
+            break
+        }
+    }
+
+    private func tellRoom(_ roomId: String, _ session: MXSession) {
+        guard let onRoomUpdated, let room = session.room(withRoomId: roomId) else { return }
+        onRoomUpdated(MatrixRoom(room))
+    }
+
+    private func tell(_ event: MXEvent, of roomId: String, _ session: MXSession) {
+        guard let onMessageReceived, let room = session.room(withRoomId: roomId),
+            let message = MatrixMessage(event, in: room)
+        else { return }
+        onMessageReceived(message)
+    }
+}

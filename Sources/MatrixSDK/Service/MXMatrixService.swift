@@ -1,0 +1,145 @@
+public import Combine
+import CurlTransport
+import MatrixProtocol
+
+/// A Matrix account as an application uses it: ``MatrixServiceProtocol`` on ``MXSession``.
+///
+///     let service = MXMatrixService()
+///     try await service.initialize(homeserverURL: "https://example.org", sessionPath: folder)
+///     if try await !service.restoreSession() {
+///         try await service.loginWithPassword(username: "alice", password: password)
+///     }
+///     service.onMessageReceived = { print($0.sender.name, $0.body) }
+///     try await service.startSync()
+///     try await service.sendMessage(roomId: roomId, content: "Hello **world**")
+///
+/// In the session's folder are the credentials, in a file that only its owner can read, and the rooms and messages that
+/// are known. One service in one process uses a folder at a time. A call that fails has changed nothing here.
+///
+/// Everything arrives on the main actor. On Linux nothing runs that by itself: a program needs an async `main`,
+/// `dispatchMain()` or a run loop.
+@MainActor
+public final class MXMatrixService: MatrixServiceProtocol {
+    enum Phase {
+        case uninitialised
+        case loggedOut(ServicePlace)
+        case loggedIn(ServicePlace, ServiceAccount)
+    }
+
+    /// One at a time, in the order of the calls: there are never two sessions, nor half of one.
+    let accountTurns = Turns()
+    var phase = Phase.uninitialised
+    private let connection = CurrentValueSubject<MatrixConnectionState, Never>(.disconnected)
+    let sessionOptions: MXSessionOptions
+    let clientOptions: MXRestClientOptions
+
+    /// Called with each message that comes while we sync, our own included, and again when one changes.
+    public var onMessageReceived: ((MatrixMessage) -> Void)?
+    /// Called with a room when something of it has changed.
+    public var onRoomUpdated: ((MatrixRoom) -> Void)?
+    /// Called with a room's id and all who are typing there, without ourselves, whenever that changes.
+    public var onTypingIndicator: ((_ roomId: String, _ userIds: [String]) -> Void)?
+
+    /// A service that knows no homeserver yet.
+    public init(
+        sessionOptions: MXSessionOptions = MXSessionOptions(),
+        clientOptions: MXRestClientOptions = MXRestClientOptions()
+    ) {
+        self.sessionOptions = sessionOptions
+        self.clientOptions = clientOptions
+    }
+
+    // MARK: State
+
+    /// Whether what is shown is up to date.
+    public var connectionState: MatrixConnectionState { connection.value }
+
+    /// ``connectionState``, now and whenever it changes.
+    public var connectionStatePublisher: AnyPublisher<MatrixConnectionState, Never> {
+        connection.eraseToAnyPublisher()
+    }
+
+    /// Who is logged in.
+    public var userId: String? { account?.session.myUserId }
+
+    /// The session below, for what the service has no method for. Nil when nobody is logged in.
+    public var session: MXSession? { account?.session }
+
+    var account: ServiceAccount? {
+        if case .loggedIn(_, let account) = phase { account } else { nil }
+    }
+
+    /// - Throws: If nobody is logged in.
+    func knownAccount() throws(MatrixServiceError) -> ServiceAccount {
+        switch phase {
+        case .uninitialised: throw .notInitialized
+        case .loggedOut: throw .notLoggedIn
+        case .loggedIn(_, let account): return account
+        }
+    }
+
+    /// - Throws: If nobody is logged in, or the homeserver does not take the login any more.
+    func liveAccount() throws(MatrixServiceError) -> ServiceAccount {
+        let account = try knownAccount()
+        guard !account.needsLogin else { throw .notLoggedIn }
+        return account
+    }
+
+    /// - Throws: Also if the account has no such room.
+    func room(_ roomId: String) throws(MatrixServiceError) -> MXRoom {
+        guard let room = try liveAccount().session.room(withRoomId: roomId) else { throw .roomNotFound }
+        return room
+    }
+
+    /// Publishes how things stand, if that is new.
+    func updateConnectionState() {
+        let new = account?.connectionState ?? .disconnected
+        if connection.value != new { connection.send(new) }
+    }
+}
+
+/// Which homeserver, and where its account is kept.
+struct ServicePlace: Sendable {
+    let homeserver: String
+    let folder: URL
+
+    /// Where the store's folders lie.
+    var storeFolder: URL { folder.appending(path: "store") }
+}
+
+/// Somebody who is logged in.
+@MainActor
+final class ServiceAccount {
+    let session: MXSession
+    let store: MXFileStore
+    let file: CredentialsFile
+    /// Whether the application wants to follow what happens.
+    var isSyncing = false
+    /// The homeserver does not take the tokens any more; what is kept here can still be read.
+    var needsLogin = false
+    /// Why the sync does not go on by itself.
+    var failure: String?
+
+    init(session: MXSession, store: MXFileStore, file: CredentialsFile) {
+        (self.session, self.store, self.file) = (session, store, file)
+    }
+
+    var connectionState: MatrixConnectionState {
+        if let failure { return .error(failure) }
+        guard isSyncing else { return .disconnected }
+        return switch session.state {
+        case .running: .connected
+        case .closed: .disconnected
+        case .initialised, .storeDataReady, .processingBackgroundSyncCache, .syncInProgress,
+            .backgroundSyncInProgress, .homeserverNotReachable, .syncError, .initialSyncFailed, .paused,
+            .pauseRequested:
+            .connecting
+        }
+    }
+
+    /// Nothing more comes of it, and nothing more is written.
+    func end() {
+        file.retire()
+        session.close()
+    }
+}

@@ -1,0 +1,73 @@
+import MatrixProtocol
+
+/// Finds a room's messages among its events: in the store, then at the homeserver.
+struct MessageReader: Sendable {
+    let room: MXRoom
+
+    /// A room may have no messages for long; more pages than this are not looked through in one call.
+    private static let pages = 100
+    private static let pageSize = 50
+
+    private var core: SessionCore { room.core }
+
+    /// - Parameter eventId: Only messages before this one; nil begins with the newest, and with those on their way.
+    /// - Returns: Oldest first.
+    @concurrent
+    func messages(limit: Int, before eventId: String?) async throws -> [MatrixMessage] {
+        guard limit > 0 else { return [] }
+        let outgoing = eventId == nil ? room.outgoingMessages.filter(MatrixMessage.isMessage).suffix(limit) : []
+        // One that is on its way stands behind all that the store has.
+        let position = eventId.flatMap { $0.hasPrefix(MXEvent.localEventIdPrefix) ? nil : $0 }
+        let events = try await events(limit: limit - outgoing.count, before: position)
+        return (events.reversed() + outgoing).compactMap { MatrixMessage($0, in: room) }
+    }
+
+    /// Newest first. A homeserver that cannot be asked is an error only if there is nothing without it.
+    private func events(limit: Int, before eventId: String?) async throws -> [MXEvent] {
+        var (found, position): ([MXEvent], String?) = ([], eventId)
+        do {
+            for _ in 0..<Self.pages where found.count < limit {
+                // What it stands at may go meanwhile: a gap begins the stored timeline anew, or it is trimmed.
+                if let position, try stored(position) == nil {
+                    found += try await eventsOfServer(limit: limit - found.count, before: position)
+                    break
+                }
+                let page = try core.store { store throws(MatrixError) in
+                    try store.events(in: room.roomId, before: position, limit: Self.pageSize)
+                }
+                found += page.filter(isShown)
+                position = page.last?.eventId ?? position
+                guard page.isEmpty else { continue }
+                guard core.summary(room.roomId)?.paginationToken != nil else { break }
+                try await core.loadOlder(room.roomId, limit: Self.pageSize)
+            }
+        } catch  where !found.isEmpty && !error.isCancellation {}
+        return Array(found.prefix(limit))
+    }
+
+    /// Those around an event that the store does not have. They are not stored: there would be a hole.
+    private func eventsOfServer(limit: Int, before eventId: String) async throws -> [MXEvent] {
+        let context = try await core.rest.contextOfEvent(eventId, inRoom: room.roomId, limit: 2)
+        var found = context.eventsBefore
+        var token = context.start
+        for _ in 0..<Self.pages where found.filter(isShown).count < limit {
+            guard let from = token else { break }
+            let page = try await core.rest.messages(
+                forRoom: room.roomId, from: from, direction: .backwards, limit: Self.pageSize)
+            found += page.chunk
+            token = page.end
+        }
+        try core.noteRelations(of: found, in: room.roomId)
+        return Array(found.filter(isShown).prefix(limit))
+    }
+
+    private func stored(_ eventId: String) throws -> MXEvent? {
+        try core.store { store throws(MatrixError) in try store.event(eventId, in: room.roomId) }
+    }
+
+    private func isShown(_ event: MXEvent) -> Bool {
+        MatrixMessage.isMessage(event) && !isIgnored(event.sender)
+    }
+
+    private func isIgnored(_ userId: String) -> Bool { core.model { $0.ignoredUsers.contains(userId) } ?? false }
+}

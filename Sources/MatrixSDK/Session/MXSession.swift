@@ -1,0 +1,173 @@
+import Dispatch
+import MatrixProtocol
+public import Realtime
+import Transport
+
+/// An account that is kept up to date: its rooms, their messages, who is there.
+///
+///     let session = MXSession(credentials: credentials)
+///     try session.setStore(MXFileStore())        // rooms and messages can be read from here on
+///     try await session.start()                  // returns after the first sync
+///     for room in session.rooms { print(room.displayName) }
+///
+/// It polls the homeserver until it is paused, closed, or let go of, and survives every failure of the network: it tries
+/// again by itself, and its ``state`` says how things stand. Callbacks and listeners are called on the REST client's
+/// completion queue, in order; the delegate on the main thread. May be used from any thread.
+public final class MXSession: Sendable, MXSessionRooms {
+    /// The calls of the homeserver.
+    public let matrixRestClient: MXRestClient
+    let core: SessionCore
+
+    /// - Parameter matrixRestClient: Of somebody who is logged in.
+    public init(matrixRestClient: MXRestClient, options: MXSessionOptions = MXSessionOptions()) {
+        self.matrixRestClient = matrixRestClient
+        core = SessionCore(rest: matrixRestClient, options: options)
+        core.session.withLock { $0.session = self }
+        matrixRestClient.setRefreshedTokensHandler { [weak core] credentials in
+            guard let core, let token = credentials.refreshToken,
+                let session = core.session.withLock({ $0.session })
+            else { return }
+            core.withDelegate { $0.session(session, newRefreshToken: token) }
+        }
+    }
+
+    /// For somebody who is logged in.
+    public convenience init(credentials: MXCredentials, options: MXSessionOptions = MXSessionOptions()) {
+        self.init(matrixRestClient: MXRestClient(credentials: credentials), options: options)
+    }
+
+    deinit {
+        core.close()
+    }
+
+    // MARK: What it is
+
+    /// What it is doing.
+    public var state: MXSessionState { core.state.withLock { $0.state } }
+
+    // Programs for the iOS SDK use it with and without unwrapping.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    /// Who is logged in, with the newest tokens.
+    public var credentials: MXCredentials! { matrixRestClient.credentials }
+
+    // Programs for the iOS SDK use it with and without unwrapping.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    /// The user; nil if nobody is logged in.
+    public var myUserId: String! { core.userId.isEmpty ? nil : core.userId }
+
+    /// Told what goes wrong. Held weakly.
+    @MainActor public var delegate: (any MXSessionDelegate)? {
+        get { core.state.withLock { $0.delegate }?.delegate }
+        set { core.state.withLock { $0.delegate = SessionCore.WeakDelegate(delegate: newValue) } }
+    }
+
+    // MARK: Life
+
+    /// Opens the store. Rooms and messages that it holds can be read from then on, without a network. Once only, before the
+    /// start; without it the session keeps everything in memory.
+    ///
+    /// - Throws: `MatrixError` of code `store` if it cannot be opened, or is used by another process.
+    public func setStore(_ store: any MXStore) throws(MatrixError) { try core.setStore(store) }
+
+    /// The same with a callback.
+    public func setStore(_ store: any MXStore, completion: @escaping (MXResponse<Void>) -> Void) {
+        _ = matrixRestClient.operation(completion) { try self.setStore(store) }
+    }
+
+    /// Begins to sync, or tries again at once if a retry is waited for. Returns after the first sync was applied.
+    ///
+    /// - Parameter filterId: A filter that is stored with the server; nil is the session's own.
+    /// - Throws: Why that first sync failed, or `MatrixError` of code `cancelled` if the session was paused or closed
+    ///   meanwhile, or the task cancelled. Unless the login is refused the session goes on trying all the same.
+    public func start(withSyncFilterId filterId: String? = nil) async throws {
+        try await core.start(filterId: filterId)
+    }
+
+    /// The same with a callback, which is called once in any case.
+    @discardableResult
+    public func start(
+        withSyncFilterId filterId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        matrixRestClient.operation(completion) { try await self.start(withSyncFilterId: filterId) }
+    }
+
+    /// Stops syncing; nothing new comes until ``resume(_:)``. While something needs the session to run, it only asks for
+    /// the pause: see ``retainPreventPause()``.
+    public func pause() {
+        let isPrevented = core.state.withLock { state in
+            state.isPauseWanted = state.pausePreventers > 0
+            return state.isPauseWanted
+        }
+        if isPrevented { return core.setState(.pauseRequested) }
+        core.withDriver { $0.pause() }
+    }
+
+    /// Syncs again.
+    ///
+    /// - Parameter done: Called when the session is up to date, or cannot be.
+    public func resume(_ done: (() -> Void)? = nil) {
+        _ = matrixRestClient.operation({ (_: MXResponse<Void>) in done?() }) { try await self.start() }
+    }
+
+    /// Keeps ``pause()`` from taking effect until ``releasePreventPause()`` was called as often.
+    public func retainPreventPause() { core.state.withLock { $0.pausePreventers += 1 } }
+
+    /// Takes back one ``retainPreventPause()``; a pause that was asked for meanwhile happens with the last.
+    public func releasePreventPause() {
+        let mustPause = core.state.withLock { state in
+            state.pausePreventers = max(state.pausePreventers - 1, 0)
+            return state.pausePreventers == 0 && state.isPauseWanted
+        }
+        if mustPause { pause() }
+    }
+
+    /// Gives up the request that is under way and asks anew at once.
+    public func reconnect() { core.withDriver { $0.reconnect() } }
+
+    /// Ends the session for good. The store keeps what it has.
+    public func close() { core.close() }
+
+    /// Logs out: the tokens are dead then. Close the session, and delete its store.
+    public func logout() async throws { try await matrixRestClient.logout() }
+
+    /// The same with a callback.
+    @discardableResult
+    public func logout(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
+        matrixRestClient.operation(completion) { try await self.logout() }
+    }
+
+    // MARK: Events
+
+    /// Calls back for each event of every room, in order: those of timelines, typing and receipts, account data, presence.
+    /// Those of a first sync are history, and are read from the rooms.
+    ///
+    /// - Returns: What ``removeListener(_:)`` takes.
+    @discardableResult
+    public func listenToEvents(
+        _ types: [MXEventType]? = nil, _ block: @escaping (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
+    ) -> Any {
+        let box = EventListeners.Handler(call: block)
+        return core.state.withLock { $0.listeners.add(types, box.call) }
+    }
+
+    /// Ends the calls of a listener; also from within one.
+    public func removeListener(_ listener: Any) {
+        guard let listener = listener as? MXEventListener else { return }
+        core.state.withLock { $0.listeners.remove(listener) }
+    }
+}
+
+/// A session as a source of events for the bindings of a `Pusher` client. ``MatrixEventName`` lists the names.
+extension MXSession: RealtimeEventSource {
+    /// `matrix:`.
+    public var channelPrefix: String { "matrix:" }
+
+    /// See `RealtimeEventSource`.
+    public func attach(_ sink: any RealtimeEventSink) { core.attach(sink) }
+
+    /// See `RealtimeEventSource`.
+    public func detach(_ sink: any RealtimeEventSink) { core.detach(sink) }
+
+    /// Polls no more as long as `isHeld`.
+    public func hold(_ isHeld: Bool, for sink: any RealtimeEventSink) { core.hold(isHeld, for: sink) }
+}

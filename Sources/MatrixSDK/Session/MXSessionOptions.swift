@@ -1,0 +1,26 @@
+public import Realtime
+
+/// How a session behaves. The defaults are good.
+public struct MXSessionOptions: Sendable {
+    /// How long the server may wait for something to tell.
+    public var pollTimeout: Duration = .seconds(30)
+    /// What the server answers a first sync in must be here within this time.
+    public var initialSyncTimeout: Duration = .seconds(300)
+    /// How long a poll that is late may take before the connection is given up.
+    public var pongTimeout: Duration = .seconds(30)
+    /// The wait before each attempt after a failure.
+    public var reconnectPolicy = ReconnectPolicy.exponential(maximumDelay: .seconds(60))
+    /// Events of each room that a sync brings at most; older ones are had by paginating.
+    public var timelineLimit = 30
+    /// The same of a first sync alone; nil is ``timelineLimit``.
+    public var initialTimelineLimit: Int?
+    /// Whether only those members come that are needed to show a room.
+    public var lazyLoadsMembers = true
+    /// Whether the user shows as online while the session runs.
+    public var setsPresence = false
+    /// How long a message is tried again when the network fails, before it counts as failed.
+    public var sendRetryBound: Duration = .seconds(300)
+
+    /// The defaults.
+    public init() {}
+}

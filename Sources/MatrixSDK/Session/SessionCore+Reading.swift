@@ -1,0 +1,70 @@
+import MatrixProtocol
+import Transport
+
+/// What is known of single events, and what is read.
+extension SessionCore {
+    /// Takes into the model what the store has of others' words about an event, once.
+    func loadRelations(of eventId: String, in roomId: String) {
+        try? change { model, store throws(MatrixError) in
+            guard model.needsRelations(of: eventId, in: roomId) else { return nil }
+            model.add(relations: try store.relations(to: eventId, in: roomId), of: eventId, in: roomId)
+            return nil
+        }
+    }
+
+    /// Asks the server for reactions to an event that is not stored with them.
+    func fetchReactions(to eventId: String, in roomId: String) async throws {
+        var token: String?
+        // More pages than anybody reacts.
+        for _ in 0..<20 {
+            let page = try await rest.relations(
+                forEvent: eventId, inRoom: roomId, relationType: "m.annotation", eventType: .reaction, from: token)
+            try change { model, _ in
+                model.add(relations: page.chunk, of: eventId, in: roomId)
+                return nil
+            }
+            token = page.nextBatch
+            if token == nil { return }
+        }
+    }
+
+    /// Takes note of what events say about others that are not stored.
+    func noteRelations(of events: [MXEvent], in roomId: String) throws(MatrixError) {
+        try change { model, _ in
+            model.note(events, in: roomId)
+            return nil
+        }
+    }
+
+    /// - Returns: What the counts were.
+    func markRead(_ roomId: String) throws(MatrixError) -> MXRoomSummary? {
+        let old = summary(roomId)
+        try change { model, _ in model.markRead(roomId).map { MXStoreChanges(summary: $0) } }
+        tell([.summaryChanged(roomId: roomId)])
+        return old
+    }
+
+    func restoreCounts(of old: MXRoomSummary) throws(MatrixError) {
+        try change { model, _ in model.restoreCounts(of: old).map { MXStoreChanges(summary: $0) } }
+        tell([.summaryChanged(roomId: old.roomId)])
+    }
+
+    /// Notes a direct chat in the account data `m.direct`, one change after the other.
+    func addDirectRoom(_ roomId: String, with user: String) async throws {
+        try await directRoomChanges.inTurn {
+            let old = try await self.rest.accountData(ofType: "m.direct")
+            var rooms: [String: [String]] = [:]
+            for (user, list) in old?.members ?? [] { rooms[user] = list.array?.compactMap(\.string) ?? [] }
+            guard rooms[user]?.contains(roomId) != true else { return }
+            rooms[user, default: []].append(roomId)
+            try await self.rest.setAccountData(rooms, ofType: "m.direct")
+        }
+    }
+}
+
+extension MXStoreChanges {
+    fileprivate init(summary: MXRoomSummary) {
+        self.init()
+        rooms[summary.roomId, default: Room()].summary = summary
+    }
+}

@@ -1,0 +1,135 @@
+import Dispatch
+import MatrixProtocol
+import Realtime
+import Transport
+
+/// What a session tells who observes it.
+enum SessionReport: Sendable {
+    case notices([SessionNotice])
+    case stateChanged
+    case failed(any Error, willRetry: Bool)
+}
+
+/// Tells the application: listeners, notifications and the delegate on the completion queue; bindings of a ``Pusher`` client
+/// at once.
+extension SessionCore {
+    /// - Parameter isSync: An answer to a sync has led to it.
+    func tell(_ notices: [SessionNotice], isSync: Bool = false) {
+        handOver(notices)
+        endWaits()
+        onQueue { core in
+            for notice in notices { core.deliver(notice) }
+            core.report(.notices(notices))
+            if isSync { core.post(.mxSessionDidSync) }
+        }
+    }
+
+    /// For one who wants to hear everything, on the completion queue.
+    func observe(_ observer: @escaping @Sendable (SessionReport) -> Void) {
+        state.withLock { $0.observer = observer }
+    }
+
+    func report(_ report: SessionReport) { state.withLock { $0.observer }?(report) }
+
+    func onQueue(_ body: @escaping @Sendable (SessionCore) -> Void) {
+        rest.completionQueue.async { [weak self] in
+            if let self { body(self) }
+        }
+    }
+
+    /// - Parameter body: Is called on the main thread: the delegate's methods say so.
+    func withDelegate(_ body: @escaping @Sendable @MainActor (any MXSessionDelegate) -> Void) {
+        let delegate = state.withLock { $0.delegate }
+        DispatchQueue.main.async {
+            MainActor.assumeIsolated {
+                if let delegate = delegate?.delegate { body(delegate) }
+            }
+        }
+    }
+
+    func post(_ name: Notification.Name, roomId: String? = nil) {
+        onQueue { core in
+            guard let session = core.session.withLock({ $0.session }) else { return }
+            NotificationCenter.default.post(
+                name: name, object: session, userInfo: roomId.map { [kMXSessionNotificationRoomIdKey: $0] })
+        }
+    }
+
+    private func deliver(_ notice: SessionNotice) {
+        switch notice {
+        case .live(let live):
+            call(live.event, state: live.state)
+            loadedRoom(live.roomId)?.liveTimeline.deliver(live.event, state: live.state)
+        case .ephemeral(let event), .roomAccountData(let event):
+            call(event, state: nil)
+            if let roomId = event.roomId { loadedRoom(roomId)?.liveTimeline.deliver(event, state: nil) }
+        case .presence(let event): call(event, state: nil)
+        case .accountData(let event):
+            call(event, state: nil)
+            post(.mxSessionAccountDataDidChange)
+        case .toDevice: post(.mxSessionOnToDeviceEvent)
+        case .joined(let roomId): post(.mxSessionNewRoom, roomId: roomId)
+        case .invited(let roomId, _), .knocked(let roomId): post(.mxSessionInvitedRoomsDidChange, roomId: roomId)
+        case .left(let roomId, let event):
+            post(.mxSessionWillLeaveRoom, roomId: roomId)
+            if let event { call(event, state: nil) }
+            let room = state.withLock { $0.rooms.removeValue(forKey: roomId) }
+            if let event { room?.liveTimeline.deliver(event, state: nil) }
+            room?.close()
+            post(.mxSessionDidLeaveRoom, roomId: roomId)
+        case .gap(let roomId):
+            loadedRoom(roomId)?.liveTimeline.resetPagination()
+            post(.mxRoomDidFlushData, roomId: roomId)
+        case .changed: break  // the redaction tells
+        case .relationsChanged(let roomId, let eventId): loadedRoom(roomId)?.relationsChanged(of: eventId)
+        case .echoConfirmed(let roomId, let local, let eventId):
+            loadedRoom(roomId)?.echoConfirmed(local, as: eventId)
+        case .unreadChanged: break  // the summary tells
+        case .summaryChanged(let roomId): post(.mxRoomSummaryDidChange, roomId: roomId)
+        case .directRoomsChanged: post(.mxSessionDirectRoomsDidChange)
+        case .ignoredUsersChanged: post(.mxSessionIgnoredUsersDidChange)
+        }
+    }
+
+    /// Calls the session's listeners, each if it is still there.
+    private func call(_ event: MXEvent, state roomState: MXRoomState?) {
+        for (listener, handler) in state.withLock({ $0.listeners.interested(in: event.eventType) })
+        where state.withLock({ $0.listeners.has(listener) }) {
+            handler.call(event, .forwards, roomState)
+        }
+    }
+
+    private func loadedRoom(_ roomId: String) -> MXRoom? { state.withLock { $0.rooms[roomId] } }
+}
+
+/// The key under which a notification's `userInfo` has the room.
+public let kMXSessionNotificationRoomIdKey = "roomId"
+
+extension Notification.Name {
+    /// The session's state has changed.
+    public static let mxSessionStateDidChange = Notification.Name("kMXSessionStateDidChangeNotification")
+    /// A room was joined.
+    public static let mxSessionNewRoom = Notification.Name("kMXSessionNewRoomNotification")
+    /// A room goes: it was left, or we were removed from it.
+    public static let mxSessionWillLeaveRoom = Notification.Name("kMXSessionWillLeaveRoomNotification")
+    /// A room is gone.
+    public static let mxSessionDidLeaveRoom = Notification.Name("kMXSessionDidLeaveRoomNotification")
+    /// An answer to a sync was applied, stored and told.
+    public static let mxSessionDidSync = Notification.Name("kMXSessionDidSyncNotification")
+    /// There is a new invitation, or one less.
+    public static let mxSessionInvitedRoomsDidChange = Notification.Name("kMXSessionInvitedRoomsDidChangeNotification")
+    /// A message to this device came.
+    public static let mxSessionOnToDeviceEvent = Notification.Name("kMXSessionOnToDeviceEventNotification")
+    /// Other rooms are direct chats.
+    public static let mxSessionDirectRoomsDidChange = Notification.Name("kMXSessionDirectRoomsDidChangeNotification")
+    /// Global account data have changed.
+    public static let mxSessionAccountDataDidChange = Notification.Name("kMXSessionAccountDataDidChangeNotification")
+    /// Other users are ignored.
+    public static let mxSessionIgnoredUsersDidChange = Notification.Name("kMXSessionIgnoredUsersDidChangeNotification")
+    /// A room's summary has changed.
+    public static let mxRoomSummaryDidChange = Notification.Name("kMXRoomSummaryDidChangeNotification")
+    /// There is a gap before what comes next; the room's timeline begins anew.
+    public static let mxRoomDidFlushData = Notification.Name("kMXRoomDidFlushDataNotification")
+    /// A message of our own has its id. `userInfo` has the room, `localEventId` and `eventId`.
+    public static let mxEventDidChangeIdentifier = Notification.Name("kMXEventDidChangeIdentifierNotification")
+}

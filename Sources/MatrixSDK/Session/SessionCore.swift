@@ -1,0 +1,311 @@
+import CurlTransport
+import Dispatch
+import MatrixProtocol
+import Realtime
+import Transport
+
+/// Joins the model of an account to the network, the store and the application.
+///
+///     poll ──► answer ──► model ──► store ──► listeners, bindings
+///
+/// The model and the store's changes are one thing behind one lock: what is in the store is what the model has told.
+final class SessionCore: Sendable {
+    struct State: Sendable {
+        var state = MXSessionState.initialised
+        /// Nil before the store is open, and after the session was closed.
+        var model: SessionModel?
+        var store: (any MXStore)?
+        var rooms: [String: MXRoom] = [:]
+        var listeners = EventListeners()
+        /// Rooms that were created here with encryption: no sync may have said so yet.
+        var encryptedRooms: Set<String> = []
+        /// What could not be stored yet, oldest first.
+        var uncommitted: [SessionModel.Applied] = []
+        /// How many events have come to each room since its timeline was last trimmed.
+        var growth: [String: Int] = [:]
+        var sinkReferences: [WeakSink] = []
+        var holders: [ObjectIdentifier] = []
+        var delegate: WeakDelegate?
+        var filterId: String?
+        var driver: SyncDriver?
+        /// Waiting for the first sync.
+        var starts: [UUID: CheckedContinuation<Void, any Error>] = [:]
+        var pausePreventers = 0
+        /// ``MXSession/pause()`` waits for the last of them.
+        var isPauseWanted = false
+        /// Called on the completion queue.
+        var observer: (@Sendable (SessionReport) -> Void)?
+        var waiters: [RoomWaiter] = []
+        var lastWaiter = 0
+        /// When each gap is dated from.
+        var lastSync: Date?
+    }
+
+    struct WeakSink: Sendable {
+        weak var sink: (any RealtimeEventSink)?
+    }
+
+    struct WeakDelegate: Sendable {
+        weak var delegate: (any MXSessionDelegate)?
+    }
+
+    let rest: MXRestClient
+    let options: MXSessionOptions
+    let userId: String
+    let state: Lock<State>
+    let session = Lock(WeakSession())
+    let directRoomChanges = Turns()
+
+    struct WeakSession: Sendable {
+        weak var session: MXSession?
+    }
+
+    init(rest: MXRestClient, options: MXSessionOptions) {
+        self.rest = rest
+        self.options = options
+        userId = rest.credentials?.userId ?? ""
+        state = Lock(State())
+    }
+
+    // MARK: Store
+
+    func setStore(_ store: any MXStore) throws(MatrixError) {
+        guard !userId.isEmpty else {
+            throw MatrixError(.unauthenticated, "the session has no user: log in first")
+        }
+        guard state.withLock({ $0.store == nil && $0.state == .initialised }) else {
+            throw MatrixError(.invalidArgument, "the session has a store already: it is set once, before the start")
+        }
+        let stored = try store.open(userId: userId, deviceId: rest.credentials?.deviceId)
+        var model = SessionModel(userId: userId, stored: stored, now: .now)
+        // What was on its way when the last process ended has not arrived as far as anybody knows.
+        let interrupted = model.failInterruptedMessages()
+        if !interrupted.isEmpty {
+            var changes = MXStoreChanges()
+            changes.outgoing = interrupted
+            do {
+                try store.commit(changes)
+            } catch {
+                store.close()
+                throw error
+            }
+        }
+        let opened = model
+        state.withLock { state in
+            state.store = store
+            state.model = opened
+        }
+        setState(.storeDataReady)
+        if let reason = stored.rebuildReason {
+            tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil)
+        }
+    }
+
+    // MARK: Running
+
+    func start(filterId: String?) async throws {
+        if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
+        let driver = try makeDriver(filterId: filterId)
+        let id = UUID()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let isOver = state.withLock { state in
+                    guard state.driver === driver, !Task.isCancelled else { return true }
+                    state.starts[id] = continuation
+                    state.isPauseWanted = false
+                    return false
+                }
+                guard !isOver else { return continuation.resume(throwing: MatrixError.sessionClosed) }
+                NetworkActor.execute { driver.start() }
+            }
+        } onCancel: {
+            state.withLock { $0.starts.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    private func makeDriver(filterId: String?) throws(MatrixError) -> SyncDriver {
+        let driver = state.withLock { state -> SyncDriver? in
+            if let driver = state.driver { return driver }
+            guard let model = state.model else { return nil }
+            state.filterId = filterId
+            var configuration = SyncLoop.Configuration()
+            configuration.pollTimeout = options.pollTimeout
+            configuration.connection.connectTimeout = options.initialSyncTimeout
+            configuration.connection.pongTimeout = options.pongTimeout
+            configuration.connection.reconnectPolicy = options.reconnectPolicy
+            let loop = SyncLoop(
+                configuration: configuration, state: state.state, hasSynced: model.syncToken != nil,
+                seed: .random(in: .min ... .max))
+            let driver = SyncDriver(loop) { [weak self] poll in
+                guard let self else { return .failed(.unreachable, MatrixError.sessionClosed) }
+                return await sync(poll)
+            } tell: { [weak self] report in
+                self?.tell(report)
+            }
+            state.driver = driver
+            return driver
+        }
+        guard let driver else { throw .sessionClosed }
+        return driver
+    }
+
+    func withDriver(_ body: @escaping @Sendable @NetworkActor (SyncDriver) -> Void) {
+        guard let driver = state.withLock({ $0.driver }) else { return }
+        NetworkActor.execute { body(driver) }
+    }
+
+    private func tell(_ report: SyncDriver.Report) {
+        switch report {
+        case .changed(let new): setState(new)
+        case .synced: finishStarts(with: .success(()))
+        case .failed(let error, let delay):
+            // A start that cannot succeed is over; one that may goes on in the background.
+            finishStarts(with: .failure(error))
+            tellOfFailure("the sync with the homeserver failed", error, retryAfter: delay)
+        }
+    }
+
+    func finishStarts(with result: Result<Void, any Error>) {
+        let waiting = state.withLock { state in
+            defer { state.starts = [:] }
+            return Array(state.starts.values)
+        }
+        for continuation in waiting { continuation.resume(with: result) }
+    }
+
+    func setState(_ new: MXSessionState) {
+        let isNew = state.withLock { state in
+            guard state.state != new, state.state != .closed else { return false }
+            state.state = new
+            return true
+        }
+        guard isNew else { return }
+        var events = SourceEvents()
+        events.append(
+            name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(new)"}"#.utf8)
+        hand(events)
+        if new == .paused || new == .closed { finishStarts(with: .failure(MatrixError.sessionClosed)) }
+        onQueue { $0.report(.stateChanged) }
+        post(.mxSessionStateDidChange)
+    }
+
+    private func tellOfFailure(_ what: String, _ error: any Error, retryAfter: Duration?) {
+        let failure = SourceFailure(
+            "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
+        for sink in sinks { sink.receive(failure) }
+        onQueue { core in
+            core.report(.failed(error, willRetry: retryAfter != nil))
+            guard let session = core.session.withLock({ $0.session }) else { return }
+            core.withDelegate { $0.session(session, didReceiveError: error) }
+        }
+    }
+
+    // MARK: One answer
+
+    private func sync(_ poll: SyncLoop.Poll) async -> SyncDriver.SyncOutcome {
+        do {
+            try commitWaiting()
+            let since = state.withLock { $0.model?.syncToken }
+            let bytes = try await rest.sync(
+                since: since, timeout: poll.serverTimeout, filter: filter(isFirst: since == nil),
+                setPresence: options.setsPresence ? nil : .offline,
+                needsFreshConnection: poll.needsFreshConnection)
+            try Task.checkCancellation()
+            guard let response = try? SyncResponse(bytes) else {
+                return .failed(
+                    .unreachable, MatrixError(.badResponse, "the homeserver's answer to a sync cannot be read"))
+            }
+            try take(response)
+            return .applied
+        } catch let error as MXError {
+            return await failed(error)
+        } catch let error as MatrixError {
+            switch error.code {
+            case .timedOut: return .failed(.timedOut, error)
+            case .store: return .failed(.notStored, error)
+            case .unauthenticated: return .failed(.unauthenticated, error)
+            case .network, .http, .badResponse, .cancelled, .tooLarge, .invalidArgument, .encryptionNotAvailable,
+                .interactionRequired, .roomNotFound, .eventNotFound, .file:
+                return .failed(error.isRetryable ? .unreachable : .refused(retryAfter: nil), error)
+            }
+        } catch {
+            return .failed(.unreachable, error)
+        }
+    }
+
+    private func failed(_ error: MXError) async -> SyncDriver.SyncOutcome {
+        switch error.errcode {
+        case kMXErrCodeStringUnknownToken, kMXErrCodeStringMissingToken: return .failed(.unauthenticated, error)
+        case kMXErrCodeStringForbidden where error.status == 401: return .failed(.unauthenticated, error)
+        default: break
+        }
+        // A server that does not know the point of its stream any more: everything is asked for anew.
+        if error.status == 400, state.withLock({ $0.model?.syncToken != nil }) {
+            state.withLock { $0.model?.forgetSyncToken() }
+        }
+        return .failed(.refused(retryAfter: error.retryAfter), error)
+    }
+
+    /// Where decrypted events enter: between the answer and the model.
+    private func take(_ response: SyncResponse) throws {
+        let wantsAll = state.withLock { !$0.listeners.isEmpty }
+        let applied = try state.withLock { state throws(MatrixError) -> SessionModel.Applied? in
+            guard let store = state.store, state.model != nil else { throw .sessionClosed }
+            let rooms = state.rooms
+            let applied = try state.model?.apply(response, store: store, now: .now) { roomId in
+                wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
+            }
+            if let applied { state.uncommitted.append(applied) }
+            // At once: nobody sees a model that the store does not know.
+            return try state.commitNext()
+        }
+        if let applied { tell(applied.notices, isSync: true) }
+        state.withLock { $0.lastSync = Date() }
+    }
+
+    /// Stores what has been applied, then tells of it.
+    private func commitWaiting() throws(MatrixError) {
+        while true {
+            guard let applied = try state.withLock({ state throws(MatrixError) in try state.commitNext() }) else {
+                return
+            }
+            tell(applied.notices, isSync: true)
+        }
+    }
+
+    private func filter(isFirst: Bool) -> String {
+        if let id = state.withLock({ $0.filterId }) { return id }
+        let lazy = options.lazyLoadsMembers
+        let limit = isFirst ? options.initialTimelineLimit ?? options.timelineLimit : options.timelineLimit
+        return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(limit),"#
+            + #""lazy_load_members":\#(lazy),"unread_thread_notifications":true}}}"#
+    }
+
+    // MARK: The end
+
+    func close() {
+        setState(.closed)
+        let old = state.withLock { state -> State in
+            let old = state
+            state.model = nil
+            state.store = nil
+            state.rooms = [:]
+            state.listeners.removeAll()
+            state.sinkReferences = []
+            state.driver = nil
+            state.waiters = []
+            state.starts = [:]
+            return old
+        }
+        // Those that came after the state had changed.
+        for start in old.starts.values { start.resume(throwing: MatrixError.sessionClosed) }
+        failWaits(old.waiters)
+        for room in old.rooms.values { room.close() }
+        if let driver = old.driver { NetworkActor.execute { driver.close() } }
+        old.store?.close()
+    }
+}
+
+extension MatrixError {
+    static let sessionClosed = MatrixError(.cancelled, "the session was paused or closed")
+}

@@ -1,0 +1,47 @@
+import MatrixProtocol
+
+/// Who wants to hear of events: what ``MXSession/listenToEvents(_:_:)`` and ``MXEventTimeline/listenToEvents(_:_:)``
+/// return, for removing it.
+public final class MXEventListener: Sendable {
+    init() {}
+}
+
+/// Listeners in order. A change while they are called counts at once.
+struct EventListeners: Sendable {
+    /// `@unchecked Sendable`: the closure is only called on the session's completion queue, for which it was made.
+    struct Handler: @unchecked Sendable {
+        let call: (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
+    }
+
+    private struct Entry: Sendable {
+        let listener: MXEventListener
+        let types: Set<MXEventType>?
+        let handler: Handler
+    }
+
+    private var entries: [Entry] = []
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    mutating func add(
+        _ types: [MXEventType]?, _ call: @escaping (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
+    ) -> MXEventListener {
+        let listener = MXEventListener()
+        entries.append(Entry(listener: listener, types: types.map(Set.init), handler: Handler(call: call)))
+        return listener
+    }
+
+    mutating func remove(_ listener: Any) {
+        guard let listener = listener as? MXEventListener else { return }
+        entries.removeAll { $0.listener === listener }
+    }
+
+    mutating func removeAll() { entries = [] }
+
+    func has(_ listener: MXEventListener) -> Bool { entries.contains { $0.listener === listener } }
+
+    /// Those who want events of this type.
+    func interested(in type: MXEventType) -> [(listener: MXEventListener, handler: Handler)] {
+        entries.filter { $0.types?.contains(type) ?? true }.map { ($0.listener, $0.handler) }
+    }
+}

@@ -1,0 +1,42 @@
+import Transport
+
+/// Lets one task after the other, in the order in which they come.
+final class Turns: Sendable {
+    /// A place in the line. The next come to their turn when it is done, or nothing holds it any more.
+    final class Turn: Sendable {
+        private let before: Task<Void, Never>?
+        private let done: AsyncStream<Never>.Continuation
+
+        fileprivate init(after before: Task<Void, Never>?, done: AsyncStream<Never>.Continuation) {
+            (self.before, self.done) = (before, done)
+        }
+
+        deinit {
+            done.finish()
+        }
+
+        /// Runs `body` when everything that came before is done. Once only.
+        func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+            defer { done.finish() }
+            await before?.value
+            return try await body()
+        }
+    }
+
+    private let last = Lock<Task<Void, Never>?>(nil)
+
+    /// Takes the next place in the line: the order of these calls is that of the turns.
+    func take() -> Turn {
+        let (turn, done) = AsyncStream<Never>.makeStream()
+        let before = last.withLock { last -> Task<Void, Never>? in
+            defer { last = Task { for await _ in turn {} } }
+            return last
+        }
+        return Turn(after: before, done: done)
+    }
+
+    /// Runs `body` when everything that came before is done.
+    func inTurn<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+        try await take().run(body)
+    }
+}

@@ -1,0 +1,285 @@
+public import Foundation
+import GRDB
+public import MatrixProtocol
+import Transport
+
+/// Keeps an account in files: one SQLite database for each user, in a folder of its own that only its owner can read.
+///
+/// - A commit is one transaction. What it has returned from is still there after the process was killed; a power cut may
+///   take the last commits back, each as a whole and in their order, and the server then repeats them.
+/// - One store in one process uses an account at a time; another is refused.
+/// - A damaged database is deleted and begun anew when it is opened (``MXStoredSession/rebuildReason``), as is one of
+///   another device. Damage met later fails the call, and all after it, until the store is opened again.
+/// - A database of a newer version of this library is refused and left as it is.
+///
+/// Access tokens are not in it.
+public final class MXFileStore: MXStore {
+    private struct Open: Sendable {
+        let folder: StoreFolder
+        let lock: StoreLock
+        let database: DatabaseQueue
+        var isDamaged = false
+    }
+
+    private enum State: Sendable {
+        /// With the folder that was open before.
+        case closed(StoreFolder?)
+        case open(Open)
+    }
+
+    private let state = Lock(State.closed(nil))
+    private let folder: URL
+    private let eventsPerRoom: Int
+    private let migrator: DatabaseMigrator
+
+    /// Permanent.
+    public var isPermanent: Bool { true }
+
+    /// - Parameters:
+    ///   - folder: Where the folders of accounts lie; it is made if it is missing. By default `MatrixSDK` in
+    ///     `$XDG_DATA_HOME`, or in `~/.local/share`.
+    ///   - eventsPerRoom: How many events of a room's timeline are kept; from a quarter more on they are trimmed, when the
+    ///     store is opened and by ``trimTimeline(of:)``. At least 1.
+    public convenience init(folder: URL = MXFileStore.defaultFolder, eventsPerRoom: Int = 1000) {
+        self.init(folder: folder, eventsPerRoom: eventsPerRoom, migrator: StoreSchema.migrator)
+    }
+
+    init(folder: URL, eventsPerRoom: Int = 1000, migrator: DatabaseMigrator) {
+        self.folder = folder
+        self.eventsPerRoom = max(1, eventsPerRoom)
+        self.migrator = migrator
+    }
+
+    deinit {
+        close()
+    }
+
+    /// `MatrixSDK` in `$XDG_DATA_HOME`, or in `~/.local/share`.
+    public static var defaultFolder: URL {
+        let data = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let parent =
+            data.map { URL(fileURLWithPath: $0) }
+            ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")
+        return parent.appendingPathComponent("MatrixSDK")
+    }
+
+    /// Whether there is something of a user.
+    static func exists(for userId: String, in folder: URL) -> Bool {
+        guard let folder = try? StoreFolder(of: userId, in: folder) else { return false }
+        return FileManager.default.fileExists(atPath: folder.database)
+    }
+
+    // MARK: Opening
+
+    /// Opens the account's database, or begins one.
+    public func open(userId: String, deviceId: String?) throws(MatrixError) -> MXStoredSession {
+        try state.withLock { state throws(MatrixError) in
+            if case .open = state { throw .storeIsOpen(of: userId) }
+            let folder = try StoreFolder(of: userId, in: folder)
+            let lock = try StoreLock(folder)
+            let (database, session) = try openOrRebuild(folder, deviceId: deviceId)
+            state = .open(Open(folder: folder, lock: lock, database: database))
+            return session
+        }
+    }
+
+    private func openOrRebuild(
+        _ folder: StoreFolder, deviceId: String?
+    ) throws(MatrixError) -> (DatabaseQueue, MXStoredSession) {
+        var reason = folder.isMarkedAsDamaged ? "The database was damaged." : nil
+        if reason == nil {
+            do {
+                return try openDatabase(folder, deviceId: deviceId)
+            } catch let error as MatrixError {
+                throw error
+            } catch let error as StoreOfAnother {
+                reason = "The database belonged to \(error.owner)."
+            } catch {
+                guard StoreFailure.isDamage(error) else { throw StoreFailure.describe(error, "open", folder) }
+                reason = "The database was damaged: \(StoreFailure.reason(error))."
+            }
+        }
+        try folder.removeDatabase()
+        do {
+            var (database, session) = try openDatabase(folder, deviceId: deviceId)
+            session.rebuildReason = reason
+            return (database, session)
+        } catch {
+            throw StoreFailure.describe(error, "rebuild", folder)
+        }
+    }
+
+    private func openDatabase(_ folder: StoreFolder, deviceId: String?) throws -> (DatabaseQueue, MXStoredSession) {
+        try folder.prepareDatabase()
+        var configuration = Configuration()
+        configuration.label = "MXFileStore"
+        configuration.journalMode = .wal
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { database in
+            // The lock file keeps other stores away, this also keeps away other programs, and saves the shared memory.
+            // What was redacted or deleted is overwritten.
+            try database.execute(
+                sql: """
+                    PRAGMA locking_mode = EXCLUSIVE;
+                    PRAGMA secure_delete = ON;
+                    PRAGMA cache_size = -16384;
+                    PRAGMA journal_size_limit = 4194304;
+                    """)
+        }
+        let database = try DatabaseQueue(path: folder.database, configuration: configuration)
+        do {
+            return (database, try prepare(database, folder, deviceId: deviceId))
+        } catch {
+            try? database.close()
+            throw error
+        }
+    }
+
+    private func prepare(
+        _ database: DatabaseQueue, _ folder: StoreFolder, deviceId: String?
+    ) throws -> MXStoredSession {
+        // The file's pages are the system's once a transaction has ended, whatever becomes of the process. Only a power
+        // cut could take them back, and then never a part of a transaction.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+        guard try database.read({ try !migrator.hasBeenSuperseded($0) }) else {
+            throw MatrixError(
+                .store,
+                "The store of \(folder.userId) in \(folder.path) was made by a newer version of this library. It was left "
+                    + "as it is: use that version, or delete the folder.")
+        }
+        try migrator.migrate(database)
+        return try database.write { database in
+            let (reader, writer) = (StoreReader(database), StoreWriter(database))
+            for sql in StoreSchema.checks { _ = try database.makeStatement(sql: sql) }
+            if let owner = try reader.meta("user_id") {
+                let device = try reader.meta("device_id")
+                guard owner == folder.userId else { throw StoreOfAnother(owner: "another user") }
+                guard device == deviceId else { throw StoreOfAnother(owner: "another device of the user") }
+            } else {
+                guard try reader.isEmpty() else { throw StoreDamage("it does not say whose it is") }
+                try writer.setMeta("user_id", folder.userId)
+                try writer.setMeta("device_id", deviceId)
+            }
+            for roomId in try reader.rooms(withMoreEventsThan: eventsPerRoom) {
+                _ = try writer.trimTimeline(of: roomId, to: eventsPerRoom)
+            }
+            return try reader.session()
+        }
+    }
+
+    // MARK: Writing
+
+    /// Makes the changes in one transaction.
+    public func commit(_ changes: MXStoreChanges) throws(MatrixError) {
+        guard !changes.isEmpty else { return }
+        try perform("write to") { database in
+            try database.write { try StoreWriter($0).apply(changes) }
+        }
+    }
+
+    /// Lets a room's oldest events go if there are many.
+    public func trimTimeline(of roomId: String) throws(MatrixError) -> String? {
+        try perform("write to") { database in
+            try database.write { try StoreWriter($0).trimTimeline(of: roomId, to: eventsPerRoom) }
+        }
+    }
+
+    // MARK: Reading
+
+    /// The current state of a room.
+    public func state(of roomId: String) throws(MatrixError) -> [MXEvent] {
+        try read { try $0.state(of: roomId) }
+    }
+
+    /// Events of the timeline, newest first.
+    public func events(in roomId: String, before eventId: String?, limit: Int) throws(MatrixError) -> [MXEvent] {
+        try read { try $0.events(in: roomId, before: eventId, limit: limit) }
+    }
+
+    /// One event of the timeline.
+    public func event(_ eventId: String, in roomId: String) throws(MatrixError) -> MXEvent? {
+        try read { try $0.event(eventId, in: roomId) }
+    }
+
+    /// Which of these the timeline has.
+    public func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> Set<String> {
+        try read { try $0.knownEvents(among: eventIds, in: roomId) }
+    }
+
+    /// Events of the timeline that relate to this one, oldest first.
+    public func relations(to eventId: String, in roomId: String) throws(MatrixError) -> [MXEvent] {
+        try read { try $0.relations(to: eventId, in: roomId) }
+    }
+
+    /// Read receipts by users, in no order.
+    public func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt] {
+        try read { try $0.receipts(in: roomId) }
+    }
+
+    private func read<Result>(_ body: (StoreReader) throws -> Result) throws(MatrixError) -> Result {
+        try perform("read") { database in
+            try database.read { try body(StoreReader($0)) }
+        }
+    }
+
+    /// Waits for the call that is in the database.
+    private func perform<Result>(
+        _ what: String, _ body: (DatabaseQueue) throws -> Result
+    ) throws(MatrixError) -> Result {
+        let open = try state.withLock { state throws(MatrixError) -> Open in
+            guard case .open(let open) = state else { throw .storeIsClosed }
+            return open
+        }
+        if open.isDamaged { throw StoreFailure.damage(open.folder) }
+        do {
+            return try body(open.database)
+        } catch {
+            guard StoreFailure.isDamage(error) else { throw StoreFailure.describe(error, what, open.folder) }
+            open.folder.markAsDamaged()
+            state.withLock { state in
+                if case .open(var open) = state {
+                    open.isDamaged = true
+                    state = .open(open)
+                }
+            }
+            throw StoreFailure.damage(open.folder)
+        }
+    }
+
+    // MARK: The end
+
+    /// Closes the database, after the call that is in it.
+    public func close() {
+        let open = state.withLock { state -> Open? in
+            guard case .open(let open) = state else { return nil }
+            state = .closed(open.folder)
+            return open
+        }
+        if let open {
+            try? open.database.close()  // what it could not do it does when it is opened again
+            withExtendedLifetime(open.lock) {}
+        }
+    }
+
+    /// Deletes the account's folder, also after ``close()``.
+    public func deleteAllData() throws(MatrixError) {
+        let (folder, open) = try state.withLock { state throws(MatrixError) -> (StoreFolder, Open?) in
+            switch state {
+            case .closed(nil): throw .storeIsClosed
+            case .closed(let folder?): return (folder, nil)
+            case .open(let open):
+                state = .closed(open.folder)
+                return (open.folder, open)
+            }
+        }
+        let lock = if let open { open.lock } else { try StoreLock(folder) }
+        try? open?.database.close()
+        try folder.removeAll()
+        withExtendedLifetime(lock) {}
+    }
+}
+
+/// The database is sound, but not for us.
+private struct StoreOfAnother: Error {
+    let owner: String
+}

@@ -1,0 +1,179 @@
+public import MatrixProtocol
+import Transport
+
+/// Keeps everything in memory: gone when it is closed.
+public final class MXMemoryStore: MXStore {
+    fileprivate struct Account {
+        var rooms: [String: Room] = [:]
+        var accountData: [String: MXEvent] = [:]
+        var presence: [String: MXEvent] = [:]
+        var outgoing: [MXOutgoingEvent] = []
+        var filters: [String: String] = [:]
+        var syncToken: String?
+    }
+
+    fileprivate struct ReceiptKey: Hashable {
+        let userId: String
+        let type: String
+        let threadId: String?
+    }
+
+    fileprivate struct Room {
+        var timeline = MemoryTimeline()
+        var state: [StateKey: MXEvent] = [:]
+        var strippedState: [MXEvent] = []
+        var summary: MXRoomSummary?
+        var accountData: [String: MXEvent] = [:]
+        var receipts: [ReceiptKey: MXReceipt] = [:]
+    }
+
+    private enum State {
+        case closed
+        case open(Account)
+    }
+
+    private let state = Lock(State.closed)
+    private let eventsPerRoom: Int
+
+    /// Not permanent.
+    public var isPermanent: Bool { false }
+
+    /// - Parameter eventsPerRoom: How many events of a room's timeline are kept, from a quarter more on they are trimmed
+    ///   (``trimTimeline(of:)``). At least 1.
+    public init(eventsPerRoom: Int = 1000) {
+        self.eventsPerRoom = max(1, eventsPerRoom)
+    }
+
+    /// Begins with an empty store.
+    public func open(userId: String, deviceId: String?) throws(MatrixError) -> MXStoredSession {
+        try state.withLock { state throws(MatrixError) in
+            if case .open = state { throw .storeIsOpen(of: userId) }
+            state = .open(Account())
+        }
+        return MXStoredSession()
+    }
+
+    /// Makes all the changes.
+    public func commit(_ changes: MXStoreChanges) throws(MatrixError) {
+        try withAccount { $0.apply(changes) }
+    }
+
+    /// The current state of a room.
+    public func state(of roomId: String) throws(MatrixError) -> [MXEvent] {
+        try withAccount { $0.rooms[roomId].map { Array($0.state.values) } ?? [] }
+    }
+
+    /// Events of the timeline, newest first.
+    public func events(in roomId: String, before eventId: String?, limit: Int) throws(MatrixError) -> [MXEvent] {
+        try withAccount { $0.rooms[roomId]?.timeline.events(before: eventId, limit: limit) ?? [] }
+    }
+
+    /// One event of the timeline.
+    public func event(_ eventId: String, in roomId: String) throws(MatrixError) -> MXEvent? {
+        try withAccount { $0.rooms[roomId]?.timeline[eventId] }
+    }
+
+    /// Which of these the timeline has.
+    public func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> Set<String> {
+        try withAccount { account in
+            Set(eventIds.filter { account.rooms[roomId]?.timeline[$0] != nil })
+        }
+    }
+
+    /// Events of the timeline that relate to this one, oldest first.
+    public func relations(to eventId: String, in roomId: String) throws(MatrixError) -> [MXEvent] {
+        try withAccount { $0.rooms[roomId]?.timeline.relations(to: eventId) ?? [] }
+    }
+
+    /// Read receipts by users, in no order.
+    public func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt] {
+        try withAccount { $0.rooms[roomId].map { Array($0.receipts.values) } ?? [] }
+    }
+
+    /// Lets a room's oldest events go if there are many.
+    public func trimTimeline(of roomId: String) throws(MatrixError) -> String? {
+        try withAccount { account in
+            guard let token = account.rooms[roomId]?.timeline.trim(to: eventsPerRoom) else { return nil }
+            account.rooms[roomId]?.summary?.paginationToken = token
+            return token
+        }
+    }
+
+    /// Forgets everything.
+    public func close() {
+        state.withLock { $0 = .closed }
+    }
+
+    /// The same as ``close()``.
+    public func deleteAllData() throws(MatrixError) {
+        close()
+    }
+
+    private func withAccount<Result: Sendable>(_ body: (inout Account) -> Result) throws(MatrixError) -> Result {
+        try state.withLock { state throws(MatrixError) in
+            guard case .open(var account) = state else { throw .storeIsClosed }
+            state = .closed  // so that what is changed has one owner
+            defer { state = .open(account) }
+            return body(&account)
+        }
+    }
+}
+
+extension MXMemoryStore.Account {
+    fileprivate mutating func apply(_ changes: MXStoreChanges) {
+        if changes.replacesEverything { self = Self() }
+        for (roomId, room) in changes.rooms {
+            if room.isRemoved {
+                rooms[roomId] = nil
+                outgoing.removeAll { $0.roomId == roomId }
+            }
+            rooms[roomId, default: MXMemoryStore.Room()].apply(room, of: changes)
+        }
+        for event in changes.accountData { accountData[event.type] = event.detached }
+        for event in changes.presence { presence[event.sender] = event.detached }
+        for event in changes.outgoing {
+            if let index = outgoing.firstIndex(where: { $0.transactionId == event.transactionId }) {
+                outgoing[index] = event
+            } else {
+                outgoing.append(event)
+            }
+        }
+        outgoing.removeAll { changes.sentOutgoing.contains($0.transactionId) }
+        filters.merge(changes.filters) { $1 }
+        if let token = changes.syncToken { syncToken = token }
+    }
+}
+
+extension MXMemoryStore.Room {
+    fileprivate mutating func apply(_ changes: MXStoreChanges.Room, of all: MXStoreChanges) {
+        // All of a first answer is kept: it may live on as one. Of others little is.
+        func kept(_ event: MXEvent) -> MXEvent { all.replacesEverything ? event : event.compact }
+        if changes.dropsTimeline { timeline = MemoryTimeline() }
+        if changes.replacesState { state = [:] }
+        timeline.append(changes.timeline.map(kept), token: changes.timelineToken)
+        timeline.prepend(changes.older.map(kept), token: changes.olderToken)
+        timeline.replace(changes.replaced.map(kept))
+        for event in changes.state {
+            if let key = StateKey(event) { state[key] = kept(event) }
+        }
+        if let stripped = changes.strippedState { strippedState = stripped.map(\.detached) }
+        if let summary = changes.summary { self.summary = summary }
+        for event in changes.accountData { accountData[event.type] = event.detached }
+        for receipt in changes.receipts {
+            let key = MXMemoryStore.ReceiptKey(
+                userId: receipt.userId, type: receipt.type, threadId: receipt.threadId)
+            receipts[key] = receipt
+        }
+    }
+}
+
+/// What a state event stands for in a room.
+private struct StateKey: Hashable {
+    let type: String
+    let key: String
+
+    init?(_ event: MXEvent) {
+        guard let key = event.stateKey else { return nil }
+        (type, self.key) = (event.wireType, key)
+    }
+}

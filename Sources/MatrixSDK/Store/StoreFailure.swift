@@ -1,0 +1,53 @@
+import Foundation
+import GRDB
+import MatrixProtocol
+
+/// What failures of the database mean. Their words never hold what was to be stored.
+enum StoreFailure {
+    /// Whether what the database holds is at fault, so that trying again is no use.
+    static func isDamage(_ error: any Error) -> Bool {
+        switch error {
+        case let error as DatabaseError:
+            switch error.resultCode {
+            // Our statements do not change: that one cannot be prepared, or breaks a constraint, is due to the file.
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH:
+                true
+            default:
+                false
+            }
+        case is MatrixError, is EncodingError: false
+        default: true  // StoreDamage, and a value of another type than its column's
+        }
+    }
+
+    static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as DatabaseError: error.message ?? "SQLite's error \(error.resultCode.rawValue)"
+        case let error as StoreDamage: error.what
+        case let error as MatrixError: error.message
+        case is EncodingError: "a value cannot be written"
+        default: "a value is not what its column holds"
+        }
+    }
+
+    static func describe(_ error: any Error, _ what: String, _ folder: StoreFolder) -> MatrixError {
+        if let error = error as? MatrixError { return error }
+        var next = "Nothing was changed."
+        if let error = error as? DatabaseError {
+            switch error.resultCode {
+            case .SQLITE_FULL: next = "Nothing was changed: make room on the disk, and try again."
+            case .SQLITE_MISUSE: return .storeIsClosed
+            default: break
+            }
+        }
+        return MatrixError(
+            .store, "Could not \(what) the store of \(folder.userId) in \(folder.path): \(reason(error)). \(next)")
+    }
+
+    static func damage(_ folder: StoreFolder) -> MatrixError {
+        MatrixError(
+            .store,
+            "The store of \(folder.userId) in \(folder.path) is damaged. It will be built anew when it is opened again."
+        )
+    }
+}

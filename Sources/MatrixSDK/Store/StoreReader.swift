@@ -1,0 +1,231 @@
+import Foundation
+import GRDB
+import MatrixProtocol
+
+/// Reads the database. Whatever a damaged one holds makes it throw, never trap.
+struct StoreReader {
+    let database: Database
+
+    init(_ database: Database) {
+        self.database = database
+    }
+
+    /// SQLite's text ends at a zero, and a peer can put one into an id: then it is kept as bytes, which equal no text.
+    static func text(_ text: String) -> DatabaseValue {
+        text.utf8.contains(0) ? Data(text.utf8).databaseValue : text.databaseValue
+    }
+
+    /// An order of a tag can be larger than any number.
+    private static var decoder: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        return decoder
+    }
+
+    // MARK: The start
+
+    func meta(_ name: String) throws -> String? {
+        try String.fetchOne(statement("SELECT value FROM meta WHERE name = ?"), arguments: [name])
+    }
+
+    /// Whether nothing was committed.
+    func isEmpty() throws -> Bool {
+        for table in StoreSchema.tables {
+            if try Row.fetchOne(database, sql: "SELECT 1 FROM \(table) LIMIT 1") != nil { return false }
+        }
+        return true
+    }
+
+    func session() throws -> MXStoredSession {
+        var session = MXStoredSession()
+        session.syncToken = try meta("sync_token")
+        let decoder = Self.decoder
+        var roomIds: [Int64: String] = [:]
+        let rooms = try Row.fetchCursor(statement("SELECT number, room_id, summary, stripped_state FROM room"))
+        while let row = try rooms.next() {
+            let roomId = try row.decode(String.self, atIndex: 1)
+            roomIds[try row.decode(Int64.self, atIndex: 0)] = roomId
+            if let json = try row.decode(Data?.self, atIndex: 2) {
+                session.summaries.append(try Self.summary(json, of: roomId, decoder))
+            }
+            if let json = try row.decode(Data?.self, atIndex: 3) {
+                session.strippedStates[roomId] = try Self.array(json, roomId: roomId)
+            }
+        }
+        let accountData = try Row.fetchCursor(statement("SELECT room, json FROM account_data"))
+        while let row = try accountData.next() {
+            let number = try row.decode(Int64.self, atIndex: 0)
+            let json = try row.decode(Data.self, atIndex: 1)
+            if number == 0 {
+                session.accountData.append(try Self.event(json, roomId: nil))
+            } else if let roomId = roomIds[number] {
+                session.roomAccountData[roomId, default: []].append(try Self.event(json, roomId: roomId))
+            }
+        }
+        session.presence = try events(statement("SELECT json FROM presence"), [], roomId: nil)
+        for json in try Data.fetchAll(statement("SELECT json FROM outgoing ORDER BY number")) {
+            do {
+                session.outgoing.append(try decoder.decode(MXOutgoingEvent.self, from: json))
+            } catch {
+                throw StoreDamage("a message that was to be sent is not readable")
+            }
+        }
+        let filters = try Row.fetchCursor(statement("SELECT json, filter_id FROM filter"))
+        while let row = try filters.next() {
+            session.filters[try row.decode(String.self, atIndex: 0)] = try row.decode(String.self, atIndex: 1)
+        }
+        return session
+    }
+
+    /// Rooms that may have more events than this.
+    func rooms(withMoreEventsThan count: Int) throws -> [String] {
+        try String.fetchAll(statement("SELECT room_id FROM room WHERE event_count > ?"), arguments: [count])
+    }
+
+    // MARK: Rooms
+
+    func number(of roomId: String) throws -> Int64? {
+        try Int64.fetchOne(statement("SELECT number FROM room WHERE room_id = ?"), arguments: [Self.text(roomId)])
+    }
+
+    func eventCount(of room: Int64) throws -> Int {
+        try Int.fetchOne(statement("SELECT event_count FROM room WHERE number = ?"), arguments: [room]) ?? 0
+    }
+
+    func summary(of roomId: String) throws -> MXRoomSummary? {
+        let statement = try statement("SELECT summary FROM room WHERE room_id = ?")
+        guard let json = try Data?.fetchOne(statement, arguments: [Self.text(roomId)]) ?? nil else { return nil }
+        return try Self.summary(json, of: roomId, Self.decoder)
+    }
+
+    func state(of roomId: String) throws -> [MXEvent] {
+        guard let room = try number(of: roomId) else { return [] }
+        return try events(statement("SELECT json FROM state WHERE room = ?"), [room], roomId: roomId)
+    }
+
+    func receipts(in roomId: String) throws -> [MXReceipt] {
+        guard let room = try number(of: roomId) else { return [] }
+        let rows = try Row.fetchCursor(
+            statement("SELECT user_id, event_id, type, thread, ts FROM receipt WHERE room = ?"), arguments: [room])
+        var receipts: [MXReceipt] = []
+        while let row = try rows.next() {
+            let thread = try row.decode(String.self, atIndex: 3)
+            receipts.append(
+                MXReceipt(
+                    userId: try row.decode(atIndex: 0), eventId: try row.decode(atIndex: 1),
+                    type: try row.decode(atIndex: 2), threadId: thread.isEmpty ? nil : thread,
+                    ts: UInt64(bitPattern: try row.decode(Int64.self, atIndex: 4))))
+        }
+        return receipts
+    }
+
+    // MARK: Timelines
+
+    func events(in roomId: String, before eventId: String?, limit: Int) throws -> [MXEvent] {
+        guard limit > 0, let room = try number(of: roomId) else { return [] }
+        let places = try TimelinePlaces(room: room)
+        var end = places.last
+        if let eventId {
+            guard let place = try place(of: eventId, room: room) else { return [] }
+            end = place
+        }
+        return try events(
+            statement("SELECT json FROM event WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT ?"),
+            [places.first, end, limit], roomId: roomId)
+    }
+
+    func event(_ eventId: String, in roomId: String) throws -> MXEvent? {
+        guard let room = try number(of: roomId) else { return nil }
+        return try events(
+            statement("SELECT json FROM event WHERE room = ? AND event_id = ?"), [room, Self.text(eventId)],
+            roomId: roomId
+        ).first
+    }
+
+    func knownEvents(among eventIds: [String], in roomId: String) throws -> Set<String> {
+        guard let room = try number(of: roomId) else { return [] }
+        return Set(try eventIds.filter { try place(of: $0, room: room) != nil })
+    }
+
+    func relations(to eventId: String, in roomId: String) throws -> [MXEvent] {
+        guard let room = try number(of: roomId) else { return [] }
+        return try events(
+            statement("SELECT json FROM event WHERE room = ? AND relates_to = ? ORDER BY place"),
+            [room, Self.text(eventId)], roomId: roomId)
+    }
+
+    private func place(of eventId: String, room: Int64) throws -> Int64? {
+        try Int64.fetchOne(
+            statement("SELECT place FROM event WHERE room = ? AND event_id = ?"),
+            arguments: [room, Self.text(eventId)])
+    }
+
+    /// The places of the oldest and the newest event; nil if there is none.
+    func ends(_ places: TimelinePlaces) throws -> (oldest: Int64, newest: Int64)? {
+        let oldest = try Int64.fetchOne(
+            statement("SELECT place FROM event WHERE place >= ? AND place <= ? ORDER BY place LIMIT 1"),
+            arguments: [places.first, places.last])
+        let newest = try Int64.fetchOne(
+            statement("SELECT place FROM event WHERE place >= ? AND place <= ? ORDER BY place DESC LIMIT 1"),
+            arguments: [places.first, places.last])
+        guard let oldest, let newest else { return nil }
+        return (oldest, newest)
+    }
+
+    /// Where a timeline can be cut so that this many events stay, and as few more as possible.
+    func cut(
+        _ places: TimelinePlaces, keeping count: Int
+    ) throws -> (place: Int64, token: String, eventCount: Int64)? {
+        let oldestToStay = try Int64.fetchOne(
+            statement("SELECT place FROM event WHERE place >= ? AND place <= ? ORDER BY place DESC LIMIT 1 OFFSET ?"),
+            arguments: [places.first, places.last, count - 1])
+        guard let oldestToStay, let newest = try ends(places)?.newest else { return nil }
+        let row = try Row.fetchOne(
+            statement(
+                """
+                SELECT place, token FROM event WHERE place >= ? AND place <= ? AND token IS NOT NULL
+                ORDER BY place DESC LIMIT 1
+                """), arguments: [places.first, oldestToStay])
+        guard let row else { return nil }
+        let place = try row.decode(Int64.self, atIndex: 0)
+        return (place, try row.decode(String.self, atIndex: 1), newest - place + 1)
+    }
+
+    // MARK: Rows
+
+    private func statement(_ sql: String) throws -> Statement { try database.cachedStatement(sql: sql) }
+
+    private func events(
+        _ statement: Statement, _ arguments: StatementArguments, roomId: String?
+    ) throws -> [MXEvent] {
+        try Data.fetchAll(statement, arguments: arguments).map { try Self.event($0, roomId: roomId) }
+    }
+
+    private static func event(_ json: Data, roomId: String?) throws(StoreDamage) -> MXEvent {
+        guard let event = MXEvent(data: json, roomId: roomId) else { throw StoreDamage("an event is not readable") }
+        return event
+    }
+
+    private static func array(_ json: Data, roomId: String) throws(StoreDamage) -> [MXEvent] {
+        guard let array = JSONView(Array(json))?.array else { throw StoreDamage("stripped state is not readable") }
+        var events: [MXEvent] = []
+        for json in array {
+            guard let event = MXEvent(json: json, roomId: roomId) else { throw StoreDamage("an event is not readable") }
+            events.append(event)
+        }
+        return events
+    }
+
+    /// What an older version of the library did not know takes its default value.
+    static func summary(_ json: Data, of roomId: String, _ decoder: JSONDecoder) throws(StoreDamage) -> MXRoomSummary {
+        if let summary = try? decoder.decode(MXRoomSummary.self, from: json) { return summary }
+        guard let stored = try? JSONSerialization.jsonObject(with: json) as? [String: Any],
+            let defaults = try? JSONEncoder().encode(MXRoomSummary(roomId: roomId)),
+            let all = try? JSONSerialization.jsonObject(with: defaults) as? [String: Any],
+            let merged = try? JSONSerialization.data(withJSONObject: all.merging(stored) { $1 }),
+            let summary = try? decoder.decode(MXRoomSummary.self, from: merged)
+        else { throw StoreDamage("the summary of a room is not readable") }
+        return summary
+    }
+}

@@ -1,0 +1,85 @@
+import GRDB
+
+/// The tables of a file store. What was released is never changed, only migrated.
+enum StoreSchema {
+    static let migrator: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+                    -- event_count may be too high, never too low.
+                    CREATE TABLE room (
+                        number INTEGER PRIMARY KEY, room_id TEXT NOT NULL UNIQUE, summary BLOB, stripped_state BLOB,
+                        event_count INTEGER NOT NULL DEFAULT 0);
+
+                    -- A place is made of the number of the room and the position in its timeline: see TimelinePlaces.
+                    -- token: where the server's history goes on before this event.
+                    CREATE TABLE event (
+                        place INTEGER PRIMARY KEY, room INTEGER NOT NULL, event_id TEXT NOT NULL, relates_to TEXT,
+                        token TEXT, json BLOB NOT NULL);
+                    CREATE UNIQUE INDEX event_by_id ON event (room, event_id);
+                    CREATE INDEX event_by_relation ON event (room, relates_to) WHERE relates_to IS NOT NULL;
+
+                    CREATE TABLE state (
+                        room INTEGER NOT NULL, type TEXT NOT NULL, state_key TEXT NOT NULL, json BLOB NOT NULL,
+                        PRIMARY KEY (room, type, state_key)) WITHOUT ROWID;
+
+                    -- thread: empty for the whole room.
+                    CREATE TABLE receipt (
+                        room INTEGER NOT NULL, user_id TEXT NOT NULL, type TEXT NOT NULL, thread TEXT NOT NULL,
+                        event_id TEXT NOT NULL, ts INTEGER NOT NULL,
+                        PRIMARY KEY (room, user_id, type, thread)) WITHOUT ROWID;
+
+                    -- room: 0 for what belongs to the account.
+                    CREATE TABLE account_data (
+                        room INTEGER NOT NULL, type TEXT NOT NULL, json BLOB NOT NULL, PRIMARY KEY (room, type)
+                    ) WITHOUT ROWID;
+
+                    CREATE TABLE presence (user_id TEXT NOT NULL PRIMARY KEY, json BLOB NOT NULL) WITHOUT ROWID;
+
+                    CREATE TABLE outgoing (
+                        number INTEGER PRIMARY KEY, transaction_id TEXT NOT NULL UNIQUE, room_id TEXT NOT NULL,
+                        json BLOB NOT NULL);
+
+                    CREATE TABLE filter (json TEXT NOT NULL PRIMARY KEY, filter_id TEXT NOT NULL) WITHOUT ROWID;
+                    """)
+        }
+        return migrator
+    }()
+
+    static let tables = [
+        "meta", "room", "event", "state", "receipt", "account_data", "presence", "outgoing", "filter",
+    ]
+
+    /// Tables that are not read when a store is opened, with what is asked of them later: preparing it shows whether all
+    /// is there.
+    static let checks = [
+        "SELECT place, room, event_id, relates_to, token, json FROM event INDEXED BY event_by_id WHERE room = 0",
+        "SELECT room, type, state_key, json FROM state",
+        "SELECT room, user_id, type, thread, event_id, ts FROM receipt",
+    ]
+}
+
+/// Where the events of a room stand in the table `event`: in 32 bits below the room's number, the oldest first. The first
+/// ever stored takes the middle.
+struct TimelinePlaces {
+    let first: Int64
+    var last: Int64 { first | 0xFFFF_FFFF }
+    var middle: Int64 { first | 0x8000_0000 }
+
+    init(room: Int64) throws(StoreDamage) {
+        guard (1..<1 << 31).contains(room) else { throw StoreDamage("a room has the number \(room)") }
+        first = room << 32
+    }
+}
+
+/// What a database holds is not what was put there.
+struct StoreDamage: Error {
+    let what: String
+
+    init(_ what: String) {
+        self.what = what
+    }
+}

@@ -1,0 +1,66 @@
+/// Events that a source hands over, in order; put together in one piece of memory.
+public struct SourceEvents: Sendable {
+    private struct Item: Sendable {
+        let channel: String?
+        let layout: RealtimeEvent.Layout
+        let range: Range<Int>
+        let dataEnd: UInt32
+    }
+
+    private var bytes: [UInt8] = []
+    private var items: [Item] = []
+
+    /// None yet.
+    public init() {}
+
+    /// Whether there are none.
+    public var isEmpty: Bool { items.isEmpty }
+
+    /// How many there are.
+    public var count: Int { items.count }
+
+    /// Adds an event behind the others.
+    ///
+    /// - Parameters:
+    ///   - name: The event's name.
+    ///   - channel: The name of its channel; nil for an event that only global bindings get.
+    ///   - data: UTF-8 text, usually JSON; nil for none.
+    ///   - userId: Who caused it.
+    ///   - notifies: Whether it is one to tell the user of.
+    ///   - highlights: Whether it is one to point the user to.
+    public mutating func append(
+        name: String, channel: String?, data: (some Sequence<UInt8>)?, userId: String? = nil, notifies: Bool = false,
+        highlights: Bool = false
+    ) {
+        let start = bytes.count
+        func append<Part: Sequence<UInt8>>(_ part: Part?) -> RealtimeEvent.Span {
+            guard let part else { return .none }
+            let from = bytes.count - start
+            bytes.append(contentsOf: part)
+            return RealtimeEvent.Span(UInt32(truncatingIfNeeded: from), UInt32(truncatingIfNeeded: bytes.count - start))
+        }
+        var layout = RealtimeEvent.Layout()
+        layout.isFrame = false
+        layout.notifies = notifies
+        layout.highlights = highlights
+        layout.name = append(name.utf8)
+        layout.channel = append(channel?.utf8)
+        layout.user = append(userId?.utf8)
+        let dataSpan = append(data)
+        layout.dataStart = dataSpan.start
+        layout.dataForm = dataSpan.isPresent ? .text : .absent
+        items.append(Item(channel: channel, layout: layout, range: start..<bytes.count, dataEnd: dataSpan.end))
+    }
+
+    /// The events as bindings take them.
+    ///
+    /// - Parameter channelID: The channel of a name, if it has bindings.
+    package func batch(channelID: (String) -> EventRouter.ChannelID?) -> EventBatch {
+        var batch = EventBatch(of: bytes, expecting: items.count)
+        for item in items {
+            let event = RealtimeEvent(bytes: bytes, range: item.range, layout: item.layout, dataEnd: item.dataEnd)
+            batch.append(event, on: item.channel.flatMap(channelID))
+        }
+        return batch
+    }
+}

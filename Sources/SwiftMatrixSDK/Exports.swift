@@ -1,0 +1,2 @@
+// The name that older programs import.
+@_exported public import MatrixSDK

@@ -1,0 +1,62 @@
+import ArgumentParser
+import MatrixSDK
+
+struct MatrixCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create", abstract: "Create a room, and print its id.",
+        discussion: """
+            Example:
+              pusher-cli matrix create --name Lobby --alias lobby --public --invite @bob:example.org
+            """)
+
+    @Option(help: "What it is called.")
+    var name: String?
+
+    @Option(help: "What it is about.")
+    var topic: String?
+
+    @Option(help: "Its address on your server: lobby for #lobby:example.org.")
+    var alias: String?
+
+    @Flag(name: .customLong("public"), help: "Everybody may join; else those who are invited.")
+    var isPublic = false
+
+    @Flag(help: "A direct chat with the one user who is invited.")
+    var direct = false
+
+    @Option(help: ArgumentHelp("Invite this user. May be repeated.", valueName: "user"))
+    var invite: [String] = []
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        try UserID.validate(invite)
+        guard !direct || invite.count == 1 else { throw ValidationError("--direct needs one --invite.") }
+        guard !direct || !isPublic else { throw ValidationError("--direct and --public exclude each other.") }
+    }
+
+    func run() async throws {
+        try await ExitStatus.reportingMatrix {
+            let account = try matrix.account()
+            var room = MXRoomCreationParameters()
+            (room.name, room.topic, room.isDirect) = (name, topic, direct)
+            // Of #lobby:example.org, too.
+            room.roomAlias = alias.map { String($0.drop { $0 == "#" }.prefix { $0 != ":" }) }
+            room.inviteArray = invite.isEmpty ? nil : invite
+            room.preset =
+                isPublic ? kMXRoomPresetPublicChat : direct ? kMXRoomPresetTrustedPrivateChat : kMXRoomPresetPrivateChat
+            let id = try await account.client.createRoom(parameters: room)
+            guard StandardOutput.write(id) else { return }
+            if direct, let user = invite.first { try await account.addDirectRoom(id, with: user) }
+        }
+    }
+}
+
+/// Ids of users, as arguments.
+enum UserID {
+    static func validate(_ users: [String]) throws {
+        for user in users where !user.hasPrefix("@") || !user.contains(":") {
+            throw ValidationError("A user's id is @name:server, not \(user).")
+        }
+    }
+}

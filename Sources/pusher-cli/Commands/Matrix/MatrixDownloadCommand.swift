@@ -1,0 +1,92 @@
+import ArgumentParser
+import Foundation
+import MatrixSDK
+
+struct MatrixDownloadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "download", abstract: "Download a file, and print where it is.",
+        discussion: """
+            Without FILE it comes into this folder under the name that its sender gave it, as far as that can be a name \
+            here; with a number if the name is taken. Breaking off leaves nothing behind.
+
+            Example:
+              pusher-cli matrix download mxc://example.org/abc photo.jpg
+            """)
+
+    @Argument(help: "mxc://server/id")
+    var mxc: String
+
+    @Argument(help: "Where to: a file, a folder, or - for standard output.", completion: .file())
+    var file: String?
+
+    @Flag(help: "Replace the file if it is there.")
+    var force = false
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        guard MXContentURI(mxc) != nil else { throw ValidationError("A file's address is mxc://server/id.") }
+    }
+
+    private enum Target {
+        case file(URL)
+        case folder(URL)
+        case standardOutput
+    }
+
+    func run() async throws {
+        try await ExitStatus.reportingMatrix {
+            let client = try matrix.account().client
+            switch try target() {
+            case .file(let url):
+                if let done = try await transfer({ try await client.downloadContent(mxc, to: url, onProgress: $0) }) {
+                    _ = StandardOutput.write(done.file.path)
+                }
+            case .folder(let url):
+                let done = try await transfer {
+                    try await client.downloadContent(mxc, intoFolder: url, onProgress: $0)
+                }
+                if let done { _ = StandardOutput.write(TextStyle.standardOutput.printable(done.file.path)) }
+            case .standardOutput:
+                // Through a file, so that what breaks off is not taken for the whole.
+                let folder = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID().uuidString)")
+                try FileManager.default.createDirectory(
+                    at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+                defer { try? FileManager.default.removeItem(at: folder) }
+                let part = folder.appending(path: "download")
+                guard
+                    let done = try await transfer({ try await client.downloadContent(mxc, to: part, onProgress: $0) })
+                else { return }
+                try Self.copy(done.file)
+            }
+        }
+    }
+
+    private func target() throws(CommandFailure) -> Target {
+        guard let file else { return .folder(URL(filePath: FileManager.default.currentDirectoryPath)) }
+        if file == "-" { return .standardOutput }
+        let url = URL(filePath: file)
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return .file(url) }
+        if isFolder.boolValue { return .folder(url) }
+        guard force else { throw CommandFailure(.badData, "\(file) is there already: --force replaces it") }
+        return .file(url)
+    }
+
+    /// Nil if Ctrl-C was pressed.
+    private func transfer(
+        _ download: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> MXDownload
+    ) async throws -> MXDownload? {
+        let line = TransferLine()
+        defer { line.erase() }
+        return try await SignalWatch.interrupting { [mxc] in try await download { line.show($0, mxc) } }
+    }
+
+    private static func copy(_ file: URL) throws {
+        signal(SIGPIPE, SIG_IGN)
+        let handle = try FileHandle(forReadingFrom: file)
+        while let piece = try handle.read(upToCount: 1 << 16), !piece.isEmpty {
+            guard StandardOutput.write(piece) else { return }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import ArgumentParser
+import Foundation
+import MatrixSDK
+
+struct MatrixLoginCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "login", abstract: "Log in to a homeserver, and keep the token for the other commands.",
+        discussion: """
+            The password is asked for at the terminal, and never kept. The token lies in \
+            $XDG_CONFIG_HOME/pusher-cli/matrix.json, else in ~/.config/pusher-cli, readable for you alone.
+
+            Examples:
+              pusher-cli matrix login @alice:example.org
+              pusher-cli matrix login http://localhost:8008 --user alice
+              pusher-cli matrix login https://example.org --sso
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "A user id, whose server says where its homeserver is; a server's name; or a homeserver's URL.",
+            valueName: "user-or-server"))
+    var account: String
+
+    @Option(help: "Whose password it is, if a server is given: alice, or @alice:example.org.")
+    var user: String?
+
+    @Option(help: "The homeserver's URL, if the user's server does not tell.")
+    var homeserver: String?
+
+    @Flag(help: "Read the password from standard input.")
+    var passwordStdin = false
+
+    @Flag(help: "Read an access token from standard input instead of logging in.")
+    var tokenStdin = false
+
+    @Flag(help: "Log in with a browser: prints the address to open, and waits until you have come back.")
+    var sso = false
+
+    @Option(help: ArgumentHelp("Which of the server's identity providers, with --sso.", valueName: "id"))
+    var identityProvider: String?
+
+    @Option(help: ArgumentHelp("What your list of devices shows.", valueName: "name"))
+    var deviceName = "pusher-cli"
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        guard [passwordStdin, tokenStdin, sso].count(where: { $0 }) <= 1 else {
+            throw ValidationError("--password-stdin, --token-stdin and --sso exclude each other.")
+        }
+        guard !isUser || user == nil else { throw ValidationError("--user goes with a server, not with a user id.") }
+        guard isUser || user != nil || tokenStdin || sso else {
+            throw ValidationError("Whose password is it? Give a user id, or --user.")
+        }
+        guard identityProvider == nil || sso else { throw ValidationError("--identity-provider goes with --sso.") }
+        guard !isUser || account.contains(":") else {
+            throw ValidationError("A user id is @name:server.")
+        }
+        for url in [homeserver, isURL ? account : nil].compactMap({ $0 }) where !Self.isUsable(url) {
+            throw ValidationError("A homeserver's URL is https://server, or http:// for one on this machine.")
+        }
+    }
+
+    private var isUser: Bool { account.hasPrefix("@") }
+    private var isURL: Bool { account.contains("://") }
+
+    private static func isUsable(_ text: String) -> Bool {
+        guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.query == nil,
+            url.user == nil
+        else { return false }
+        return url.scheme == "https" || url.scheme == "http"
+    }
+
+    func run() async throws {
+        try await ExitStatus.reporting {
+            let file = MatrixCredentialFile()
+            guard !file.exists else {
+                throw CommandFailure(
+                    .refused, "\(file.file.path) is there: log out first, with pusher-cli matrix logout")
+            }
+            try file.makeFolder()  // before a token is made that cannot be kept
+            let client = MXRestClient(homeServer: try await homeserverURL(), options: matrix.rest)
+            guard let credentials = try await SignalWatch.interrupting({ try await logIn(client) }) ?? nil else {
+                return  // Ctrl-C
+            }
+            do {
+                try file.save(credentials)
+            } catch {
+                if !tokenStdin { try? await client.logout() }  // nobody would ever use that token
+                throw error
+            }
+            let device = credentials.deviceId.map { ", device \($0)" } ?? ""
+            _ = StandardOutput.write(
+                TextStyle.standardOutput.printable(
+                    "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)"))
+        }
+    }
+
+    /// Found, and asked whether it is one.
+    private func homeserverURL() async throws -> URL {
+        if let text = homeserver ?? (isURL ? account : nil), let url = URL(string: text) {
+            _ = try await MXRestClient(homeServer: url, options: matrix.rest).supportedVersions()
+            if url.scheme == "http", !["localhost", "127.0.0.1", "::1", "[::1]"].contains(url.host ?? "") {
+                StandardError.write("warning: http:// shows passwords, tokens and messages to everybody on the way")
+            }
+            return url
+        }
+        let server = isUser ? String(account.drop { $0 != ":" }.dropFirst()) : account
+        switch try await MXRestClient.discoverHomeserver(of: server, options: matrix.rest) {
+        case .found(let wellKnown, _):
+            if let url = wellKnown.homeserver.flatMap({ URL(string: $0) }) { return url }
+            fallthrough
+        case .failPrompt:
+            throw CommandFailure(
+                .unavailable, "\(server) does not say where its homeserver is: give its URL with --homeserver")
+        case .failError:
+            throw CommandFailure(.unavailable, "the homeserver that \(server) names does not answer as one")
+        }
+    }
+
+    // MARK: Ways to log in
+
+    /// - Returns: Nil if the user does not want to any more.
+    private func logIn(_ client: MXRestClient) async throws -> MXCredentials? {
+        if tokenStdin {
+            guard let token = try SecretInput.fromStandardInput("token") else { return nil }
+            return try await withToken(token, of: client)
+        }
+        let flows = try await client.loginFlows().map(\.type)
+        if sso {
+            guard flows.contains(.sso) else {
+                throw CommandFailure(.refused, "the homeserver has no login with a browser")
+            }
+            return try await withBrowser(client)
+        }
+        guard flows.contains(.password) else {
+            throw CommandFailure(
+                .refused, "the homeserver takes no passwords" + (flows.contains(.sso) ? ": use --sso" : ""))
+        }
+        let name = user ?? account
+        guard
+            let password = passwordStdin
+                ? try SecretInput.fromStandardInput("password")
+                : try SecretInput.typed("Password of \(TextStyle.standardOutput.printable(name)): ")
+        else { return nil }
+        return try await logIn(
+            client,
+            [
+                "type": MXLoginFlowType.password.identifier, "identifier": ["type": "m.id.user", "user": name],
+                "password": password,
+            ])
+    }
+
+    /// Without a refresh token: `listen` and `send` run at the same time, as processes that know nothing of each other, and
+    /// whoever refreshes makes the token of the other worthless. Where a server lets tokens expire all the same, the
+    /// commands say that it is time to log in again.
+    private func logIn(_ client: MXRestClient, _ parameters: [String: Any]) async throws -> MXCredentials {
+        try await client.login(
+            parameters: parameters.merging([
+                "refresh_token": false, "initial_device_display_name": deviceName,
+            ]) { $1 })
+    }
+
+    private func withToken(_ token: String, of client: MXRestClient) async throws -> MXCredentials {
+        var credentials = MXCredentials(homeServer: client.homeserverURL, userId: nil, accessToken: token)
+        let who = try await MXRestClient(credentials: credentials, options: matrix.rest).whoAmI()
+        guard !isUser || who.userId == account else {
+            throw CommandFailure(.refused, "the token is another user's: \(who.userId)")
+        }
+        credentials.userId = who.userId
+        credentials.deviceId = who.deviceId
+        return credentials
+    }
+
+    private func withBrowser(_ client: MXRestClient) async throws -> MXCredentials? {
+        let redirect = try await SSORedirect.start()
+        guard let page = client.ssoURL(redirectURL: redirect.url, identityProvider: identityProvider),
+            StandardOutput.write("open \(page.absoluteString)")
+        else { return nil }
+        let token = await redirect.token()
+        await redirect.stop()
+        guard let token else { return nil }
+        return try await logIn(client, ["type": MXLoginFlowType.token.identifier, "token": token])
+    }
+}

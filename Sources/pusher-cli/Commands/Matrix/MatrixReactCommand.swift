@@ -1,0 +1,61 @@
+import ArgumentParser
+import MatrixSDK
+
+struct MatrixReactCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "react", abstract: "React to a message, or take a reaction back; prints the event's id.",
+        discussion: """
+            Example:
+              pusher-cli matrix react '#lobby:example.org' '$event' 👍
+            """)
+
+    @Argument(help: "An id, an alias, or the name of a room that you are in.")
+    var room: String
+
+    @Argument(help: "The message's id.")
+    var event: String
+
+    @Argument(help: "An emoji, or a short text.")
+    var key: String
+
+    @Flag(help: "Take your reaction back.")
+    var remove = false
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        guard event.hasPrefix("$") else {
+            throw ValidationError("An event's id starts with $, which a shell wants quoted: '$id'.")
+        }
+        guard !key.isEmpty else { throw ValidationError("A reaction cannot be empty.") }
+    }
+
+    func run() async throws {
+        try await ExitStatus.reportingMatrix {
+            let account = try matrix.account()
+            let roomID = try await RoomReference(room).roomID(for: account)
+            let id =
+                remove
+                ? try await account.client.redactEvent(try await reaction(of: account, in: roomID), inRoom: roomID)
+                : try await account.client.sendReaction(key, toEvent: event, inRoom: roomID)
+            _ = StandardOutput.write(id)
+        }
+    }
+
+    private func reaction(of account: MatrixAccount, in roomID: String) async throws -> String {
+        var token: String?
+        for _ in 0..<100 {
+            let page = try await account.client.relations(
+                forEvent: event, inRoom: roomID, relationType: "m.annotation", eventType: .reaction, from: token,
+                limit: 100)
+            let own = page.chunk.first { reaction in
+                reaction.sender == account.userID && !reaction.isRedacted
+                    && reaction.contentJSON["m.relates_to"]?["key"]?.string == key
+            }
+            if let own { return own.eventId }
+            token = page.nextBatch
+            if token == nil { break }
+        }
+        throw CommandFailure(.badData, "there is no such reaction of yours to \(event)")
+    }
+}

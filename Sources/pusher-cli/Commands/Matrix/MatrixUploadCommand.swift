@@ -1,0 +1,65 @@
+import ArgumentParser
+import Foundation
+import MatrixProtocol
+import MatrixSDK
+
+struct MatrixUploadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "upload", abstract: "Upload a file, and print its mxc: address; with --room send it, too.",
+        discussion: """
+            Encrypted rooms are refused.
+
+            Example:
+              pusher-cli matrix upload photo.jpg --room '#lobby:example.org' --caption 'the view'
+            """)
+
+    @Argument(help: "The file.", completion: .file())
+    var file: String
+
+    @Option(help: "Send it into this room: an id, an alias, or the name of a room that you are in.")
+    var room: String?
+
+    @Option(help: "What to say about it, in Markdown.")
+    var caption: String?
+
+    @Option(help: ArgumentHelp("Its type, such as image/png. Default: what its name says.", valueName: "type"))
+    var type: String?
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        guard caption == nil || room != nil else { throw ValidationError("--caption goes with --room.") }
+    }
+
+    func run() async throws {
+        try await ExitStatus.reportingMatrix {
+            let account = try matrix.account()
+            let file = URL(filePath: file)
+            let media = MediaType(of: file)
+            var roomID: String?
+            if let room {
+                let id = try await RoomReference(room).roomID(for: account)
+                try await account.requireUnencrypted(id)
+                roomID = id
+            }
+            let name = file.lastPathComponent
+            let line = TransferLine()
+            defer { line.erase() }
+            let uploaded = try await SignalWatch.interrupting {
+                try await account.client.uploadFile(file, mimeType: type ?? media.mime) { progress in
+                    line.show(progress, TextStyle.standardOutput.printable(name))
+                }
+            }
+            guard let uri = uploaded else { return }  // Ctrl-C
+            if let roomID {
+                let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
+                let content = MessageContent.media(
+                    media.messageType, url: uri, filename: name, caption: caption,
+                    info: .init(mimetype: type ?? media.mime, size: size))
+                _ = try await account.client.sendMessage(toRoom: roomID, content: content)
+            }
+            line.erase()
+            _ = StandardOutput.write(uri)
+        }
+    }
+}

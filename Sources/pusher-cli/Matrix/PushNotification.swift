@@ -1,0 +1,96 @@
+import Foundation
+import PusherProtocol
+
+/// What a homeserver tells a push gateway (Matrix Push Gateway API, `POST /_matrix/push/v1/notify`).
+///
+/// It is about an event, or, without one, only about how much is unread now. What the homeserver leaves out, or sends as
+/// another type than the specification says, is nil.
+struct PushNotification: Sendable, Equatable {
+    /// One of those that are to show it.
+    struct Device: Sendable, Equatable {
+        let appID: String
+        /// The push service's token for the device: not to be printed.
+        let pushKey: String
+        /// JSON text of the tweaks, such as `{"highlight":true}`.
+        let tweaks: String?
+    }
+
+    enum Priority: String, Sendable {
+        case high, low
+    }
+
+    let roomID: String?
+    let eventID: String?
+    let type: String?
+    let sender: String?
+    let senderDisplayName: String?
+    let roomName: String?
+    let roomAlias: String?
+    /// JSON text of the event's content; nil in the format `event_id_only`.
+    let content: String?
+    /// Rooms, or events, that are unread.
+    let unread: Int?
+    let missedCalls: Int?
+    let priority: Priority
+    /// Whether the event is about the user who is told: an invitation, say.
+    let userIsTarget: Bool
+    /// At least one.
+    private(set) var devices: [Device]
+    /// JSON text of the notification, without the devices.
+    let json: String
+
+    /// Why a request is no notification.
+    struct Malformed: Error, Equatable {
+        let errcode: String
+        let message: String
+
+        static func badJSON(_ message: String) -> Malformed { Malformed(errcode: "M_BAD_JSON", message: message) }
+    }
+
+    /// - Parameter body: The request's.
+    init(body: Data) throws(Malformed) {
+        guard let json = try? JSONSerialization.jsonObject(with: body, options: .fragmentsAllowed) else {
+            throw Malformed(errcode: "M_NOT_JSON", message: "The body is not JSON.")
+        }
+        guard var notification = (json as? [String: Any])?["notification"] as? [String: Any] else {
+            throw .badJSON("'notification' is missing, or no object.")
+        }
+        guard let devices = notification.removeValue(forKey: "devices") as? [Any], !devices.isEmpty else {
+            throw .badJSON("'devices' is missing, or no array with at least one device.")
+        }
+        self.devices = []
+        for device in devices { self.devices.append(try Device(device)) }
+        let counts = notification["counts"] as? [String: Any]
+        roomID = notification["room_id"] as? String
+        eventID = notification["event_id"] as? String
+        type = notification["type"] as? String
+        sender = notification["sender"] as? String
+        senderDisplayName = notification["sender_display_name"] as? String
+        roomName = notification["room_name"] as? String
+        roomAlias = notification["room_alias"] as? String
+        content = (notification["content"] as? [String: Any]).flatMap(JSON.text)
+        unread = JSON.integer(counts?["unread"])
+        missedCalls = JSON.integer(counts?["missed_calls"])
+        priority = (notification["prio"] as? String).flatMap(Priority.init) ?? .high
+        userIsTarget = notification["user_is_target"] as? Bool ?? false
+        self.json = JSON.text(notification) ?? "{}"
+    }
+
+    /// The same for some of the devices; nil for none.
+    func filtered(_ isIncluded: (Device) -> Bool) -> PushNotification? {
+        var copy = self
+        copy.devices = devices.filter(isIncluded)
+        return copy.devices.isEmpty ? nil : copy
+    }
+}
+
+extension PushNotification.Device {
+    init(_ json: Any) throws(PushNotification.Malformed) {
+        guard let device = json as? [String: Any], let appID = device["app_id"] as? String,
+            let pushKey = device["pushkey"] as? String
+        else { throw .badJSON("A device has no 'app_id' or no 'pushkey'.") }
+        self.appID = appID
+        self.pushKey = pushKey
+        tweaks = (device["tweaks"] as? [String: Any]).flatMap(JSON.text)
+    }
+}

@@ -1,0 +1,30 @@
+import MatrixSDK
+
+/// A room as users name it: by id, by alias, or by the name that `rooms` shows.
+struct RoomReference {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    /// - Parameter membership: Of which rooms the names are looked up.
+    func roomID(for account: MatrixAccount, membership: MXMembership = .join) async throws -> String {
+        if text.hasPrefix("!") { return text }
+        if text.hasPrefix("#") { return try await account.client.resolveRoomAlias(text).roomId }
+        return try Self.named(text, among: try await account.rooms().filter { $0.membership == membership }).roomId
+    }
+
+    /// The one room of this name, in the same case if there is one.
+    static func named(_ name: String, among rooms: [MXRoomSummary]) throws(CommandFailure) -> MXRoomSummary {
+        let exact = rooms.filter { $0.displayName == name }
+        let found =
+            exact.isEmpty ? rooms.filter { $0.displayName.lowercased() == name.lowercased() } : exact
+        guard let first = found.first else {
+            throw CommandFailure(.badData, "there is no room “\(name)”: pusher-cli matrix rooms lists them")
+        }
+        guard found.count == 1 else {
+            let ids = found.map(\.roomId).sorted().prefix(5).joined(separator: " ")
+            throw CommandFailure(.badData, "\(found.count) rooms are called “\(name)”; give an id: \(ids)")
+        }
+        return first
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+
+/// A password or a token that the user gives: never as an argument, which the process list shows.
+enum SecretInput {
+    private static let maximumLength = 1 << 14
+
+    /// All of standard input but the line's end. Nil if the task was cancelled meanwhile.
+    static func fromStandardInput(_ what: String) throws(CommandFailure) -> String? {
+        var bytes: [UInt8] = []
+        while true {
+            switch byte(from: STDIN_FILENO) {
+            case .cancelled: return nil
+            case .end:
+                let text = String(decoding: bytes, as: UTF8.self)
+                return try checked(text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text, what)
+            case .byte(let byte):
+                bytes.append(byte)
+                guard bytes.count <= maximumLength else {
+                    throw CommandFailure(.badData, "standard input is too long for a \(what)")
+                }
+            }
+        }
+    }
+
+    /// A line typed at the terminal, where it is not shown. Nil if Ctrl-C was typed.
+    static func typed(_ prompt: String) throws(CommandFailure) -> String? {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard terminal >= 0 else {
+            throw CommandFailure(.unavailable, "there is no terminal to ask at: use --password-stdin")
+        }
+        defer { close(terminal) }
+        var before = termios()
+        guard tcgetattr(terminal, &before) == 0 else {
+            throw CommandFailure(.unavailable, "the terminal cannot be made to hide what is typed")
+        }
+        // Ctrl-C is read as a character: as a signal it would leave the terminal mute.
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
+        guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
+            throw CommandFailure(.unavailable, "the terminal cannot be made to hide what is typed")
+        }
+        defer {
+            tcsetattr(terminal, TCSAFLUSH, &before)
+            say("\n", to: terminal)
+        }
+        say(prompt, to: terminal)
+        guard let line = line(from: terminal) else { return nil }
+        return try checked(String(decoding: line, as: UTF8.self), "password")
+    }
+
+    private static func line(from terminal: Int32) -> [UInt8]? {
+        var line: [UInt8] = []
+        while true {
+            switch byte(from: terminal) {
+            case .cancelled, .byte(3): return nil  // 3 is Ctrl-C
+            case .end, .byte(4), .byte(10), .byte(13): return line  // 4 is Ctrl-D
+            case .byte(8), .byte(127):
+                while let last = line.popLast(), last & 0xC0 == 0x80 {}  // a whole character
+            case .byte(21): line = []  // Ctrl-U
+            case .byte(let byte): if line.count < maximumLength { line.append(byte) }
+            }
+        }
+    }
+
+    private enum Reading {
+        case byte(UInt8)
+        case end
+        case cancelled
+    }
+
+    /// Waits, but not for longer than somebody wants it: a signal cancels the task.
+    private static func byte(from descriptor: Int32) -> Reading {
+        while !Task.isCancelled {
+            var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&descriptors, 1, 100)
+            if ready == 0 || ready < 0 && errno == EINTR { continue }
+            var byte: UInt8 = 0
+            let count = read(descriptor, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            return count == 1 ? .byte(byte) : .end
+        }
+        return .cancelled
+    }
+
+    private static func say(_ text: String, to terminal: Int32) {
+        _ = text.withCString { write(terminal, $0, strlen($0)) }
+    }
+
+    private static func checked(_ secret: String, _ what: String) throws(CommandFailure) -> String {
+        guard !secret.isEmpty else { throw CommandFailure(.badData, "the \(what) is empty") }
+        return secret
+    }
+}

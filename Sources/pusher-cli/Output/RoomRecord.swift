@@ -1,0 +1,43 @@
+import Foundation
+import MatrixSDK
+
+/// A room of the account's, as a line.
+struct RoomRecord {
+    let room: MXRoomSummary
+
+    var json: String {
+        var line = JSONLine(type: "room")
+        line.add("room_id", room.roomId)
+        line.add("name", room.displayName)
+        line.add("alias", room.canonicalAlias)
+        line.add("membership", room.membership.rawValue)
+        line.add("inviter", room.inviter)
+        line.add("members", room.joinedMembersCount)
+        line.add("unread", room.notificationCount)
+        line.add("highlights", room.highlightCount)
+        line.add("direct", json: String(room.isDirect))
+        line.add("encrypted", json: String(room.isEncrypted))
+        line.add("last_message", lastMessage.map(JSONLine.text))
+        return line.text
+    }
+
+    /// `name  id  2 members  3 unread  2026-01-31 12:00`
+    func text(style: TextStyle) -> String {
+        let isInvitation = room.membership == .invite
+        let parts = [
+            style.event(room.displayName), style.channel(room.roomId),
+            isInvitation ? "invitation" + (room.inviter.map { " from \(style.printable($0))" } ?? "") : nil,
+            isInvitation ? nil : room.joinedMembersCount == 1 ? "1 member" : "\(room.joinedMembersCount) members",
+            room.notificationCount == 0 ? nil : "\(room.notificationCount) unread",
+            room.isEncrypted ? "encrypted" : nil,
+            lastMessage.map { style.dim(Record.minute($0)) },
+        ]
+        return parts.compactMap { $0 }.joined(separator: "  ")
+    }
+
+    private var lastMessage: Date? {
+        room.lastMessageTs == 0 ? nil : Date(timeIntervalSince1970: Double(room.lastMessageTs) / 1000)
+    }
+
+    func write(asJSON: Bool) -> Bool { StandardOutput.write(asJSON ? json : text(style: .standardOutput)) }
+}

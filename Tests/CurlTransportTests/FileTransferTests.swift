@@ -1,0 +1,172 @@
+import CurlTransport
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import Transport
+
+/// Bodies that come from files and go to files.
+@Suite(.overSockets)
+struct FileTransferTests {
+    private let options = NetworkOptions(proxy: "")
+    private let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "transfer-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    /// Takes a body of so many bytes without keeping it, and answers with as many.
+    private static func server(_ size: Int, last: Lock<UInt8?> = Lock(nil)) -> SocketServer {
+        SocketServer { peer in
+            let head = peer.readHead()
+            var left = head.contains("Content-Length: ") ? size : 0
+            while left > 0 {
+                let bytes = peer.read(atMost: 1 << 20)
+                if bytes.isEmpty { return }
+                left -= bytes.count
+                last.withLock { $0 = bytes.last }
+            }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\nConnection: close\r\n\r\n")
+            let piece = [UInt8](repeating: 7, count: 1 << 20)
+            for start in stride(from: 0, to: size, by: piece.count) { peer.write(Array(piece.prefix(size - start))) }
+        }
+    }
+
+    @Test func largeFilesNeedLittleMemory() async throws {
+        let size = 160 << 20
+        let last = Lock<UInt8?>(nil)
+        let server = Self.server(size, last: last)
+        let source = folder.appending(path: "source")
+        let target = folder.appending(path: "target")
+        let handle = open(source.path, O_RDWR | O_CREAT, 0o600)
+        ftruncate(handle, off_t(size))
+        var one: UInt8 = 1
+        pwrite(handle, &one, 1, off_t(size - 1))
+        close(handle)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var request = HTTPRequest(method: "PUT", url: "http://127.0.0.1:\(server.port)/", maximumBodySize: size)
+        request.bodyFile = HTTPBodyFile(path: source.path, count: Int64(size))
+        request.answerFile = HTTPAnswerFile(path: target.path)
+        request.stallTimeout = .seconds(30)
+        let steps = Lock<[HTTPProgress]>([])
+        let before = Self.peakMemory()
+        let response = try await HTTPClient.send(request, options: options) { step in steps.withLock { $0.append(step) }
+        }
+        #expect(response.status == 200 && response.body.isEmpty && last.withLock { $0 } == 1)
+        // Other tests run beside this one: far less than the file is all that can be claimed.
+        #expect(Self.peakMemory() - before < size)
+        #expect(try FileManager.default.attributesOfItem(atPath: target.path)[.size] as? Int == size)
+        let seen = steps.withLock { $0 }
+        #expect(seen.contains { $0.sent == Int64(size) && $0.received == 0 })
+        #expect(seen.last?.received == Int64(size) && seen.last?.totalToReceive == Int64(size))
+        #expect(seen.count < 1000)
+    }
+
+    /// Bytes that the process has had in memory at most.
+    private static func peakMemory() -> Int {
+        var usage = rusage()
+        getrusage(0, &usage)  // RUSAGE_SELF
+        return usage.ru_maxrss * 1024
+    }
+
+    @Test func aPartOfAFileIsSent() async throws {
+        let log = Lock("")
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            let body = peer.read(atMost: 3)
+            log.withLock { $0 = String(decoding: body, as: UTF8.self) }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let source = folder.appending(path: "source")
+        try Data("0123456789".utf8).write(to: source)
+        var request = HTTPRequest(method: "POST", url: "http://127.0.0.1:\(server.port)/")
+        request.bodyFile = HTTPBodyFile(path: source.path, offset: 4, count: 3)
+        _ = try await HTTPClient.send(request, options: options)
+        #expect(log.withLock { $0 } == "456")
+    }
+
+    @Test func filesThatCannotBeUsedAreErrors() async throws {
+        let server = Self.server(10)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var missing = HTTPRequest(method: "POST", url: "http://127.0.0.1:\(server.port)/")
+        missing.bodyFile = HTTPBodyFile(path: folder.path + "/missing", count: 1)
+        var short = missing
+        let source = folder.appending(path: "source")
+        try Data("12345".utf8).write(to: source)
+        short.bodyFile = HTTPBodyFile(path: source.path, count: 10)
+        var unwritable = HTTPRequest(url: "http://127.0.0.1:\(server.port)/")
+        unwritable.answerFile = HTTPAnswerFile(path: folder.path + "/no/folder")
+        for request in [missing, short, unwritable] {
+            await #expect {
+                try await HTTPClient.send(request, options: options)
+            } throws: { ($0 as? TransportError)?.code == .file }
+        }
+    }
+
+    @Test func errorsDoNotGoToTheFile() async throws {
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone")
+        }
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/")
+        let target = folder.appending(path: "target")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        request.answerFile = HTTPAnswerFile(path: target.path)
+        let response = try await HTTPClient.send(request, options: options)
+        #expect(response.status == 404 && response.body == Array("none".utf8))
+        #expect(!FileManager.default.fileExists(atPath: target.path))
+    }
+
+    @Test func aTransferThatStandsStillFails() async throws {
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
+            while !peer.read().isEmpty {}
+        }
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/")
+        request.stallTimeout = .seconds(1)
+        await #expect {
+            try await HTTPClient.send(request, options: options)
+        } throws: { ($0 as? TransportError)?.code == .timedOut }
+    }
+
+    /// 100,000 zeros, compressed.
+    private static let zeros: [UInt8] = {
+        let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]
+        // Blocks of what deflate stores as it is, so that the test needs no compressor.
+        var bytes = head
+        var left = 100_000
+        while left > 0 {
+            let count = min(left, 65_535)
+            left -= count
+            bytes += [
+                left == 0 ? 1 : 0, UInt8(count & 255), UInt8(count >> 8), UInt8(~count & 255), UInt8(~count >> 8 & 255),
+            ]
+            bytes += [UInt8](repeating: 0, count: count)
+        }
+        return bytes + [0x7D, 0x95, 0x11, 0xD4] + [0xA0, 0x86, 1, 0]
+    }()
+
+    @Test func compressedAnswersAreBoundedByWhatComesOut() async throws {
+        let server = SocketServer { peer in
+            let head = peer.readHead()
+            guard head.lowercased().contains("accept-encoding: ") else {
+                return peer.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nplain")
+            }
+            let size = Self.zeros.count
+            peer.write(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(size)\r\nConnection: close\r\n\r\n")
+            peer.write(Self.zeros)
+        }
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/", maximumBodySize: 100_000)
+        #expect(try await HTTPClient.send(request, options: options).body == Array("plain".utf8))
+        request.acceptsCompression = true
+        #expect(try await HTTPClient.send(request, options: options).body == [UInt8](repeating: 0, count: 100_000))
+        request.maximumBodySize = 99_999
+        await #expect {
+            try await HTTPClient.send(request, options: options)
+        } throws: { ($0 as? TransportError)?.code == .tooLarge }
+    }
+}

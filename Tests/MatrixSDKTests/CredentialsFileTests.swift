@@ -1,0 +1,81 @@
+import Foundation
+import MatrixProtocol
+import Testing
+
+@testable import MatrixSDK
+
+struct CredentialsFileTests {
+    private func withFolder(_ body: (URL) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "credentials-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder)
+    }
+
+    private let credentials: MXCredentials = {
+        var credentials = MXCredentials(homeServer: "https://s", userId: "@a:s", accessToken: "t")
+        credentials.deviceId = "D"
+        credentials.refreshToken = "r"
+        credentials.accessTokenExpiresAt = 7
+        return credentials
+    }()
+
+    @Test func whatIsWrittenIsRead_andNothingElseIsLeft() throws {
+        try withFolder { folder in
+            let file = try CredentialsFile(in: folder)
+            #expect(try file.read() == nil)
+            try file.write(MXCredentials(homeServer: "https://s", userId: "@a:s", accessToken: "old"))
+            try file.write(credentials)
+            #expect(try CredentialsFile(in: folder).read() == credentials)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["credentials.json"])
+            try file.remove()
+            #expect(try file.read() == nil)
+        }
+    }
+
+    @Test func whoeverIsLateWritesNothing() throws {
+        try withFolder { folder in
+            let file = try CredentialsFile(in: folder)
+            try file.write(credentials)
+            try file.remove()
+            #expect(throws: MatrixError.self) { try file.write(credentials) }
+            #expect(try CredentialsFile(in: folder).read() == nil)
+        }
+    }
+
+    @Test(arguments: ["", "{}", "{\"userId\":\"@a:s\"}", "[1]", "{\"userId\":\"@a:s\",\"accessToken\":\"secret"])
+    func damageIsAnErrorThatSaysNoSecret(text: String) throws {
+        try withFolder { folder in
+            let file = try CredentialsFile(in: folder)
+            try Data(text.utf8).write(to: folder.appending(path: "credentials.json"))
+            let error = #expect(throws: MatrixError.self) { _ = try file.read() }
+            #expect(error?.message.contains("secret") == false)
+        }
+    }
+
+    @Test func othersFilesAndFoldersAreNotTaken() throws {
+        try withFolder { folder in
+            let file = try CredentialsFile(in: folder)
+            let elsewhere = folder.appending(path: "elsewhere")
+            try JSONEncoder().encode(credentials).write(to: elsewhere)
+            try FileManager.default.createSymbolicLink(
+                at: folder.appending(path: "credentials.json"), withDestinationURL: elsewhere)
+            #expect(throws: MatrixError.self) { _ = try file.read() }
+            // Writing takes the link's place, and leaves alone what it led to.
+            let before = try Data(contentsOf: elsewhere)
+            try file.write(MXCredentials(homeServer: "https://s", userId: "@b:s", accessToken: "u"))
+            #expect(try Data(contentsOf: elsewhere) == before)
+            #expect(throws: MatrixError.self) { _ = try CredentialsFile(in: elsewhere) }
+        }
+        #expect(throws: MatrixError.self) { _ = try CredentialsFile(in: URL(filePath: "/tmp")) }
+    }
+
+    @Test func aFolderThatIsOpenToOthersIsClosed() throws {
+        try withFolder { folder in
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+            _ = try CredentialsFile(in: folder)
+            let mode = try FileManager.default.attributesOfItem(atPath: folder.path)[.posixPermissions] as? NSNumber
+            #expect(mode?.intValue == 0o700)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import MatrixProtocol
+import MatrixSDK
+import Testing
+
+struct TokenMachineTests {
+    private static let minute: UInt64 = 60_000
+    private let expired = MXError(errcode: "M_UNKNOWN_TOKEN", error: "", status: 401)
+    private let forbidden = MXError(errcode: "M_FORBIDDEN", error: "", status: 403)
+
+    private func credentials(_ access: String, _ refresh: String? = "r1", expiresAt: UInt64 = 0) -> MXCredentials {
+        var credentials = MXCredentials(homeServer: "h", userId: "@a:s", accessToken: access)
+        credentials.refreshToken = refresh
+        credentials.accessTokenExpiresAt = expiresAt
+        return credentials
+    }
+
+    private func refresh(_ id: Int, _ token: String = "r1", after delay: Duration = .zero) -> TokenMachine.WantedAction
+    {
+        .refresh(TokenMachine.Refresh(id: id, token: token, delay: delay))
+    }
+
+    @Test func aTokenWithoutAnEndIsSentAsItIs() {
+        var machine = TokenMachine(credentials("a1"))
+        #expect(machine.tokenWanted(now: 1) == .send(token: "a1"))
+        var nobody = TokenMachine()
+        #expect(nobody.tokenWanted(now: 1) == .send(token: nil))
+    }
+
+    @Test func oneRefreshServesAll() {
+        var machine = TokenMachine(credentials("a1"))
+        #expect(machine.tokenRejected("a1", expired) == .refreshFirst)
+        #expect(machine.tokenWanted(now: 1) == refresh(1))
+        #expect(machine.tokenRejected("a1", expired) == .refreshFirst)
+        #expect(machine.tokenWanted(now: 2) == .wait)
+        let new = credentials("a2", "r2", expiresAt: 103)
+        #expect(
+            machine.refreshSucceeded(id: 1, accessToken: "a2", refreshToken: "r2", expiresIn: 100, now: 3)
+                == .save(id: 2, new))
+        #expect(machine.tokenWanted(now: 4) == .wait)  // not before it is saved
+        #expect(machine.credentials?.accessToken == "a1")
+        #expect(machine.saved(id: 2) == .use(new))
+        #expect(machine.tokenWanted(now: 5) == .send(token: "a2"))
+        #expect(machine.tokenRejected("a1", expired) == .again)  // a late report about the old one
+        #expect(machine.tokenWanted(now: 5) == .send(token: "a2"))
+    }
+
+    @Test(
+        arguments: [
+            (10 * minute, 9 * minute, true), (10 * minute, 9 * minute + 1, false), (minute, minute / 2, true),
+            (minute, minute / 2 + 1, false), (15_000, 7_500, true), (15_000, 7_501, false),
+        ] as [(UInt64, UInt64, Bool)])
+    func aTokenIsRefreshedBeforeItExpires(life: UInt64, now: UInt64, isSent: Bool) {
+        var machine = TokenMachine()
+        machine.loggedIn(credentials("a1", expiresAt: life), now: 0)
+        #expect(machine.tokenWanted(now: now) == (isSent ? .send(token: "a1") : refresh(2)))
+    }
+
+    @Test func theOldRefreshTokenStaysWithoutANewOne() {
+        var machine = TokenMachine(credentials("a1"))
+        _ = machine.tokenRejected("a1", expired)
+        _ = machine.tokenWanted(now: 0)
+        _ = machine.refreshSucceeded(id: 1, accessToken: "a2", refreshToken: nil, expiresIn: nil, now: 0)
+        #expect(machine.saved(id: 2) == .use(credentials("a2", "r1")))
+    }
+
+    @Test func tokensThatCannotBeSavedAreNotUsed() {
+        var machine = TokenMachine(credentials("a1"))
+        _ = machine.tokenRejected("a1", expired)
+        _ = machine.tokenWanted(now: 0)
+        _ = machine.refreshSucceeded(id: 1, accessToken: "a2", refreshToken: "r2", expiresIn: nil, now: 0)
+        machine.savingFailed(id: 2)
+        let new = credentials("a2", "r2")
+        #expect(machine.tokenWanted(now: 0) == .save(id: 3, new))
+        #expect(machine.saved(id: 2) == .none)  // late
+        #expect(machine.tokenWanted(now: 0) == .wait)
+        #expect(machine.saved(id: 3) == .use(new))
+    }
+
+    @Test func aRefusedRefreshEndsItAndIsReportedOnce() {
+        var machine = TokenMachine(credentials("a1"))
+        _ = machine.tokenRejected("a1", expired)
+        _ = machine.tokenWanted(now: 0)
+        let ending = TokenMachine.Ending(error: forbidden, isSoftLogout: false, isRefreshTokenAuth: true)
+        #expect(machine.refreshRefused(id: 1, forbidden) == ending)
+        #expect(machine.refreshRefused(id: 1, forbidden) == nil)
+        #expect(machine.tokenWanted(now: 9) == .fail(ending))
+        #expect(machine.tokenRejected("a1", expired) == .fail(ending))
+    }
+
+    @Test func withoutARefreshTokenARejectionEndsIt() {
+        var machine = TokenMachine(credentials("a1", nil))
+        let ending = TokenMachine.Ending(error: expired, isSoftLogout: false, isRefreshTokenAuth: false)
+        #expect(machine.tokenRejected("a1", expired) == .end(ending))
+        #expect(machine.tokenRejected("a1", expired) == .fail(ending))
+        #expect(machine.tokenWanted(now: 0) == .fail(ending))
+    }
+
+    @Test func aFailureOnTheWayKeepsTheTokensAndWaitsLongerEachTime() {
+        var machine = TokenMachine(credentials("a1"))
+        _ = machine.tokenRejected("a1", expired)
+        var now: UInt64 = 0
+        for (id, delay) in [0, 1000, 2000, 4000, 8000, 15_000, 15_000].enumerated() {
+            #expect(machine.tokenWanted(now: now) == refresh(id + 1, after: .milliseconds(delay)))
+            now += UInt64(delay)
+            machine.refreshFailed(id: id + 1, now: now, random: 1)
+        }
+        #expect(machine.credentials == credentials("a1"))
+    }
+
+    @Test func anEarlyRefreshThatFailsHoldsNobodyUp() {
+        var machine = TokenMachine()
+        machine.loggedIn(credentials("a1", expiresAt: 10 * Self.minute), now: 0)
+        let now = 9 * Self.minute + 1
+        #expect(machine.tokenWanted(now: now) == refresh(2))
+        machine.refreshFailed(id: 2, now: now, random: 1)
+        #expect(machine.tokenWanted(now: now) == .send(token: "a1"))
+        #expect(machine.tokenWanted(now: now + 1000) == refresh(3))
+    }
+
+    @Test func aLoginInTheMiddleMakesTheRefreshVoid() {
+        var machine = TokenMachine(credentials("a1"))
+        _ = machine.tokenRejected("a1", expired)
+        _ = machine.tokenWanted(now: 0)
+        machine.loggedIn(credentials("b1", nil), now: 0)
+        #expect(
+            machine.refreshSucceeded(id: 1, accessToken: "a2", refreshToken: "r2", expiresIn: nil, now: 0) == .none)
+        #expect(machine.refreshRefused(id: 1, forbidden) == nil)
+        #expect(machine.tokenWanted(now: 0) == .send(token: "b1"))
+        machine.loggedOut()
+        #expect(machine.tokenWanted(now: 0) == .send(token: nil))
+    }
+
+    @Test func noTokenIsPrinted() {
+        let refresh = TokenMachine.Refresh(id: 1, token: "secret", delay: .zero)
+        #expect(!"\(refresh)".contains("secret") && !"\(credentials("secret", "secret"))".contains("secret"))
+    }
+}

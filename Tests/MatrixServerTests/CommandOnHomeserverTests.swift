@@ -1,0 +1,76 @@
+import Foundation
+import MatrixProtocol
+import MatrixSDK
+import TestSupport
+import Testing
+
+/// `pusher-cli` at a real homeserver, with matrix-nio on the other side.
+@Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(2)))
+struct CommandOnHomeserverTests {
+    private static let command = ".build/debug/pusher-cli"
+    private static let pusher = ["--key", "app-key", "--no-tls", "--host", "127.0.0.1", "--port"]
+
+    /// As after `matrix login`.
+    private func logIn(_ user: Homeserver.User, at homeserver: Homeserver) async throws -> URL {
+        let client = MXRestClient(homeServer: try #require(URL(string: homeserver.url)))
+        let credentials = try await client.login(parameters: [
+            "type": "m.login.password", "identifier": ["type": "m.id.user", "user": user.name],
+            "password": user.password, "refresh_token": false,
+        ])
+        #expect(credentials.refreshToken == nil)
+        let home = FileManager.default.temporaryDirectory.appending(path: "matrix-\(UUID().uuidString)")
+        let file = home.appending(path: "pusher-cli/matrix.json")
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try JSONEncoder().encode(credentials).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+        return home
+    }
+
+    @Test func listenPrintsAPusherEventAndAMessageOfMatrixNio() async throws {
+        let homeserver = try Homeserver(.plain)
+        let (ann, bob) = (try await homeserver.newUser("ann"), try await homeserver.newUser("bob"))
+        let home = try await logIn(ann, at: homeserver)
+        defer { try? FileManager.default.removeItem(at: home) }
+        func run(_ arguments: String...) -> Program {
+            Program(Self.command, arguments, environment: ["XDG_CONFIG_HOME": home.path])
+        }
+        let created = try await homeserver.peer(bob, "create", "--name", "Lobby", "--invite", ann.id).run()
+        let room = try #require(created.objects.first?["room_id"] as? String)
+        #expect(try await run("matrix", "join", "Lobby").run().output == [room])
+        let sent = try await run("matrix", "send", "lobby", "hello **all**").run()
+        #expect(sent.status == 0)
+
+        let server = run("serve", "--port", "0")
+        try server.start()
+        #expect(await eventually { !server.output.isEmpty })
+        let port = try #require(server.output.first?.split(separator: ":").last.map(String.init))
+        let listener = Program(
+            Self.command,
+            ["listen", "prices", "--matrix", "--notifications", "--json", "--count", "2"] + Self.pusher + [port],
+            environment: ["XDG_CONFIG_HOME": home.path])
+        try listener.start()
+        #expect(await listener.waitFor { $0["to"] as? String == "running" })
+        #expect(await listener.waitFor { $0["type"] as? String == "subscribed" })
+        let trigger = Program(
+            Self.command,
+            ["trigger", "prices", "price", "42", "--app-id", "app-id", "--secret", "app-secret"] + Self.pusher + [port])
+        #expect(try await trigger.run().status == 0)
+        let told = try await homeserver.peer(bob, "send", room, "good morning").run()
+        let run = try await listener.end()
+        #expect(run.status == 0)
+        let events = run.objects.filter { $0["type"] as? String == "event" }
+        #expect(Set(events.compactMap { $0["channel"] as? String }) == ["prices", "matrix:\(room)"])
+        let message = try #require(events.first { $0["room_id"] != nil })
+        #expect(message["event_id"] as? String == told.objects.first?["event_id"] as? String)
+        #expect(message["sender"] as? String == bob.id)
+        #expect(message["notify"] as? Bool == true)
+
+        let history = try await Program(
+            Self.command, ["matrix", "messages", room, "--json"], environment: ["XDG_CONFIG_HOME": home.path]
+        ).run()
+        #expect(
+            history.objects.map { $0["event_id"] as? String } == [
+                sent.output.first, told.objects.first?["event_id"] as? String,
+            ])
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Transport
+
+/// A program of the repository's, with what it prints line by line.
+final class Program: Sendable {
+    struct Run: Sendable {
+        let status: Int32
+        let output: [String]
+
+        /// The lines that are JSON objects.
+        var objects: [[String: Any]] { output.compactMap { Program.object($0) } }
+    }
+
+    private struct State {
+        var output = Data()
+        var process: ChildProcess?
+        var status: Int32?
+    }
+
+    private let path: String
+    private let arguments: [String]
+    private let environment: [String: String]
+    private let state = Lock(State())
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// - Parameter path: Counted from the repository's root.
+    init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) {
+        self.path = Self.root.appending(path: path).path
+        self.arguments = arguments
+        self.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    }
+
+    deinit {
+        state.withLock { state in
+            if let process = state.process, state.status == nil { kill(process.id, SIGTERM) }
+        }
+    }
+
+    /// Starts it, and returns at once. It is told to end when nothing refers to it any more.
+    func start() throws {
+        let pipe = Pipe()
+        let process = try ChildProcess(
+            path, arguments, environment: environment, folder: Self.root, output: pipe.fileHandleForWriting,
+            errors: .standardError)
+        try pipe.fileHandleForWriting.close()
+        state.withLock { $0.process = process }
+        Thread.detachNewThread { [state, reader = pipe.fileHandleForReading] in
+            while case let data = reader.availableData, !data.isEmpty { state.withLock { $0.output += data } }
+            let status = process.wait()
+            state.withLock { $0.status = status }
+        }
+    }
+
+    /// What it has printed so far.
+    var output: [String] {
+        String(decoding: state.withLock { $0.output }, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    /// Waits until a line is a JSON object for which `condition` holds.
+    func waitFor(_ condition: @Sendable ([String: Any]) -> Bool) async -> Bool {
+        await eventually { self.output.compactMap { Self.object($0) }.contains(where: condition) }
+    }
+
+    private struct DidNotEnd: Error {}
+
+    /// What it printed, when it has ended.
+    func end() async throws -> Run {
+        guard await eventually({ self.state.withLock { $0.status != nil } }),
+            let status = state.withLock({ $0.status })
+        else { throw DidNotEnd() }
+        return Run(status: status, output: output)
+    }
+
+    /// From its start to its end.
+    func run() async throws -> Run {
+        try start()
+        return try await end()
+    }
+
+    private static func object(_ line: String) -> [String: Any]? {
+        try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+    }
+}

@@ -1,0 +1,103 @@
+import CurlTransport
+import Foundation
+import MatrixProtocol
+import MatrixSDK
+import Testing
+import Transport
+
+/// Somebody with a service, and what that has told them.
+@MainActor
+final class ServiceUser {
+    let user: Homeserver.User
+    let homeserver: Homeserver
+    let folder: URL
+    private(set) var service: MXMatrixService
+    private(set) var messages: [MatrixMessage] = []
+    private(set) var rooms: [MatrixRoom] = []
+    private(set) var typing: [[String]] = []
+
+    init(
+        _ name: String, on homeserver: Homeserver, _ change: (inout MXSessionOptions) -> Void = { _ in }
+    ) async throws {
+        self.homeserver = homeserver
+        user = try await homeserver.newUser(name)
+        folder = FileManager.default.temporaryDirectory.appending(path: "service-\(UUID().uuidString)")
+        var options = MXSessionOptions()
+        options.reconnectPolicy = .exponential(base: .milliseconds(100), maximumDelay: .seconds(1))
+        change(&options)
+        service = MXMatrixService(sessionOptions: options, clientOptions: .direct)
+        listen()
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private func listen() {
+        service.onMessageReceived = { [weak self] in self?.messages.append($0) }
+        service.onRoomUpdated = { [weak self] in self?.rooms.append($0) }
+        service.onTypingIndicator = { [weak self] _, users in self?.typing.append(users) }
+    }
+
+    func initialize() async throws {
+        try await service.initialize(homeserverURL: homeserver.url, sessionPath: folder.path)
+    }
+
+    /// Logged in with the password, and in sync.
+    func start() async throws {
+        try await initialize()
+        try await service.loginWithPassword(username: user.name, password: user.password)
+        try await service.startSync()
+    }
+
+    /// As a new run of the program begins: with what is in the folder.
+    func restart() async throws -> Bool {
+        service.session?.close()
+        service = MXMatrixService(clientOptions: .direct)
+        listen()
+        try await initialize()
+        return try await service.restoreSession()
+    }
+
+    /// Waits for what the service tells.
+    func sees(_ condition: @MainActor (ServiceUser) -> Bool) async -> Bool {
+        for _ in 0..<3000 {
+            if condition(self) { return true }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+
+    /// The newest of what was told of a message.
+    func message(_ id: String) -> MatrixMessage? { messages.last { $0.id == id } }
+
+    /// A room that another has made is joined.
+    func join(_ roomId: String) async throws {
+        #expect(await sees { $0.service.session?.room(withRoomId: roomId) != nil })
+        #expect(try await service.joinRoom(roomIdOrAlias: roomId) == roomId)
+    }
+
+    /// As the credentials file has it.
+    var accessToken: String? {
+        let data = try? Data(contentsOf: folder.appending(path: "credentials.json"))
+        return data.flatMap { try? JSONDecoder().decode(MXCredentials.self, from: $0) }?.accessToken
+    }
+}
+
+extension MXRestClientOptions {
+    /// Past any proxy of the environment's.
+    static var direct: MXRestClientOptions {
+        var options = MXRestClientOptions()
+        options.proxy = ""
+        return options
+    }
+}
+
+/// A square of 48 by 48 pixels.
+enum Picture {
+    static let data =
+        Data(
+            base64Encoded: """
+                iVBORw0KGgoAAAANSUhEUgAAADAAAAAwCAIAAADYYG7QAAAAOklEQVR42u3OQQ0AAAgEoItjHGMbyxbOBxsByHS9EiEhISEhISEhISEhISEhISEhISEhISEhISGhOwux9ECmmjbGZAAAAABJRU5ErkJggg==
+                """, options: .ignoreUnknownCharacters) ?? Data()
+}
