@@ -21,11 +21,15 @@ let nioServer: [Target.Dependency] = [
     .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
 
-// Apple's systems have a module of this name.
+// Stands in for Combine, which Apple's systems have. Not under that name: GRDB, like other packages, compiles other code
+// where a module `Combine` can be found.
 #if os(Linux)
-    let combine = ["Combine"]
+    let combine = ["LinuxCombine"]
+    // What a program writes into its manifest whose sources say `import Combine`.
+    let combineByItsName: [SwiftSetting] = [.unsafeFlags(["-module-alias", "Combine=LinuxCombine"])]
 #else
     let combine: [String] = []
+    let combineByItsName: [SwiftSetting] = []
 #endif
 
 let package = Package(
@@ -206,7 +210,7 @@ let package = Package(
         .testTarget(
             name: "MatrixSampleTests",
             dependencies: ["MatrixSDK", "SwiftMatrixSDK"] + combine.map { .byName(name: $0) },
-            swiftSettings: [.swiftLanguageMode(.v6)]),
+            swiftSettings: [.swiftLanguageMode(.v6)] + combineByItsName),
         .testTarget(
             name: "CommandTests",
             dependencies: [
@@ -233,8 +237,9 @@ if Context.environment["FUZZ"] == nil {
 
 #if os(Linux)
     package.targets += [
-        .target(name: "Combine", dependencies: ["Transport"], swiftSettings: swiftSettings),
+        .target(name: "LinuxCombine", dependencies: ["Transport"], swiftSettings: swiftSettings),
         .testTarget(
-            name: "CombineTests", dependencies: ["Combine", "TestSupport", "Transport"], swiftSettings: swiftSettings),
+            name: "LinuxCombineTests", dependencies: ["LinuxCombine", "TestSupport", "Transport"],
+            swiftSettings: swiftSettings),
     ]
 #endif

@@ -1,4 +1,4 @@
-import Combine
+import LinuxCombine
 import Foundation
 import MatrixProtocol
 import MatrixSDK

@@ -1,6 +1,11 @@
-public import Combine
 import CurlTransport
 import MatrixProtocol
+
+#if canImport(LinuxCombine)
+    public import LinuxCombine
+#else
+    public import Combine
+#endif
 
 /// A Matrix account as an application uses it: ``MatrixServiceProtocol`` on ``MXSession``.
 ///

@@ -1,5 +1,10 @@
-public import Combine
 public import Foundation
+
+#if canImport(LinuxCombine)
+    public import LinuxCombine
+#else
+    public import Combine
+#endif
 
 /// A Matrix account as an application uses it: rooms and messages as values, everything on the main actor.
 ///

@@ -1,4 +1,4 @@
-import Combine
+import LinuxCombine
 import Testing
 
 struct OperatorTests {
