@@ -1,0 +1,2 @@
+/// A Pydio server for tests.
+package final class FakePydioServer: Sendable {}
