@@ -121,6 +121,13 @@ let package = Package(
         .target(
             name: "MatrixTestSupport", dependencies: ["MatrixProtocol", "TestSupport", "Transport"] + nioServer,
             path: "Tests/MatrixTestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "PydioTestSupport", dependencies: ["TestSupport", "Transport", "CLibcrypto"] + nioServer,
+            path: "Tests/PydioTestSupport", swiftSettings: swiftSettings),
+        // The same server as a process, for programs that are tested from outside.
+        .executableTarget(
+            name: "pydio-mock", dependencies: ["PydioTestSupport"], path: "Tests/PydioMock",
+            swiftSettings: swiftSettings),
         // Random schedules against the real machines, on a simulated clock, network and server.
         .executableTarget(
             name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
