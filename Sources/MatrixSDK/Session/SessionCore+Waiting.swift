@@ -86,16 +86,13 @@ extension SessionCore {
                 let outcome = state.withLock { state -> Result<Void, any Error>? in
                     guard let model = state.model else { return .failure(MatrixError.sessionClosed) }
                     if condition(model.rooms[roomId]) { return .success(()) }
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    // From here on whoever takes the waiter out resumes it, and nobody else.
                     state.waiters.append(
                         RoomWaiter(id: id, roomId: roomId, condition: condition, continuation: continuation))
-                    return Task.isCancelled ? .failure(CancellationError()) : nil
+                    return nil
                 }
-                switch outcome {
-                case .success, .failure:
-                    state.withLock { state in state.waiters.removeAll { $0.id == id } }
-                    outcome.map { continuation.resume(with: $0) }
-                case nil: break
-                }
+                outcome.map { continuation.resume(with: $0) }
             }
         } onCancel: {
             endWait(id, .failure(CancellationError()))

@@ -1,3 +1,5 @@
+import Transport
+
 /// A file that is downloaded in pieces.
 struct ChunkedDownload: Sendable {
     let name: String

@@ -1,3 +1,5 @@
+import Transport
+
 /// A bookmark of a user.
 struct Bookmark: Sendable {
     let path: TreePath

@@ -1,3 +1,4 @@
+import Transport
 package import TestSupport
 
 /// Which generation of servers a ``FakePydioServer`` copies.

@@ -1,3 +1,5 @@
+import Transport
+
 /// Seeds, captchas, logging in and out.
 extension ServerState {
     private func needsCaptcha(_ request: FakePydioRequest) -> Bool {

@@ -1,3 +1,5 @@
+import Transport
+
 /// The session API: cookies, secure tokens, and who may ask for what.
 extension ServerState {
     mutating func sessionAnswer(to request: FakePydioRequest) -> FakePydioAnswer {

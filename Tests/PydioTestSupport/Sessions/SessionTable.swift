@@ -1,3 +1,5 @@
+import Transport
+
 /// The sessions of a server.
 struct SessionTable: Sendable {
     static let cookieName = "AjaXplorer"

@@ -1,3 +1,5 @@
+import Transport
+
 /// What is in a file: in memory if it is small, else on disk.
 enum FileContent: Sendable {
     case memory([UInt8])
