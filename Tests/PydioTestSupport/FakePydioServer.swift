@@ -47,7 +47,10 @@ package final class FakePydioServer: Sendable {
                     let pipeline = channel.pipeline.syncOperations
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
                     let handler = RequestHandler(core: core, isSecure: tls != nil)
-                    try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
+                    let upgrade = WebSocketUpgrade(core: core, http: handler, eventLoop: channel.eventLoop)
+                    try pipeline.configureHTTPServerPipeline(
+                        withPipeliningAssistance: false,
+                        withServerUpgrade: (upgraders: [upgrade.upgrader], completionHandler: { _ in }))
                     try pipeline.addHandler(handler)
                 }
             }

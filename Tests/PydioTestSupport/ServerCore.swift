@@ -1,4 +1,5 @@
 import NIOCore
+import NIOWebSocket
 import Transport
 
 /// Joins the connections to the server's state, and does what follows from a change of it.
@@ -7,6 +8,8 @@ final class ServerCore: Sendable {
 
     let state: Lock<ServerState>
     let connections = Connections()
+    /// WebSockets by their numbers.
+    let sockets = Lock<[Int: any Channel]>([:])
     private let gate = Lock<Gate?>(nil)
     private let captchaListener = Lock<(@Sendable (String) -> Void)?>(nil)
     /// Answers that wait to be released.
@@ -38,8 +41,22 @@ final class ServerCore: Sendable {
             let answer = state.answer(to: request)
             return (answer, state.captchaCode)
         }
+        deliver()
         if let code, request.action == Action.getCaptcha.rawValue { captchaListener.withLock { $0 }?(code) }
         return fault?.applied(to: answer) ?? answer
+    }
+
+    /// Sends what a change of the state has left to be sent on WebSockets.
+    func deliver() {
+        let frames = state.withLock { state in
+            defer { state.outbox = [] }
+            return state.outbox.flatMap { message in state.frames(of: message.text).map { (message.peer, $0) } }
+        }
+        for (peer, text) in frames {
+            guard let channel = sockets.withLock({ $0[peer] }) else { continue }
+            channel.writeAndFlush(
+                WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)), promise: nil)
+        }
     }
 
     var heldCount: Int { held.withLock { $0.count } }

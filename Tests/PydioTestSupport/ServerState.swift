@@ -12,6 +12,16 @@ struct ServerState: Sendable {
     /// Public links by node.
     var shares: [TreeKey: [TreePath: String]] = [:]
     var chunkedDownloads: [String: ChunkedDownload] = [:]
+    var mailboxes = Mailboxes()
+    var messageCount = 0
+    var changes = ChangeLog()
+    var keyPairs = KeyPairs()
+    var peers: [Int: Peer] = [:]
+    var peerCount = 0
+    /// Messages to be sent once the lock is free.
+    var outbox: [(peer: Int, text: String)] = []
+    /// All that came on WebSockets.
+    var webSocketTexts: [String] = []
     private var nodeCount = 0
     /// Added to the time of day.
     var clockOffset = 0
@@ -64,6 +74,7 @@ struct ServerState: Sendable {
         switch String(request.rawPath.dropFirst(base.count)) {
         case "", "/", "/index.php": return sessionAnswer(to: request)
         case Self.loginPage: return .loginPage
+        case let path where path.hasPrefix("/api/"): return restAnswer(to: request)
         case _: return .notFound
         }
     }

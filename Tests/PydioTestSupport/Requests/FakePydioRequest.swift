@@ -26,7 +26,7 @@ package struct FakePydioRequest: Sendable {
     }
     /// `get_action`, or its other name; of a REST request the action of its path.
     package var action: String? {
-        if let piece = restPieces?.dropFirst().first { return piece }
+        if let pieces = restPieces { return pieces.dropFirst(pieces.first == "v2" ? 3 : 1).first }
         return parameter("get_action") ?? parameter("action")
     }
     package var token: String? { parameter("secure_token") }
@@ -37,9 +37,8 @@ package struct FakePydioRequest: Sendable {
 
     /// The decoded pieces of the path behind `/api/`, the first of which is the workspace.
     var restPieces: [String]? {
-        let pieces = rawPath.split(separator: "/").map(\.urlDecoded)
-        guard let start = pieces.firstIndex(of: "api") else { return nil }
-        return Array(pieces[(start + 1)...])
+        guard let start = rawPath.ranges(of: "/api/").first else { return nil }
+        return rawPath[start.upperBound...].split(separator: "/").map(\.urlDecoded)
     }
 
     /// To be remembered.

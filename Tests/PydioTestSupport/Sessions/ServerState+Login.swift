@@ -95,6 +95,7 @@ extension ServerState {
         else { return .text("PASS_ERROR") }
         configuration.users[index].passwordDigest = new
         configuration.users[index].condition = .normal
+        keyPairs.revokeAll(of: call.user.id)
         return .text("SUCCESS")
     }
 }
