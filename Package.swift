@@ -133,7 +133,7 @@ let package = Package(
             path: "Tests/PydioTestSupport", swiftSettings: swiftSettings),
         // The same server as a process.
         .executableTarget(
-            name: "pydio-mock", dependencies: ["PydioTestSupport", "TestSupport", "Transport"],
+            name: "pydio-mock", dependencies: ["PydioTestSupport"],
             path: "Tests/PydioMock", swiftSettings: swiftSettings),
         // Random schedules against the real machines, on a simulated clock, network and server.
         .executableTarget(
