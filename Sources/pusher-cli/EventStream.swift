@@ -89,7 +89,7 @@ final class EventStream: PusherDelegate {
         let timers = startTimers()
         if usesPusher { pusher.connect() }
         let gaps = tellOfMatrixGaps()
-        matrix?.start(on: pusher)
+        matrix?.start(on: pusher) { [weak self] in self?.fail($0) }
         let status = await withCheckedContinuation { continuation in
             let outcome = state.withLock { state in
                 if state.outcome == nil { state.waiter = continuation }
@@ -113,6 +113,11 @@ final class EventStream: PusherDelegate {
             return state.waiter
         }
         waiter?.resume(returning: status)
+    }
+
+    private func fail(_ error: any Error) {
+        StandardError.write("error: " + style.printable("\(error)"))
+        leave((error as? any ReportableError)?.exitStatus ?? .unavailable)
     }
 
     /// Says goodbye to the server, for a moment at most.
@@ -180,7 +185,13 @@ final class EventStream: PusherDelegate {
             tell { _ in .matrixState(from: change.old, to: change.new) }
             guard change.new == .running else { return }
             state.withLock { _ = $0.awaited.remove(.matrix) }
-            for room in change.isFirstRun ? matrix.absentRooms : [] {
+            guard change.isFirstRun else { return }
+            do throws(CommandFailure) {
+                try matrix.resolveNames()
+            } catch {
+                return fail(error)
+            }
+            for room in matrix.absentRooms {
                 StandardError.write("warning: you are not in \(room): nothing comes from there until you are")
             }
         } else if let record = matrix.record(of: event, withNames: !options.json) {
