@@ -41,7 +41,7 @@ struct ListenCommand: AsyncParsableCommand {
                 feed = selection.feed(try MatrixAccount(rest))
             }
             try await EventStream(
-                pusher: pusher, channels: channels, as: user, matrix: feed, mode: .everything, options: stream
+                pusher: pusher, channels: channels, as: user, feeds: feed.map { [$0] } ?? [], mode: .everything, options: stream
             ).run().exit()
         }
     }
