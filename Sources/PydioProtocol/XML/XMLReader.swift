@@ -25,7 +25,7 @@ package enum XMLReader {
         parser.delegate = builder
         let isComplete = parser.parse()
         if builder.isTooLarge { throw .tooLarge }
-        guard isComplete, let root = builder.root else { throw .malformed }
+        guard isComplete, parser.parserError == nil, let root = builder.root else { throw .malformed }
         return root
     }
 
