@@ -35,6 +35,7 @@ struct PydioAccount: Sendable {
     func keepSession() {
         var now = login
         now.take(params)
+        if now.keyPair != nil { now.password = nil }
         guard now != login else { return }
         do {
             try PydioLoginFile().renew(login, as: now)

@@ -28,10 +28,4 @@ extension PydioError: ReportableError {
         default: false
         }
     }
-
-    /// The server's words where it has any, and no others of its answer.
-    var words: String {
-        guard code == .errorResponse, let serverMessage else { return message }
-        return "the server says: \(serverMessage)"
-    }
 }
