@@ -30,9 +30,11 @@ final class PydioScene: Sendable {
     var files: URL { home.appending(path: "files") }
 
     /// - Parameter address: Of the server; nil is the scene's.
-    func logIn(to address: URL? = nil, password: String? = PydioScene.password) throws {
+    func logIn(to address: String? = nil, password: String? = PydioScene.password) throws {
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-        let login = PydioLogin(server: address ?? server.url, user: "ada", deviceID: "device", password: password)
+        let login = PydioLogin(
+            server: address.flatMap { URL(string: $0) } ?? server.url, user: "ada", deviceID: "device",
+            password: password)
         try JSONEncoder().encode(["logins": [login]]).write(to: file)
         try setMode(0o600)
     }
