@@ -273,10 +273,11 @@ struct AuthorizationTests {
     @Test func aNewServerTakesThePasswordInTheClearOnlyAfterAWarning() async throws {
         let lines = Lock<[String]>([])
         let configuration = FakePydioServer.Configuration(mode: .v8)
-        try await PydioScene.with(configuration) { options in
+        func change(_ options: inout PydioClientOptions) {
             options.authentication = .session
             options.logger = Logger(label: "test") { _ in RecordingLog(lines: lines) }
-        } _: { scene in
+        }
+        try await PydioScene.with(configuration, options: change) { scene in
             #expect(try await Self.stat(scene) == 5)
             try await scene.client.authorize()
             #expect(scene.server.requests("login").allSatisfy { $0.parameter("password") == PydioScene.password })
