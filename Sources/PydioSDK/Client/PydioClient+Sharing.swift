@@ -71,6 +71,8 @@ extension PydioClient {
 extension AnswerRecogniser where Value == Data {
     /// Versions differ: anything but a page.
     static let shareAnswer = Self("share") { body in
-        body.document == nil && body.text.hasPrefix("<") ? .other : .value(Data(body.bytes))
+        let isPage = body.document == nil && body.text.hasPrefix("<")
+        let isDamaged = body.document != nil && body.root == nil
+        return isPage || isDamaged ? .other : .value(Data(body.bytes))
     }
 }

@@ -14,7 +14,8 @@ import Transport
 public final class PydioClient: Sendable {
     /// The server.
     public let serverURL: URL
-    let options: PydioClientOptions
+    /// How it behaves.
+    public let options: PydioClientOptions
     let params: ServersParamsManager
     /// The two parts; an address that cannot be one is told of by each call.
     private let parts: Result<OperationsClient, PydioError>

@@ -105,8 +105,8 @@ extension OperationsClient {
         part.keepsBoth = false
         var whole = params
         whole.fileName = "\(id).upload"
+        var start: Int64 = 0
         do {
-            var start: Int64 = 0
             while start < size {
                 let count = min(options.uploadPartSize, size - start)
                 part.fileName = start == 0 ? whole.fileName : "\(id).part"
@@ -126,7 +126,7 @@ extension OperationsClient {
             }
             return try await name(whole, as: params)
         } catch {
-            await remove(whole)
+            if start > 0 { await remove(whole) }
             throw error
         }
     }
