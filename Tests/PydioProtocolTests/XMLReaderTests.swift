@@ -39,6 +39,7 @@ struct XMLReaderTests {
         #"<?xml version="1.0"?><!DOCTYPE tree SYSTEM "file:///etc/passwd"><tree/>"#,
         #"<!DOCTYPE lolz [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><tree>&b;</tree>"#,
         "<!doctype tree><tree/>", "<tree><!DOCTYPE x></tree>",
+        "<tree><?x?></tree>", "<?x?><tree/>", "<tree/><?x?>", " <?xml version='1.0'?><tree/>",
         #"<?xml version="1.0" encoding="UTF-7"?>+ADwAIQ-DOCTYPE tree+AD4-<tree/>"#,
         #"<?xml version='1.0' encoding = 'utf-16'?><tree/>"#, #"<?xml version="1.0" encoding="ISO-8859-1"?><tree/>"#,
         "<tree>\u{0}</tree>",
@@ -81,5 +82,42 @@ struct XMLReaderTests {
         #expect(try read(text) { $0.nodes = 21 }.children.count == 10)
         #expect(throws: XMLReader.Failure.tooLarge) { try read(text) { $0.nodes = 20 } }
         #expect(throws: XMLReader.Failure.tooLarge) { try read(text) { $0.bytes = text.utf8.count - 1 } }
+    }
+
+    /// Whatever strangers send: a tree or an error.
+    @Test func damagedDocumentsDoNoHarm() {
+        let samples = [
+            #"<?xml version="1.0" encoding="UTF-8"?><tree filename="/a&amp;b" text="é"><!-- c --><tree/></tree>"#,
+            #"<a:tree xmlns:a="urn:x" xmlns="urn:y"><a:b a:c="1"/><![CDATA[x]]></a:tree>"#,
+            #"<?xml version="1.1" standalone="yes"?><p:a xml:base="" xmlns:q=""><!----><![CDATA[]]><q:b q:c=''/></p:a>"#,
+            #"<tree><message type="ERROR">&#x1F642;&lt;&#10;</message><require_auth/></tree>"#,
+        ].map { Array($0.utf8) }
+        var random = Seeded(state: 4711)
+        for round in 0..<4000 {
+            var bytes = samples[round % samples.count]
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.remove(at: place)
+                case 2: bytes.insert(Array("<>&;\"'/!?[]:=".utf8).randomElement(using: &random) ?? 0, at: place)
+                default: bytes += bytes.prefix(place)
+                }
+            }
+            let first = Result { try XMLReader.read(bytes) }
+            guard case .success(let root) = first else { continue }
+            // What can be read can be written, and read again.
+            let again = try? XMLReader.read(Array(root.serialised.utf8))
+            #expect(again?.name == root.name && again?.children.count == root.children.count)
+        }
+    }
+}
+
+private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state ^ (state >> 29)
     }
 }

@@ -211,6 +211,36 @@ struct AuthorizationTests {
         }
     }
 
+    @Test func aCaptchasLoginWaitsForTheOneUnderWay() async throws {
+        try await PydioScene.with { scene in
+            scene.server.forceCaptcha()
+            #expect(await failure { _ = try await Self.stat(scene) }?.code == .getSeedWithCaptcha)
+            _ = try await scene.client.getCaptcha()
+            let code = try #require(scene.server.captchaCode)
+            scene.server.inject(.hold, into: "get_seed")
+            async let other = failure { _ = try await Self.stat(scene) }
+            #expect(await eventually { scene.server.heldCount == 1 })
+            async let login: Void = scene.client.login(captcha: code)
+            scene.server.release()
+            try await login
+            #expect(await other?.code == .getSeedWithCaptcha)
+            #expect(try await Self.stat(scene) == 5)
+        }
+    }
+
+    @Test func aSessionThatIsForgottenMeanwhileEndsTheLogin() async throws {
+        try await PydioScene.with { scene in
+            scene.server.inject(.hold, into: "login")
+            async let error = failure { try await scene.client.authorize() }
+            #expect(await eventually { scene.server.heldCount == 1 })
+            scene.params.clearAll(scene.server.url)
+            scene.server.release()
+            // What it was for is gone: it is over, without a session.
+            _ = await error
+            #expect(scene.params.secureToken(forServer: scene.server.url) == nil && !scene.client.progress)
+        }
+    }
+
     // MARK: Sessions
 
     @Test func cookiesWithoutATokenAreEnough() async throws {
@@ -273,10 +303,11 @@ struct AuthorizationTests {
     @Test func aNewServerTakesThePasswordInTheClearOnlyAfterAWarning() async throws {
         let lines = Lock<[String]>([])
         let configuration = FakePydioServer.Configuration(mode: .v8)
-        try await PydioScene.with(configuration) { options in
+        func change(_ options: inout PydioClientOptions) {
             options.authentication = .session
             options.logger = Logger(label: "test") { _ in RecordingLog(lines: lines) }
-        } _: { scene in
+        }
+        try await PydioScene.with(configuration, options: change) { scene in
             #expect(try await Self.stat(scene) == 5)
             try await scene.client.authorize()
             #expect(scene.server.requests("login").allSatisfy { $0.parameter("password") == PydioScene.password })

@@ -78,6 +78,20 @@ struct KeystoreTokenTests {
         }
     }
 
+    @Test func loggingOutRevokesThePair() async throws {
+        try await PydioScene.with(Self.configuration) { scene in
+            try await scene.client.authorize()
+            let url = scene.server.url
+            let pair = try #require(scene.params.keystoreToken(forServer: url))
+            try await scene.client.logout()
+            #expect(scene.params.keystoreToken(forServer: url) == nil)
+            let thief = ServersParamsManager()
+            thief.setKeystoreToken(pair, forServer: url)
+            let client = PydioClient(server: url, params: thief, options: scene.client.options)
+            #expect(await failure { _ = try await client.listWorkspaces() }?.code == .unableToLogin)
+        }
+    }
+
     @Test func aServerBelowAFolderIsSignedForThere() async throws {
         var configuration = Self.configuration
         configuration.basePath = "/my~pydio"

@@ -59,41 +59,41 @@ struct OperationTableTests {
             switch condition {
             case .nothing:
                 try await operation.run(scene)
-                #expect(made() == operation.count && server.count("login") == 0)
+                try #require(made() == operation.count && server.count("login") == 0)
                 return "done"
             case .unauthorized:
                 try await operation.run(scene)
-                #expect(server.count("login") == 1 && server.count("get_seed") == 1)
-                #expect(made() == operation.count + (operation.logsInFirst ? 0 : 1))
+                try #require(server.count("login") == 1 && server.count("get_seed") == 1)
+                try #require(made() == operation.count + (operation.logsInFirst ? 0 : 1))
                 return operation.logsInFirst ? "1 login, done" : "1 login, repeated once, done"
             case .sessionLost:
                 server.expireSessions()
                 try await operation.run(scene)
-                #expect(server.count("login") == 1 && made() == operation.count + 1)
+                try #require(server.count("login") == 1 && made() == operation.count + 1)
                 return "1 login, repeated once, done"
             case .tokenExpired:
                 server.expireTokens()
                 try await operation.run(scene)
-                #expect(server.count("login") == 0 && server.count("get_secure_token") == 1)
-                #expect(made() == operation.count + 1)
+                try #require(server.count("login") == 0 && server.count("get_secure_token") == 1)
+                try #require(made() == operation.count + 1)
                 return "1 new token, repeated once, done"
             case .captcha: return try await captcha(operation, scene)
             case .errorDocument:
                 server.inject(.errorDocument("Broken & stopped"), into: operation.action)
                 let error = await failure { try await operation.run(scene) }
-                #expect(error?.code == .errorResponse && error?.serverMessage == "Broken & stopped")
-                #expect(made() == 1 && server.count("login") == 0)
+                try #require(error?.code == .errorResponse && error?.serverMessage == "Broken & stopped")
+                try #require(made() == 1 && server.count("login") == 0)
                 return "error 6 with the text"
             case .htmlPage:
                 server.inject(.htmlPage(), into: operation.action)
                 let error = await failure { try await operation.run(scene) }
-                #expect(error?.errorCode == 7 || error?.errorCode == 8)
-                #expect(error?.excerpt == "Gateway 200" && made() == 1 && server.count("login") == 0)
+                try #require(error?.errorCode == 7 || error?.errorCode == 8)
+                try #require(error?.excerpt == "Gateway 200" && made() == 1 && server.count("login") == 0)
                 return "error \(error?.errorCode ?? 0)"
             case .garbage:
                 server.inject(.garbage, into: operation.action)
                 let error = await failure { try await operation.run(scene) }
-                #expect(error?.code == .unableToParseAnswer && made() == 1 && server.count("login") == 0)
+                try #require(error?.code == .unableToParseAnswer && made() == 1 && server.count("login") == 0)
                 return "error \(error?.errorCode ?? 0)"
             case .cut: return try await cut(operation, scene)
             }
@@ -104,15 +104,15 @@ struct OperationTableTests {
     private static func captcha(_ operation: OperationCase, _ scene: PydioScene) async throws -> String {
         scene.server.forceCaptcha()
         let error = await failure { try await operation.run(scene) }
-        #expect(error?.code == .getSeedWithCaptcha && scene.server.count("login") == 0)
-        #expect(scene.server.count("get_seed") == 1)
+        try #require(error?.code == .getSeedWithCaptcha && scene.server.count("login") == 0)
+        try #require(scene.server.count("get_seed") == 1)
         let image = try await scene.client.getCaptcha()
-        #expect(image.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+        try #require(image.starts(with: [0x89, 0x50, 0x4E, 0x47]))
         try await scene.client.login(captcha: try #require(scene.server.captchaCode))
-        #expect(scene.server.count("login") == 1 && scene.server.count("get_seed") == 1)
+        try #require(scene.server.count("login") == 1 && scene.server.count("get_seed") == 1)
         scene.server.forgetRequests()
         try await operation.run(scene)
-        #expect(scene.server.count(operation.action) == operation.count && scene.server.count("login") == 0)
+        try #require(scene.server.count(operation.action) == operation.count && scene.server.count("login") == 0)
         return "error 4; image, login, done"
     }
 
@@ -124,12 +124,12 @@ struct OperationTableTests {
             scene.server.inject(.cut(after: 2), into: operation.action)
         }
         let error = await failure { try await operation.run(scene) }
-        #expect(scene.server.count("login") == 0)
+        try #require(scene.server.count("login") == 0)
         if operation.survivesCut {
-            #expect(error == nil && scene.server.count(operation.action) == 2)
+            try #require(error == nil && scene.server.count(operation.action) == 2)
             return "gone on, done"
         }
-        #expect(error?.code == .network)
+        try #require(error?.code == .network)
         return "error of the network"
     }
 }

@@ -16,7 +16,7 @@ struct PydioScene: Sendable {
 
     init(
         _ configuration: FakePydioServer.Configuration = FakePydioServer.Configuration(), user: String = "ada",
-        password: String = PydioScene.password, _ change: (inout PydioClientOptions) -> Void = { _ in }
+        password: String = PydioScene.password, options change: (inout PydioClientOptions) -> Void = { _ in }
     ) async throws {
         server = try await FakePydioServer.start(configuration)
         params = ServersParamsManager()
@@ -37,10 +37,10 @@ struct PydioScene: Sendable {
     /// With it for the length of `body`.
     static func with<Value>(
         _ configuration: FakePydioServer.Configuration = FakePydioServer.Configuration(), user: String = "ada",
-        password: String = PydioScene.password, _ change: (inout PydioClientOptions) -> Void = { _ in },
+        password: String = PydioScene.password, options change: (inout PydioClientOptions) -> Void = { _ in },
         _ body: (PydioScene) async throws -> Value
     ) async throws -> Value {
-        let scene = try await PydioScene(configuration, user: user, password: password, change)
+        let scene = try await PydioScene(configuration, user: user, password: password, options: change)
         do {
             let value = try await body(scene)
             await scene.end()

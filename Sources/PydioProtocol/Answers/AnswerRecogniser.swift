@@ -108,7 +108,8 @@ extension PydioError {
             case .refused:
                 PydioError(
                     .unableToParseAnswer,
-                    "the document in answer to \(subject) was not read: it declares a type or another encoding")
+                    "the document in answer to \(subject) was not read: it has a document type, instructions or another encoding"
+                )
             case .malformed:
                 PydioError(.unableToParseAnswer, "the document in answer to \(subject) is damaged or cut off")
             }

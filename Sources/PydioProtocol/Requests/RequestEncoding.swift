@@ -63,7 +63,10 @@ extension PydioRequest {
             let signature: [(name: String, value: String)] = [
                 ("auth_token", token.token), ("auth_hash", token.hash(path: path, nonce: nonce)),
             ]
-            let values = Self.flattened(restParameters) + signature
+            var parameters = restParameters
+            // The REST interface takes a body as it comes for the file, unless it is told.
+            if upload != nil { parameters["force_post"] = "true" }
+            let values = Self.flattened(parameters) + signature
             if method == .get { query = values } else { form = values }
         case .basic(let user):
             path = try restTarget(server)

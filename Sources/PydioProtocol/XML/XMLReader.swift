@@ -4,12 +4,14 @@ import FoundationXML
 /// Reads documents of strangers with Foundation's parser.
 ///
 /// A document with a `DOCTYPE` is refused before anything parses it, so there are no entities but the five of XML and
-/// references to characters, and nothing to fetch. No other encoding can hide one: UTF-8 alone is read.
+/// references to characters, and nothing to fetch. No other encoding can hide one: UTF-8 alone is read. Processing
+/// instructions are refused as well: one without content makes Foundation's parser (6.3) read from a null pointer. No
+/// answer of the protocol has either.
 package enum XMLReader {
     /// Why a document was not read.
     package enum Failure: Error, Hashable, Sendable {
         case tooLarge
-        /// It declares a document type, or an encoding other than UTF-8.
+        /// It has a document type, a processing instruction, or an encoding other than UTF-8.
         case refused
         /// It is none, or it ends too soon.
         case malformed
@@ -18,7 +20,7 @@ package enum XMLReader {
     package static func read(_ bytes: [UInt8], limits: XMLLimits = XMLLimits()) throws(Failure) -> XMLNode {
         guard bytes.count <= limits.bytes else { throw .tooLarge }
         guard !bytes.isEmpty else { throw .malformed }
-        guard !declaresType(bytes), isUTF8(bytes) else { throw .refused }
+        guard !hasInstructions(bytes), isUTF8(bytes) else { throw .refused }
         let builder = TreeBuilder(limits)
         let parser = XMLParser(data: Data(bytes))
         parser.shouldResolveExternalEntities = false
@@ -29,13 +31,15 @@ package enum XMLReader {
         return root
     }
 
-    /// Anywhere: in text it would be escaped.
-    private static func declaresType(_ bytes: [UInt8]) -> Bool {
+    /// Anywhere: in text it would be escaped. The declaration at the start looks like an instruction, and is none.
+    private static func hasInstructions(_ bytes: [UInt8]) -> Bool {
         let word = Array("!doctype".utf8)
-        var start = bytes.startIndex
-        while let found = bytes[start...].firstIndex(of: UInt8(ascii: "<")) {
-            start = found + 1
-            if bytes[start...].prefix(word.count).elementsEqual(word, by: { $0 | 0x20 == $1 | 0x20 }) { return true }
+        let body = bytes.starts(with: Array("<?xml ".utf8)) ? bytes.dropFirst() : bytes[...]
+        var rest = body
+        while let found = rest.firstIndex(of: UInt8(ascii: "<")) {
+            rest = rest[(found + 1)...]
+            if rest.first == UInt8(ascii: "?") { return true }
+            if rest.prefix(word.count).elementsEqual(word, by: { $0 | 0x20 == $1 | 0x20 }) { return true }
         }
         return false
     }

@@ -71,17 +71,24 @@ final class AuthorizationClient: Sendable {
         try await carryOut { [kind] in $0.authorize(as: kind) }
     }
 
-    /// Logs in with the code of a captcha, after what is under way.
+    /// Logs in with the code of a captcha, after what is under way, however that ends.
     func login(captcha: String) async throws {
-        while try await carryOut({ [kind] in $0.login(captcha: captcha, as: kind) }) == .wait {}
+        while true {
+            let (action, version) = session.ask { [kind] in $0.login(captcha: captcha, as: kind) }
+            guard action == .wait else { return try await carryOut(action, since: version) }
+            try? await session.end(since: version)
+            if Task.isCancelled { throw PydioError.cancelled }
+        }
     }
 
-    /// - Returns: What the machine said.
-    @discardableResult
     private func carryOut(
         _ question: @Sendable (inout AuthorizationMachine) -> AuthorizationMachine.CallAction
-    ) async throws -> AuthorizationMachine.CallAction {
+    ) async throws {
         let (action, version) = session.ask(question)
+        try await carryOut(action, since: version)
+    }
+
+    private func carryOut(_ action: AuthorizationMachine.CallAction, since version: Int) async throws {
         switch action {
         case .retry: break
         case .fail(let error): throw error
@@ -91,7 +98,6 @@ final class AuthorizationClient: Sendable {
             Task { await self.make(order) }
             try await session.end(since: version)
         }
-        return action
     }
 
     // MARK: The attempt
@@ -112,7 +118,9 @@ final class AuthorizationClient: Sendable {
         let wanted = session.read { machine in
             machine.request(for: order, now: .now).map { ($0, $1, machine.showsPassword(order)) }
         }
-        guard let (request, pass, showsPassword) = wanted else { return .none }
+        guard let (request, pass, showsPassword) = wanted else {
+            return session.progress { $0.failed(order, Self.interrupted) }
+        }
         if showsPassword && !connection.server.isSecure && session.warnsNow() {
             logger?.warning(
                 "the server wants the password over a connection that is not encrypted",
@@ -128,4 +136,7 @@ final class AuthorizationClient: Sendable {
             return session.progress { $0.failed(order, error) }
         }
     }
+
+    private static let interrupted = PydioError(
+        .unableToLogin, "the seed was cleared while a login was under way; the next call begins anew")
 }

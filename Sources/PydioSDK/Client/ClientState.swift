@@ -76,7 +76,7 @@ final class StateReport: Sendable {
             return current.handler != nil
         }
         guard isToTell else { return }
-        // One after the other, also where the queue is a concurrent one.
+        // One after the other, also where the queue is a concurrent one of the application's.
         queue.async(flags: .barrier) { self.tell() }
     }
 

@@ -45,8 +45,8 @@ extension PydioClient {
         start(success, failure) { try await self.getCaptcha() }
     }
 
-    /// Ends the session at the server and forgets it, with its key pair; the user stays set. It is forgotten, too, if the
-    /// server cannot be told. A key pair stays valid at the server until its user's password changes.
+    /// Ends the session at the server, or revokes the key pair, and forgets it; the user stays set. It is forgotten, too, if
+    /// the server cannot be told.
     public func logout() async throws {
         let operations = try operations()
         try await operations.call { try await operations.logout() }
@@ -72,12 +72,29 @@ extension OperationsClient {
     }
 
     func logout() async throws {
-        defer { authorization.session.change { $0.forgetSession() } }
-        guard authorization.session.read({ $0.secureToken != nil || !$0.cookies.cookies(now: .now).isEmpty }) else {
-            return
+        let (hasSession, pair) = authorization.session.read { machine in
+            (machine.secureToken != nil || !machine.cookies.cookies(now: .now).isEmpty, machine.keystoreToken)
         }
-        let response = try await sendInSession(PydioRequest(.get, "logout"))
-        switch AnswerRecogniser.login.read(response, secrets: authorization.secrets) {
+        defer { authorization.session.change { $0.forgetSession() } }
+        if let pair {
+            var request = PydioRequest(.get, "keystore_revoke_tokens", ["key_id": .text(pair.token)])
+            request.isGlobal = true
+            let pass = RequestPass.signed(pair, nonce: ServerConnection.randomText())
+            let response = try await authorization.connection.send(request, as: pass)
+            try acceptEnd(
+                AnswerRecogniser.anything(for: "the revocation of a key pair").read(response, secrets: secrets))
+        }
+        if hasSession {
+            let response = try await sendInSession(PydioRequest(.get, "logout"))
+            try acceptEnd(AnswerRecogniser.login.read(response, secrets: secrets))
+        }
+    }
+
+    private var secrets: [String] { authorization.secrets }
+
+    /// Who is not authorised is logged out.
+    private func acceptEnd<Value>(_ answer: PydioAnswer<Value>) throws {
+        switch answer {
         case .value, .notAuthorized: return
         case .serverError(let error), .unexpected(let error): throw error
         }

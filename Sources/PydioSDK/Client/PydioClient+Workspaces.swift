@@ -20,6 +20,10 @@ extension PydioClient {
     package func registry(_ xPath: String) async throws -> XMLNode {
         var request = PydioRequest(.get, "get_xml_registry", ["xPath": .text(xPath)], path: ["xPath"])
         request.restAction = ["state"]
+        let part = try await call(request, .document(of: "the request for the registry"))
+        guard part.children.isEmpty else { return part }
+        // Who is not logged in gets an empty part, which only that of the workspaces never is otherwise.
+        _ = try await listWorkspaces()
         return try await call(request, .document(of: "the request for the registry"))
     }
 }

@@ -116,7 +116,8 @@ import Transport
         #expect(try await RawClient(server).logIn("out", "x").attribute("value") == "-1")
         let client = try await RawClient.start(server, user: "new", password: "x")
         let workspaces = try await client.get("get_xml_registry", ["xPath": "user/repositories"])
-        #expect(workspaces.xml == #"<ajxp_registry_part xPath="user/repositories" ><repositories/></ajxp_registry_part>"#)
+        #expect(
+            workspaces.xml == #"<ajxp_registry_part xPath="user/repositories" ><repositories/></ajxp_registry_part>"#)
         server.configure { $0.loginValue = -5 }
         #expect(try await RawClient(server).logIn("new", "x").xml == #"<tree ><logging_result value="-5"/></tree>"#)
     }
@@ -137,7 +138,9 @@ import Transport
     }
 
     @Test func anotherTokenReplacesTheFormerOnlyInTheOlderServers() async throws {
-        for (mode, action) in [(FakePydioMode.v5_2, "get_secure_token"), (.v5_2, "get_boot_conf"), (.v8, "get_boot_conf")] {
+        for (mode, action) in [
+            (FakePydioMode.v5_2, "get_secure_token"), (.v5_2, "get_boot_conf"), (.v8, "get_boot_conf"),
+        ] {
             let client = try await RawClient.start(.start(.init(mode: mode)))
             let first = client.token
             client.token = nil
@@ -214,7 +217,8 @@ import Transport
         let noRead = try await client.get("stat", ["tmp_repository_id": "0", "file": "/a"])
         #expect(
             noRead.xml
-                == #"<tree ><message type="ERROR">You have no read permission on this folder</message><require_auth/></tree>"#)
+                == #"<tree ><message type="ERROR">You have no read permission on this folder</message><require_auth/></tree>"#
+        )
         let noWrite = try await client.post("mkdir", ["tmp_repository_id": "1", "dir": "/", "dirname": "a"])
         #expect(
             noWrite.xml

@@ -38,7 +38,8 @@ import Testing
         #expect(try await names("f") == ["/b.txt"])
         #expect(try await names("z") == ["/all.zip"])
         #expect(try await client.get("ls", ["options": "a"]).attributes("bytesize").isEmpty)
-        #expect(try await client.get("ls", ["options": "al", "file": "b.txt"]).attributes("filename") == ["", "/b.txt"])
+        #expect(
+            try await client.get("ls", ["options": "al", "file": "b.txt"]).attributes("filename") == ["", "/b.txt"])
     }
 
     @Test func bigFoldersComeInPages() async throws {
@@ -48,7 +49,8 @@ import Testing
         let first = try await client.get("ls", ["dir": "/many", "options": "al"])
         #expect(
             first.xml.contains(
-                ##"><pagination count="7" total="3" current="1" overflowMessage="1/3" icon="folder.png" dirsCount="0"/>"##))
+                ##"><pagination count="7" total="3" current="1" overflowMessage="1/3" icon="folder.png" dirsCount="0"/>"##
+            ))
         #expect(first.attributes("filename") == ["/many", "/many/0", "/many/1", "/many/2"])
         let last = try await client.get("ls", ["dir": "/many%233", "options": "al"])
         #expect(last.attributes("filename") == ["/many", "/many/6"])
@@ -105,7 +107,8 @@ import Testing
         let client = try await client()
         try client.server.addFile("/d/a.txt")
         let answer = try await client.post("delete", ["nodes[]": "/d/a.txt"])
-        #expect(answer.xml.contains(#"<nodes_diff><remove><tree filename="/d/a.txt"/></remove><add><tree is_file="true" "#))
+        #expect(
+            answer.xml.contains(#"<nodes_diff><remove><tree filename="/d/a.txt"/></remove><add><tree is_file="true" "#))
         #expect(client.server.paths() == ["/d", "/recycle_bin", "/recycle_bin/a.txt"])
         let back = try await client.post("restore", ["nodes[]": "/recycle_bin/a.txt"])
         #expect(back.attributes("filename") == ["/recycle_bin/a.txt", "/d/a.txt"])
@@ -132,13 +135,16 @@ import Testing
         let renamed = try await client.post("rename", ["file": "/a.txt", "filename_new": "b.txt"])
         #expect(renamed.xml.contains("<nodes_diff><update><tree ") && renamed.attribute("original_path") == "/a.txt")
         let moved = try await client.post("move", ["nodes[]": "/b.txt", "dest": "/d"])
-        #expect(moved.xml.contains(#"<remove><tree filename="/b.txt"/></remove><add><tree is_file="true" filename="/d/b.txt""#))
+        #expect(
+            moved.xml.contains(
+                #"<remove><tree filename="/b.txt"/></remove><add><tree is_file="true" filename="/d/b.txt""#))
         #expect(moved.attribute("original_path") == nil)
         let copied = try await client.post("copy", ["nodes[]": "/d/b.txt", "dest": "/d"])
         #expect(copied.xml.contains(#"<nodes_diff><add><tree is_file="true" filename="/d/b-1.txt""#))
         let whole = try await client.post("rename", ["file": "/d/b-1.txt", "dest": "/c.txt"])
         #expect(whole.attribute("filename") == "/c.txt")
-        #expect(client.server.paths() == ["/c.txt", "/d", "/d/b.txt"] && client.server.contents(of: "/c.txt") == [1, 2])
+        #expect(
+            client.server.paths() == ["/c.txt", "/d", "/d/b.txt"] && client.server.contents(of: "/c.txt") == [1, 2])
     }
 
     @Test func pathsNeverLeaveTheWorkspace() async throws {
@@ -151,7 +157,8 @@ import Testing
 
     @Test func contentsAreReadAndWritten() async throws {
         let client = try await client()
-        #expect(try await client.post("mkfile", ["dir": "/", "filename": "n", "content": "a"]).attribute("bytesize") == "1")
+        #expect(
+            try await client.post("mkfile", ["dir": "/", "filename": "n", "content": "a"]).attribute("bytesize") == "1")
         #expect(try await client.get("get_content", ["file": "/n"]).text == "a")
         _ = try await client.post("put_content", ["file": "/n", "content": "a&lt;b"])
         #expect(client.server.contents(of: "/n") == Array("a<b".utf8))
@@ -178,7 +185,9 @@ import Testing
             "get_bookmarks", ["bm_action": "add_bookmark", "bm_path": "/a", "bm_title": "A"])
         #expect(added.xml == #"<tree ><bookmark path="/a" title="A"/></tree>"#)
         #expect(try await client.get("ls", ["options": "al"]).attribute("ajxp_bookmarked") == "true")
-        #expect(try await client.get("get_bookmarks", ["bm_action": "delete_bookmark", "bm_path": "/a"]).xml == "<tree ></tree>")
+        #expect(
+            try await client.get("get_bookmarks", ["bm_action": "delete_bookmark", "bm_path": "/a"]).xml
+                == "<tree ></tree>")
     }
 
     @Test func linksAreMadeLookedAtAndTakenAway() async throws {
