@@ -252,7 +252,7 @@ final class EventStream: PusherDelegate {
         }
         if feeds[index].isNew(error) { complain(error) }
         if !error.willRetry {
-            leave(.refused)  // only a login that is not valid any more ends a feed
+            if let status = feeds[index].end(by: error) { leave(status) }
         } else if state.withLock({ $0.isImpatient && $0.awaited.contains(.feed(index)) }) {
             giveUpConnecting()
         }

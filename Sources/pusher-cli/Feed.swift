@@ -26,6 +26,11 @@ protocol Feed: AnyObject, Sendable {
     /// Whether an error is the first of its kind since it was connected.
     func isNew(_ error: PusherError) -> Bool
 
+    /// An error after which what it is of is not tried again.
+    ///
+    /// - Returns: How a command ends with it; nil if something else of this feed goes on.
+    func end(by error: PusherError) -> ExitStatus?
+
     /// Whether it has failed since it was connected last, and is tried again.
     var isFailing: Bool { get }
 }

@@ -115,6 +115,8 @@ struct PydioLoginTests {
         #expect(await run.waitFor { $0.contains { $0.contains("Password of ada: ") } })
         try run.type(PydioScene.password + "\n")
         #expect(await run.waitFor { $0.contains { $0.contains("its image is ") && $0.contains("pydio-captcha.png") } })
+        #expect(await run.waitFor { $0.joined().contains("Code in the image: ") })
+        try run.type("nope\n")
         #expect(await run.waitFor { $0.joined().contains(#/is wrong(.|\s)*Code in the image: /#) })
         #expect(scene.server.count("get_captcha") == 2)
         try run.type("x7fü\u{7F}2\n")

@@ -71,6 +71,9 @@ final class MatrixFeed: Feed {
 
     func close() { session.close() }
 
+    /// Only a login that is not valid any more ends a sync.
+    func end(by error: PusherError) -> ExitStatus? { .refused }
+
     var isFailing: Bool { state.withLock { $0.failure != nil } }
 
     // MARK: What comes

@@ -15,6 +15,6 @@ struct PydioCommand: AsyncParsableCommand {
         subcommands: [
             PydioLoginCommand.self, PydioLogoutCommand.self, PydioWorkspacesCommand.self, PydioListCommand.self,
             PydioGetCommand.self, PydioPutCommand.self, PydioMakeFolderCommand.self, PydioMoveCommand.self,
-            PydioCopyCommand.self, PydioRemoveCommand.self,
+            PydioCopyCommand.self, PydioRemoveCommand.self, PydioWatchCommand.self,
         ])
 }
