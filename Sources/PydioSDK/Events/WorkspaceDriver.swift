@@ -97,7 +97,10 @@ final class WorkspaceDriver {
                 take(model.socketTakesOver())
             case .socketHandsBack: model.socketHandsBack()
             case .changed(_, let state): tell(.changed(state))
-            case .failed(let problem, let delay): tellOfFailure(lastError ?? problem.error, retryAfter: delay)
+            case .failed(let problem, let delay):
+                // Nobody is let in to close the mailbox, and to try would be one more login that is refused.
+                if problem == .unauthenticated { isRegistered = false }
+                tellOfFailure(lastError ?? problem.error, retryAfter: delay)
             case .socketFailed(let delay):
                 let reason = socketError.map { ": \($0.message)" } ?? ""
                 tell(
