@@ -22,6 +22,8 @@ struct ServerState: Sendable {
     var outbox: [(peer: Int, text: String)] = []
     /// All that came on WebSockets.
     var webSocketTexts: [String] = []
+    /// Pings of the server that were answered.
+    var pongCount = 0
     private var nodeCount = 0
     /// Added to the time of day.
     var clockOffset = 0

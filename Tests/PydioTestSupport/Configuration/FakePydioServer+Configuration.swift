@@ -36,8 +36,9 @@ extension FakePydioServer {
         /// How long a mailbox is kept that nobody asks for.
         package var mailboxExpiry: Duration = .seconds(600)
         package var hasWebSocket = false
-        /// After so much silence the newer WebSocket server pings; without an answer for as long again it closes.
+        /// How often the newer WebSocket server pings, and how long it lives without an answer.
         package var webSocketPing: Duration = .seconds(54)
+        package var webSocketPatience: Duration = .seconds(60)
         /// Cuts each WebSocket message of the newer server in two lines, hence frames.
         package var splitsWebSocketMessages = false
         package var hasChanges = true

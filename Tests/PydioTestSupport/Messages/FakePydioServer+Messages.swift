@@ -54,6 +54,9 @@ extension FakePydioServer {
     /// All texts that came on WebSockets.
     package var webSocketTexts: [String] { core.state.withLock { $0.webSocketTexts } }
 
+    /// Pings on WebSockets that were answered.
+    package var pongCount: Int { core.state.withLock { $0.pongCount } }
+
     /// Closes all WebSockets, without a word.
     package func dropWebSockets() {
         for channel in core.sockets.withLock({ Array($0.values) }) { channel.close(promise: nil) }

@@ -11,7 +11,9 @@ final class WebSocketPeer: ChannelInboundHandler {
     private let user: String?
     private var id: Int?
     private var nextPing: Scheduled<Void>?
-    private var isAnswered = true
+    /// Closes the connection.
+    private var end: Scheduled<Void>?
+    private var patience: TimeAmount?
 
     init(core: ServerCore, user: String?) {
         (self.core, self.user) = (core, user)
@@ -22,17 +24,18 @@ final class WebSocketPeer: ChannelInboundHandler {
             close(context)
             return
         }
-        let (id, interval) = core.state.withLock { state in
-            (state.addPeer(user), state.mode == .v8 ? state.configuration.webSocketPing : nil)
-        }
+        let (id, mode, configuration) = core.state.withLock { ($0.addPeer(user), $0.mode, $0.configuration) }
         self.id = id
         core.sockets.withLock { $0[id] = context.channel }
-        guard let interval else { return }  // the older server leaves that to its clients
-        schedulePing(.nanoseconds(interval.wholeNanoseconds), context)
+        guard mode == .v8 else { return }  // the older server leaves pings to its clients
+        patience = .nanoseconds(configuration.webSocketPatience.wholeNanoseconds)
+        answered(context)
+        schedulePing(.nanoseconds(configuration.webSocketPing.wholeNanoseconds), context)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         nextPing?.cancel()
+        end?.cancel()
         guard let id else { return }
         core.state.withLock { $0.peers[id] = nil }
         core.sockets.withLock { $0[id] = nil }
@@ -40,11 +43,16 @@ final class WebSocketPeer: ChannelInboundHandler {
 
     private func schedulePing(_ interval: TimeAmount, _ context: ChannelHandlerContext) {
         nextPing = context.eventLoop.assumeIsolated().scheduleTask(in: interval) {
-            guard self.isAnswered else { return context.close(promise: nil) }
-            self.isAnswered = false
             self.send(.ping, ByteBuffer(), context)
             self.schedulePing(interval, context)
         }
+    }
+
+    /// The connection lives on for a while.
+    private func answered(_ context: ChannelHandlerContext) {
+        guard let patience else { return }
+        end?.cancel()
+        end = context.eventLoop.assumeIsolated().scheduleTask(in: patience) { context.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -55,7 +63,9 @@ final class WebSocketPeer: ChannelInboundHandler {
             let text = String(buffer: frame.unmaskedData)
             core.state.withLock { $0.received(text, from: id) }
         case .ping: send(.pong, frame.unmaskedData, context)
-        case .pong: isAnswered = true
+        case .pong:
+            answered(context)
+            core.state.withLock { $0.pongCount += 1 }
         case .connectionClose: close(context)
         case _: break  // binary frames mean nothing
         }
