@@ -19,7 +19,7 @@ struct PydioMock {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
 
         let configuration = configuration(CommandLine.arguments.dropFirst())
-        Task {
+        Task.detached {  // this thread will not do it
             do {
                 let server = try await FakePydioServer.start(configuration)
                 server.onCaptcha { complain("captcha code: \($0)") }
