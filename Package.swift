@@ -109,7 +109,7 @@ let package = Package(
             name: "pusher-cli",
             dependencies: [
                 "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "Transport", swiftLog,
+                "PydioSDK", "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -239,7 +239,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixTestSupport",
-                "Transport", "TestSupport",
+                "PydioSDK", "PydioTestSupport", "Transport", "TestSupport",
             ],
             swiftSettings: swiftSettings),
     ]

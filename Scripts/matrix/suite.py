@@ -39,7 +39,8 @@ def run_tests(pattern, servers):
             print(line, end="", flush=True)
             if found := re.search(r"Test run with .*", line):
                 counts = found[0]
-        return process.wait()
+        status = process.wait()
+        return 1 if status == 0 and re.search(r"^no test|with 0 tests", counts) else status
     finally:
         signal.alarm(0)
         if process.poll() is None:

@@ -9,6 +9,9 @@
 #include <arm_neon.h>
 #endif
 
+// A GNU extension that needs a macro before the first include.
+void *memmem(const void *bytes, size_t count, const void *wanted, size_t wanted_count);
+
 // Bit i of each mask speaks of byte i.
 typedef struct {
     uint64_t quotes;       // "

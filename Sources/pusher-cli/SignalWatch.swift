@@ -38,6 +38,16 @@ final class SignalWatch {
         }
     }
 
+    /// Does work that is worth nothing unless it is finished.
+    static func finishing<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard let value = try await interrupting(work) else {
+            throw CommandFailure(.interrupted, "interrupted before it was done")
+        }
+        return value
+    }
+
     /// From now on a signal ends the command at once.
     func cancel() {
         for source in sources { source.cancel() }

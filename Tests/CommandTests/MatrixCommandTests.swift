@@ -4,6 +4,8 @@ import MatrixTestSupport
 import TestSupport
 import Testing
 
+@testable import pusher_cli
+
 /// The `matrix` commands that ask once and end.
 @Suite(.overSockets)
 struct MatrixCommandTests {
@@ -162,7 +164,8 @@ struct MatrixCommandTests {
         for arguments in [["send", "!r:hs", "x"], ["upload", "/etc/hostname", "--room", "!r:hs"]] {
             let run = try scene.run(["matrix"] + arguments)
             #expect(await run.status() == 65)
-            #expect(run.errors.first?.contains("the room is encrypted") == true)
+            #expect(
+                run.errors.first?.contains("is encrypted, and this library cannot encrypt: nothing was sent") == true)
         }
         #expect(scene.server.requests.allSatisfy { $0.method == "GET" })
     }
@@ -174,6 +177,12 @@ struct MatrixCommandTests {
         let (status, run) = try await scene.matrix("send", "!r:hs", "x")
         #expect(status == 77)
         #expect(run.errors == [#"error: no\u{1B}[31m (M_FORBIDDEN)"#])
+    }
+
+    @Test func namesCannotTurnALineRound() {
+        let style = TextStyle(isColored: false)
+        #expect(style.printable("a\u{202E}b\u{2066}c\u{2028}d") == #"a\u{202E}b\u{2066}c\u{2028}d"#)
+        #expect(style.printable("👩‍👩‍👧 e\u{301} ع") == "👩‍👩‍👧 e\u{301} ع")
     }
 
     // MARK: The rest
@@ -239,6 +248,13 @@ struct MatrixCommandTests {
         #expect(status == 77)
         #expect(run.errors == ["error: @bad:hs is not invited: said by the server (M_FORBIDDEN)"])
         #expect(scene.server.requests("POST", "v3/rooms/*/invite").count == 2)
+        // Nor does a broken connection keep the others from being tried.
+        scene.server.on("POST", "v3/rooms/*/invite") { request in
+            request.json?["user_id"]?.string == "@bad:hs" ? .page(502) : .ok
+        }
+        let broken = try await scene.matrix("invite", "!r:hs", "@bad:hs", "@bob:hs")
+        #expect(broken.status == 69 && broken.run.errors.first?.hasPrefix("error: @bad:hs is not invited") == true)
+        #expect(scene.server.requests("POST", "v3/rooms/*/invite").last?.json?["user_id"]?.string == "@bob:hs")
     }
 
     @Test func aReactionComesAndGoes() async throws {
@@ -259,6 +275,10 @@ struct MatrixCommandTests {
         #expect(try await scene.matrix("react", "!r:hs", "$e", "👍", "--remove").run.output == ["$gone"])
         #expect(scene.server.requests("PUT", "v3/rooms/*/redact/*/*").map { $0.path[6] } == ["$c"])
         #expect(try await scene.matrix("react", "!r:hs", "$e", "?", "--remove").status == 65)
+        // It is there already: done.
+        scene.server.on("PUT", "v3/rooms/*/send/m.reaction/*", .error(400, "M_DUPLICATE_ANNOTATION"))
+        let again = try await scene.matrix("react", "!r:hs", "$e", "👍")
+        #expect(again.status == 0 && again.run.output == ["$c"])
     }
 
     @Test func aFileIsUploadedAndSent() async throws {
@@ -278,6 +298,11 @@ struct MatrixCommandTests {
         #expect(content["msgtype"] as? String == "m.image")
         #expect(content["filename"] as? String == "photo.png")
         #expect(content["body"] as? String == "the *view*")
+        // A type that is given decides how it is shown; the address is told even if the message is refused.
+        scene.server.on("PUT", "v3/rooms/*/send/*/*", .error(403, "M_FORBIDDEN"))
+        let refused = try await scene.matrix("upload", file.path, "--room", "!r:hs", "--type", "video/mp4")
+        #expect(refused.status == 77 && refused.run.output == ["mxc://hs/abc"])
+        #expect(try sent(scene)["msgtype"] as? String == "m.video")
         try Data(count: 101).write(to: file)
         #expect(try await scene.matrix("upload", file.path).status == 65)
         #expect(try await scene.matrix("upload", file.path + ".none").status == 65)

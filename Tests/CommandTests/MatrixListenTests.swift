@@ -106,6 +106,23 @@ struct MatrixListenTests {
         #expect(other.errors.contains { $0.contains("you are not in !other:hs") })
     }
 
+    @Test func aRoomThatIsNotThereEndsIt_andAnAliasIsWaitedForNoLongerThanAsked() async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(MatrixScene.room(name: "Lobby"))
+        let unknown = try scene.run(["matrix", "listen", "--room", "nowhere"])
+        #expect(await unknown.status() == 65)
+        #expect(unknown.errors.first?.contains("there is no room “nowhere”") == true)
+        scene.server.on("GET", "v3/directory/room/*", .error(404, "M_NOT_FOUND"))
+        #expect(await (try scene.run(["matrix", "listen", "--room", "#no:hs"])).status() == 65)
+        scene.server.on("GET", "v3/directory/room/*", .silence)
+        let slow = ["matrix", "listen", "--room", "#slow:hs"]
+        #expect(await (try scene.run(slow + ["--count", "1", "--timeout", "0.5"])).status() == 75)
+        let interrupted = try scene.run(slow)
+        #expect(await scene.server.hasBeenAsked("GET", "v3/directory/room/*", times: 3))
+        interrupted.interrupt()
+        #expect(await interrupted.status() == 0)
+    }
+
     @Test func invitationsTypingAndUnreadCountsAreTold() async throws {
         let scene = try await MatrixScene()
         scene.syncsBegin(MatrixScene.room(name: "Lobby"))

@@ -1,8 +1,12 @@
 import Foundation
 import FoundationNetworking
+import PusherHTTP
 import PusherMockServer
 import TestSupport
 import Testing
+import Transport
+
+@testable import pusher_cli
 
 /// `matrix push-gateway`. What the gateway itself does: PushGatewayTests.
 @Suite(.overSockets)
@@ -91,6 +95,55 @@ struct MatrixPushGatewayCommandTests {
         patient.interrupt()
         #expect(await patient.status() == 0)
         await second.stop()
+    }
+
+    @Test func whatHasArrivedIsPublishedBeforeItEnds_orCounted() async throws {
+        let server = try await PusherMockServer.start()
+        let environment = [
+            "PUSHER_APP_ID": PusherMockServer.App.defaultID, "PUSHER_KEY": PusherMockServer.App.defaultKey,
+            "PUSHER_SECRET": PusherMockServer.App.defaultSecret, "PUSHER_HOST": "127.0.0.1",
+            "PUSHER_PORT": "\(server.port)",
+        ]
+        await server.stop()
+        let run = try CommandRun(
+            ["matrix", "push-gateway", "--port", "0", "--channel", "pushes", "--no-tls"], environment: environment)
+        let url = try await url(of: run)
+        for id in ["$1", "$2", "$3"] { #expect(try await push(id, to: url) == 200) }
+        #expect(await eventually { run.errors.contains { $0.contains("it is tried again") } })
+        run.interrupt()
+        // Soon no more come in.
+        let accepted = Lock(3)
+        #expect(
+            await eventually {
+                guard let status = try? await push("$more", to: url) else { return true }
+                if status == 200 { accepted.withLock { $0 += 1 } }
+                return false
+            })
+        let second = try await PusherMockServer.start(server.configuration)
+        #expect(await run.status() == 0)
+        let published = await second.state.history.filter { entry in
+            if case .httpRequest("POST", _, 200) = entry { true } else { false }
+        }
+        #expect(published.count == accepted.withLock { $0 })
+        await second.stop()
+    }
+
+    @Test func whatCouldNotBePublishedIsCounted() async throws {
+        let server = try await PusherMockServer.start()
+        await server.stop()
+        let client = PusherHTTPClient(
+            appID: "1", key: "k", secret: "s", host: "127.0.0.1", port: server.port, useTLS: false)
+        let publisher = PushPublisher(client: client, channel: "pushes", event: nil)
+        let (notifications, continuation) = AsyncStream.makeStream(of: PushNotification.self)
+        let notification = try PushNotification(
+            body: Data(#"{"notification":{"event_id":"$1","devices":[{"app_id":"a","pushkey":"p"}]}}"#.utf8))
+        for _ in 0..<3 { continuation.yield(notification) }
+        continuation.finish()
+        let work = Task { try await publisher.publish(notifications) }
+        work.cancel()
+        await #expect {
+            try await work.value
+        } throws: { "\($0)".contains("3 notifications that had arrived were not published") }
     }
 
     @Test func aPortThatIsTakenIsStatus69() async throws {

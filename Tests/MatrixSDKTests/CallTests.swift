@@ -267,9 +267,10 @@ struct CallTests {
     @Test(arguments: rooms + messages + account) func aCallAsksForWhatTheSpecificationSays(row: Row) async throws {
         let server = try await FakeHomeserver.start()
         for method in ["GET", "PUT", "POST", "DELETE"] { server.on(method, "/_matrix/**", Self.answer) }
+        server.hasPlainRooms()
         try await row.call(MXRestClient.make(server))
-        let request = try #require(server.requests.first)
-        #expect(server.requests.count == 1 && request.token == "token")
+        let request = try #require(server.requestsProper.first)
+        #expect(server.requestsProper.count == 1 && request.token == "token")
         let query = request.query.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
         let path = request.path.dropFirst(2).joined(separator: "/")
         #expect("\(request.method) \(path)\(query.isEmpty ? "" : "?" + query)" == row.target)

@@ -262,11 +262,7 @@ struct MXMatrixServiceTests {
 
     /// Waits for what the main actor sees.
     private static func holds(_ condition: @escaping @MainActor () -> Bool) async -> Bool {
-        for _ in 0..<500 {
-            if condition() { return true }
-            try? await Task.sleep(for: .milliseconds(10))
-        }
-        return false
+        await eventually { await condition() }
     }
 
     // MARK: Rooms and messages

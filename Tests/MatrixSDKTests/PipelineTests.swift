@@ -13,7 +13,7 @@ struct PipelineTests {
         let id = try await MXRestClient.make(server).sendTextMessage(
             toRoom: "!a/b?:s", text: "hello / \"you\"", transactionId: "t 1")
         #expect(id == "$1")
-        let request = try #require(server.requests.first)
+        let request = try #require(server.requestsProper.first)
         #expect(request.rawPath == "/_matrix/client/v3/rooms/%21a%2Fb%3F%3As/send/m.room.message/t%201")
         #expect(request.token == "token" && request.field("Content-Type") == "application/json")
         #expect(request.json?["body"]?.string == "hello / \"you\"" && request.json?["msgtype"]?.string == "m.text")

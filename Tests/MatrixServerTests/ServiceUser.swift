@@ -2,6 +2,7 @@ import CurlTransport
 import Foundation
 import MatrixProtocol
 import MatrixSDK
+import TestSupport
 import Testing
 import Transport
 
@@ -60,12 +61,15 @@ final class ServiceUser {
     }
 
     /// Waits for what the service tells.
-    func sees(_ condition: @MainActor (ServiceUser) -> Bool) async -> Bool {
-        for _ in 0..<3000 {
-            if condition(self) { return true }
-            try? await Task.sleep(for: .milliseconds(10))
-        }
-        return false
+    func sees(_ condition: @escaping @MainActor (ServiceUser) -> Bool) async -> Bool {
+        await eventually { await condition(self) }
+    }
+
+    /// Waits until the homeserver takes an access token no more.
+    static func dies(_ token: String?, of homeserver: String) async -> Bool {
+        let client = MXRestClient(
+            credentials: MXCredentials(homeServer: homeserver, userId: nil, accessToken: token), options: .direct)
+        return await eventually { (try? await client.whoAmI()) == nil }
     }
 
     /// The newest of what was told of a message.

@@ -130,7 +130,19 @@ package final class FakeHomeserver: Sendable {
         return matches(pattern.dropFirst(), pieces.dropFirst())
     }
 
+    /// Says of every room that it is not encrypted, whatever the routes before say. Clients ask before they send.
+    package func hasPlainRooms() {
+        on("GET", Self.encryption, .error(404, "M_NOT_FOUND"))
+    }
+
+    private static let encryption = "v3/rooms/*/state/m.room.encryption"
+
     // MARK: What it was asked
+
+    /// Requests for something else than whether a room is encrypted.
+    package var requestsProper: [FakeRequest] {
+        requests.filter { !$0.rawPath.contains("/state/m.room.encryption") }
+    }
 
     /// All requests so far, in the order in which they were complete.
     package var requests: [FakeRequest] { state.withLock { $0.requests } }

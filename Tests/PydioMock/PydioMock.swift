@@ -19,7 +19,8 @@ struct PydioMock {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
 
         let configuration = configuration(CommandLine.arguments.dropFirst())
-        Task {
+        // Detached: else it would wait for this thread, which waits for the signals.
+        Task.detached {
             do {
                 let server = try await FakePydioServer.start(configuration)
                 server.onCaptcha { complain("captcha code: \($0)") }

@@ -44,6 +44,23 @@ public struct MXEvent: Sendable {
         var unsigned = Place.missing
         var redacts = Place.missing
         var originServerTs: UInt64 = 0
+        var hints: Hints = []
+    }
+
+    /// What an event may have that most have not; without the hint it surely has none. Sync answers are searched for these
+    /// again and again.
+    struct Hints: OptionSet, Sendable {
+        let rawValue: UInt8
+
+        static let relation = Hints(rawValue: 1 << 0)
+        static let redaction = Hints(rawValue: 1 << 1)
+        static let transactionId = Hints(rawValue: 1 << 2)
+        static let bundledRelations = Hints(rawValue: 1 << 3)
+
+        static let ofContent: [(StaticString, Hints)] = [("m.relates_to", .relation)]
+        static let ofUnsigned: [(StaticString, Hints)] = [
+            ("redacted_because", .redaction), ("transaction_id", .transactionId), ("m.relations", .bundledRelations),
+        ]
     }
 
     /// What few events have.
@@ -165,6 +182,14 @@ public struct MXEvent: Sendable {
     /// What the server knows of the content.
     public var wireContent: JSONView { part(storage.layout.content) ?? JSONView(bytes: [], range: 0..<0) }
 
+    /// What the server sent with the event that is about it, by the kind of relation.
+    var bundledRelations: JSONView? {
+        storage.layout.hints.contains(.bundledRelations) ? unsigned?["m.relations"] : nil
+    }
+
+    /// Whether it may say something about another event.
+    var mayRelate: Bool { storage.layout.hints.contains(.relation) || extra?.decrypted != nil }
+
     /// What the server adds for this client alone.
     public var unsigned: JSONView? { part(storage.layout.unsigned) }
 
@@ -209,7 +234,9 @@ public struct MXEvent: Sendable {
     public var isLocalEvent: Bool { eventId.hasPrefix(MXEvent.localEventIdPrefix) }
 
     /// The id under which this client sent it; only this client is told.
-    public var transactionId: String? { unsigned?["transaction_id"]?.string }
+    public var transactionId: String? {
+        storage.layout.hints.contains(.transactionId) ? unsigned?["transaction_id"]?.string : nil
+    }
 
     package func withSentState(_ state: SentState, failure: String? = nil) -> MXEvent {
         with { ($0.sentState, $0.failure) = (state, failure) }
@@ -281,6 +308,7 @@ extension MXEvent {
                 layout.type = place
             } else if cursor.isKey(key, "content") {
                 layout.content = place
+                layout.hints.formUnion(cursor.hints(Hints.ofContent, in: value))
             } else if cursor.isKey(key, "event_id") {
                 layout.eventId = place
             } else if cursor.isKey(key, "sender") {
@@ -291,6 +319,7 @@ extension MXEvent {
                 layout.stateKey = place
             } else if cursor.isKey(key, "unsigned") {
                 layout.unsigned = place
+                layout.hints.formUnion(cursor.hints(Hints.ofUnsigned, in: value))
             } else if cursor.isKey(key, "room_id") {
                 layout.roomId = place
             } else if cursor.isKey(key, "redacts") {
@@ -303,6 +332,16 @@ extension MXEvent {
     }
 }
 
+extension JSONCursor {
+    /// Those of `hints` whose keys may be in the value: they are in its bytes, or may be there escaped.
+    fileprivate func hints(_ hints: [(StaticString, MXEvent.Hints)], in value: Range<Int>) -> MXEvent.Hints {
+        let hasEscapedLetters = contains("\\u", in: value)
+        return hints.reduce(into: []) { found, hint in
+            if hasEscapedLetters || contains(hint.0, in: value) { found.formUnion(hint.1) }
+        }
+    }
+}
+
 extension MXEvent {
     /// The event that this redaction redacts: from its content since room version 11, else beside it.
     public var redacts: String? {
@@ -311,7 +350,9 @@ extension MXEvent {
     }
 
     /// The redaction of this event; nil if it was not redacted.
-    public var redactedBecause: JSONView? { unsigned?["redacted_because"] }
+    public var redactedBecause: JSONView? {
+        storage.layout.hints.contains(.redaction) ? unsigned?["redacted_because"] : nil
+    }
 
     /// Whether its content was taken away by a redaction.
     public var isRedacted: Bool { redactedBecause != nil }

@@ -183,6 +183,11 @@ struct JSONCursor {
             && memcmp(base + key.range.lowerBound, name.utf8Start, key.range.count) == 0
     }
 
+    /// Whether the bytes of `text` stand anywhere in `range`.
+    func contains(_ text: StaticString, in range: Range<Int>) -> Bool {
+        memmem(base + range.lowerBound, range.count, text.utf8Start, text.utf8CodeUnitCount) != nil
+    }
+
     /// The whole number at `range`; 0 for anything else.
     func unsignedNumber(_ range: Range<Int>) -> UInt64 {
         var number: UInt64 = 0

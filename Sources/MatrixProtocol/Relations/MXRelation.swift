@@ -24,7 +24,7 @@ public struct MXRelation: Sendable, Hashable {
 extension MXEvent {
     /// What it says about another event; nil if nothing. Encryption does not hide it.
     public var relatesTo: MXRelation? {
-        MXRelation(originalContent["m.relates_to"] ?? wireContent["m.relates_to"])
+        mayRelate ? MXRelation(originalContent["m.relates_to"] ?? wireContent["m.relates_to"]) : nil
     }
 
     /// Whether it replaces what another event says.

@@ -70,7 +70,7 @@ package struct RelationIndex: Sendable {
     }
 
     private mutating func addBundledEdit(of event: MXEvent) -> String? {
-        guard let json = event.unsigned?["m.relations"]?["m.replace"],
+        guard let json = event.bundledRelations?["m.replace"],
             let edit = MXEvent(json: json, roomId: event.roomId), edit.editedEventId == event.eventId
         else { return nil }
         return add(edit)

@@ -49,8 +49,12 @@ struct JoinedPass {
 
     private func takeCounts(_ room: inout RoomModel) {
         let summary = section.summary
-        room.summary.heroes = summary.heroes ?? room.summary.heroes
+        if let heroes = summary.heroes {
+            room.summary.heroes = heroes
+            room.isSummaryDue = true
+        }
         guard summary.joinedMemberCount != nil || summary.invitedMemberCount != nil else { return }
+        room.isSummaryDue = true
         room.summary.hasServerCounts = true
         room.summary.joinedMembersCount = summary.joinedMemberCount ?? room.summary.joinedMembersCount
         room.summary.invitedMembersCount = summary.invitedMemberCount ?? room.summary.invitedMembersCount
@@ -117,7 +121,7 @@ struct JoinedPass {
 
     private mutating func count(_ event: MXEvent, _ room: inout RoomModel) {
         if event.sender == userId {
-            if event.countsAsUnread(for: "") { room.summary.localUnreadEventCount = 0 }  // who writes has read
+            if event.saysSomething { room.summary.localUnreadEventCount = 0 }  // who writes has read
         } else if event.countsAsUnread(for: userId), !ignoredUsers.contains(event.sender) {
             room.summary.localUnreadEventCount += 1
         }
@@ -221,7 +225,7 @@ struct JoinedPass {
             isNew || changes.dropsTimeline
             ? [] : try store.events(in: room.summary.roomId, before: nil, limit: Self.unreadHorizon)
         for event in (changes.timeline.reversed() + recent).prefix(Self.unreadHorizon) {
-            if event.eventId == eventId || event.sender == userId && event.countsAsUnread(for: "") { break }
+            if event.eventId == eventId || event.sender == userId && event.saysSomething { break }
             if event.countsAsUnread(for: userId), !ignoredUsers.contains(event.sender) { count += 1 }
         }
         room.summary.localUnreadEventCount = count

@@ -2,7 +2,11 @@
 package struct RoomModel: Sendable {
     package internal(set) var summary: MXRoomSummary
     /// Nil: it is in the store, and nobody has asked for it yet.
-    package internal(set) var state: MXRoomState?
+    package internal(set) var state: MXRoomState? {
+        didSet { isSummaryDue = true }
+    }
+    /// Whether the summary may say something else than the state does.
+    var isSummaryDue = true
     /// By type.
     package internal(set) var accountData: [String: MXEvent] = [:]
     /// Without ourselves.
@@ -23,7 +27,8 @@ package struct RoomModel: Sendable {
 
     /// Brings the summary up to the state.
     mutating func refreshSummary(currentUser userId: String, directRooms: [String: String]) {
-        guard let state else { return }
+        guard isSummaryDue, let state else { return }
+        isSummaryDue = false
         let heroes = summary.heroes.isEmpty ? nil : summary.heroes
         if !summary.hasServerCounts {
             summary.joinedMembersCount = state.membersCount(with: .join)

@@ -35,6 +35,8 @@ struct APICall: Sendable {
     var needsFreshConnection = false
     /// Nil: as the client's options say.
     var timeout: Duration?
+    /// An answer may take as long as it likes while some of it comes within each such time; nil bounds the whole exchange.
+    var stallTimeout: Duration?
     /// Nil: as the client's options say.
     var maximumAnswerSize: Int?
 

@@ -170,6 +170,11 @@ final class AccessTokens: Sendable {
         }
     }
 
+    /// What says that a refresh token is worth nothing any more. Anything else may be a server's bad day.
+    private static let endings: Set<String> = [
+        kMXErrCodeStringUnknownToken, kMXErrCodeStringForbidden, kMXErrCodeStringMissingToken, "M_USER_DEACTIVATED",
+    ]
+
     private func outcome(of refresh: TokenMachine.Refresh) async -> Outcome {
         let call = APICall(
             .post, "v3/refresh", json: ["refresh_token": refresh.token], authorization: .none)
@@ -183,9 +188,7 @@ final class AccessTokens: Sendable {
                 return .tokens(answer)
             }
             let error = APIAnswer.error(response, of: call.name)
-            if let error = error as? MXError, (400..<500).contains(response.status), response.status != 429 {
-                return .refused(error)
-            }
+            if let error = error as? MXError, Self.endings.contains(error.errcode) { return .refused(error) }
             return .failed(error)
         } catch let error as TransportError {
             return .failed(MatrixError(error))

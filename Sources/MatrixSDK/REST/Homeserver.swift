@@ -79,6 +79,7 @@ final class Homeserver: Sendable {
             timeout: call.timeout ?? options.requestTimeout,
             maximumBodySize: call.maximumAnswerSize ?? options.maximumResponseSize,
             followsRedirects: call.followsRedirects)
+        request.stallTimeout = call.stallTimeout
         request.acceptsCompression = true
         request.needsFreshConnection = call.needsFreshConnection
         if let token { request.fields["Authorization"] = "Bearer \(token)" }

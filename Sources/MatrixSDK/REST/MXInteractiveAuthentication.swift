@@ -117,6 +117,7 @@ public enum MXInteractiveStep<Value: Sendable>: Sendable {
 public struct MXInteractiveChallenge<Value: Sendable>: Sendable {
     /// What the server asks for.
     public let authentication: MXAuthenticationSession
+    let client: MXRestClient
     let resume: @Sendable (EncodedJSON) async throws -> MXInteractiveStep<Value>
 
     /// Makes the call again with a stage completed.
@@ -125,6 +126,14 @@ public struct MXInteractiveChallenge<Value: Sendable>: Sendable {
         var auth = fields
         auth["session"] = authentication.session
         return try await resume(EncodedJSON(auth))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func submit(
+        _ stage: MXAuthenticationStage, completion: @escaping (MXResponse<MXInteractiveStep<Value>>) -> Void
+    ) -> MXHTTPOperation {
+        client.operation(completion) { try await self.submit(stage) }
     }
 }
 
@@ -146,7 +155,7 @@ extension MXRestClient {
             return .completed(try decode(try await response(to: authenticated)))
         } catch let challenge as InteractionWanted {
             return .challenge(
-                MXInteractiveChallenge(authentication: challenge.session) { [self] stage in
+                MXInteractiveChallenge(authentication: challenge.session, client: self) { [self] stage in
                     try await interactive(call, auth: stage, decode)
                 })
         }

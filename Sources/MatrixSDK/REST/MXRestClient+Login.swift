@@ -102,7 +102,9 @@ extension MXRestClient {
         guard let userId = answer["user_id"]?.string, let accessToken = answer["access_token"]?.string else {
             throw MatrixError(.badResponse, "the server's answer to a login names no user, or has no access token")
         }
-        if let moved = answer["well_known"]?["m.homeserver"]?["base_url"]?.string, MXWellKnown.isUsable(moved) {
+        if let moved = answer["well_known"]?["m.homeserver"]?["base_url"]?.string, MXWellKnown.isUsable(moved),
+            moved.hasPrefix("https:") || !homeserver.url.hasPrefix("https:")  // a token never goes on in the clear
+        {
             homeserver.url = moved
         }
         var credentials = MXCredentials(homeServer: homeserver.url, userId: userId, accessToken: accessToken)

@@ -141,6 +141,17 @@ extension MXRestClient {
         try await download(uri, "download", [], to: .folder(folder), acceptedTypes, onProgress)
     }
 
+    /// The same with a callback: some `progress`, then `success` or `failure`.
+    @discardableResult
+    public func downloadContent(
+        _ uri: String, intoFolder folder: URL, acceptedTypes: [String]? = nil,
+        completion: @escaping (MXProgress<MXDownload>) -> Void
+    ) -> MXHTTPOperation {
+        operation(completion) { report in
+            try await self.downloadContent(uri, intoFolder: folder, acceptedTypes: acceptedTypes, onProgress: report)
+        }
+    }
+
     /// Downloads a smaller picture of an image.
     ///
     /// - Parameters:

@@ -4,7 +4,8 @@ extension MXRestClient {
     /// A transaction id that no other request has. One for each message, kept across retries and restarts.
     public static func newTransactionId() -> String { UUID().uuidString }
 
-    /// Sends an event into a room.
+    /// Sends an event into a room. Into one that is encrypted nothing is sent but reactions, and what is encrypted already:
+    /// that fails with `encryptionNotAvailable`. So do all calls below.
     ///
     /// - Parameters:
     ///   - content: What JSON can express.
@@ -20,8 +21,18 @@ extension MXRestClient {
     func sendEvent(toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, transactionId: String?)
         async throws -> String
     {
-        let transaction = transactionId ?? Self.newTransactionId()
-        return try await text(
+        _ = try content.bytes.get()  // what cannot be sent costs no question
+        try await requirePlain(roomId, for: eventType)
+        return try await sendCheckedEvent(
+            toRoom: roomId, eventType: eventType, content: content,
+            transactionId: transactionId ?? Self.newTransactionId())
+    }
+
+    /// The same by a caller who knows that the room takes it as it is.
+    func sendCheckedEvent(
+        toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, transactionId transaction: String
+    ) async throws -> String {
+        try await text(
             "event_id",
             of: APICall(
                 .put, "v3/rooms/\(roomId)/send/\(eventType.identifier)/\(transaction)", body: content,

@@ -12,11 +12,13 @@ extension MXRestClient {
     ///   - setPresence: `offline` leaves the user's presence alone.
     ///   - useStateAfter: Asks for the state after the timeline; servers may not know that.
     ///   - needsFreshConnection: Does not rely on a connection that was kept alive, and may be dead.
+    ///   - patience: How long nothing may come beyond `timeout`. An answer may take any time as long as some of it comes.
     /// - Returns: Bounded by ``MXRestClientOptions/maximumSyncSize``.
     @concurrent
     public func sync(
         since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
-        fullState: Bool = false, useStateAfter: Bool = true, needsFreshConnection: Bool = false
+        fullState: Bool = false, useStateAfter: Bool = true, needsFreshConnection: Bool = false,
+        patience: Duration = .seconds(90)
     ) async throws -> [UInt8] {
         let milliseconds = max(timeout.wholeNanoseconds / 1_000_000, 0)
         var call = APICall(
@@ -29,7 +31,7 @@ extension MXRestClient {
             ])
         call.survivesConnections = false
         call.needsFreshConnection = needsFreshConnection
-        call.timeout = timeout + max(homeserver.options.requestTimeout, .seconds(90))
+        call.stallTimeout = timeout + max(homeserver.options.requestTimeout, patience)
         call.maximumAnswerSize = homeserver.options.maximumSyncSize
         return try await perform(call)
     }

@@ -18,6 +18,7 @@ import Transport
 public final class MXRestClient: Sendable {
     let homeserver: Homeserver
     let tokens: AccessTokens
+    let encryption = RoomEncryption()
     let queue: Lock<DispatchQueue>
 
     /// For calls that need no login, and for logging in.

@@ -209,7 +209,8 @@ final class SessionCore: Sendable {
             let bytes = try await rest.sync(
                 since: since, timeout: poll.serverTimeout, filter: filter(isFirst: since == nil),
                 setPresence: options.setsPresence ? nil : .offline,
-                needsFreshConnection: poll.needsFreshConnection)
+                needsFreshConnection: poll.needsFreshConnection,
+                patience: since == nil ? options.initialSyncTimeout : .seconds(90))
             try Task.checkCancellation()
             guard let response = try? SyncResponse(bytes) else {
                 return .failed(

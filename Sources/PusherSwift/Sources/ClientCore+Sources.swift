@@ -32,25 +32,27 @@ struct AttachedSources: Sendable {
     private(set) var all: [any RealtimeEventSource] = []
     private var holds = 0
 
+    var isHeld: Bool { holds > 0 }
+
     /// - Returns: Whether it is to be held; nil if it was attached already.
     mutating func add(_ source: any RealtimeEventSource) -> Bool? {
         guard !all.contains(where: { $0 === source }) else { return nil }
         all.append(source)
-        return holds > 0
+        return isHeld
     }
 
     mutating func remove(_ source: any RealtimeEventSource) { all.removeAll { $0 === source } }
 
-    /// - Returns: Those that are to be held now.
-    mutating func hold() -> [any RealtimeEventSource] {
+    /// - Returns: Whether that changes anything.
+    mutating func hold() -> Bool {
         holds += 1
-        return holds == 1 ? all : []
+        return holds == 1
     }
 
-    /// - Returns: Those that are to go on.
-    mutating func release() -> [any RealtimeEventSource] {
+    /// - Returns: Whether that changes anything.
+    mutating func release() -> Bool {
         holds -= 1
-        return holds == 0 ? all : []
+        return holds == 0
     }
 }
 
@@ -85,7 +87,7 @@ extension ClientCore: RealtimeEventSink {
     func attach(_ source: any RealtimeEventSource) {
         guard !bindings.withLock({ $0.isClosed }), let isHeld = sources.withLock({ $0.add(source) }) else { return }
         source.attach(self)
-        if isHeld { source.hold(true, for: self) }
+        if isHeld { holdOrRelease() }
     }
 
     func detach(_ source: any RealtimeEventSource) {
@@ -98,11 +100,20 @@ extension ClientCore: RealtimeEventSink {
     }
 
     func holdSources() {
-        for source in sources.withLock({ $0.hold() }) { source.hold(true, for: self) }
+        if sources.withLock({ $0.hold() }) { holdOrRelease() }
     }
 
     func releaseSources() {
-        for source in sources.withLock({ $0.release() }) { source.hold(false, for: self) }
+        if sources.withLock({ $0.release() }) { holdOrRelease() }
+    }
+
+    /// On the I/O thread alone, and by what holds then: of two changes from two threads the last has the last word.
+    private func holdOrRelease() {
+        NetworkActor.execute { [weak self] in
+            guard let self else { return }
+            let (all, isHeld) = sources.withLock { ($0.all, $0.isHeld) }
+            for source in all { source.hold(isHeld, for: self) }
+        }
     }
 
     /// Whether a source brings events of this channel.

@@ -38,10 +38,10 @@ struct ListenCommand: AsyncParsableCommand {
             var feed: MatrixFeed?
             if matrix {
                 let rest = MXRestClientOptions(caFile: connection.caFile, proxy: connection.proxy)
-                feed = try await selection.feed(try MatrixAccount(rest))
+                feed = selection.feed(try MatrixAccount(rest))
             }
             try await EventStream(
-                pusher: pusher, channels: channels, as: user, matrix: feed, mode: .everything, options: stream
+                pusher: pusher, channels: channels, as: user, feeds: feed.map { [$0] } ?? [], mode: .everything, options: stream
             ).run().exit()
         }
     }

@@ -29,18 +29,6 @@ struct MatrixAccount: Sendable {
         return session.roomsSummaries
     }
 
-    /// Refuses to send where it would be read by nobody, or by everybody.
-    func requireUnencrypted(_ roomID: String) async throws {
-        do {
-            _ = try await client.stateEvent(ofRoom: roomID, eventType: .roomEncryption)
-        } catch let error as MXError where error.errcode == kMXErrCodeStringNotFound {
-            return
-        }
-        throw MatrixError(
-            .encryptionNotAvailable, "the room is encrypted, and this client cannot encrypt yet: nothing was sent",
-            roomId: roomID)
-    }
-
     /// Makes a room known as the chat with a user.
     func addDirectRoom(_ roomID: String, with user: String) async throws {
         var rooms = try await client.accountData(ofType: "m.direct")?.foundation as? [String: Any] ?? [:]

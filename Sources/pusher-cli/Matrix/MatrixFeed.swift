@@ -4,15 +4,10 @@ import PusherSwift
 import Transport
 
 /// What of an account's events is to be printed, and the session that they come from.
-final class MatrixFeed: Sendable {
-    struct Selection: Sendable {
-        /// Ids; nil is every room, and the account.
-        var roomIDs: Set<String>?
-        /// Only what the user's push rules say is to be told.
-        var isNotificationsOnly = false
-    }
-
+final class MatrixFeed: Feed {
     private struct State {
+        /// Ids of the rooms wanted, as far as they are known; nil is every room, and the account.
+        var roomIDs: Set<String>?
         var sync = MXSessionState.initialised
         /// Said once until the sync runs again.
         var failure: String?
@@ -27,37 +22,78 @@ final class MatrixFeed: Sendable {
 
     private let session: MXSession
     private let store = MXMemoryStore(eventsPerRoom: storedMessages)
-    private let selection: Selection
+    private let client: MXRestClient
+    private let rooms: [RoomReference]
+    /// Only what the user's push rules say is to be told.
+    private let isNotificationsOnly: Bool
     private let accountChannel: String
-    private let state = Lock(State())
+    private let state: Lock<State>
 
-    init(_ account: MatrixAccount, selection: Selection) {
+    /// - Parameter rooms: None is every room, and the account.
+    init(_ account: MatrixAccount, rooms: [RoomReference], isNotificationsOnly: Bool) {
         // A first sync is history, of which nothing is printed.
         session = account.session(firstMessages: 1)
-        self.selection = selection
+        (client, self.rooms, self.isNotificationsOnly) = (account.client, rooms, isNotificationsOnly)
+        state = Lock(State(roomIDs: rooms.isEmpty ? nil : Set(rooms.filter(\.isID).map(\.text))))
         accountChannel = "matrix:" + account.userID
         // Nobody waits for these callbacks; the main queue may be blocked by whoever reads the output.
         account.client.completionQueue = DispatchQueue(label: "matrix")
     }
 
-    func start(on pusher: Pusher) {
+    func start(on pusher: Pusher, failed: @escaping @Sendable (any Error) -> Void) {
         try? session.setStore(store)  // fails for a session that was started already, which this one was not
         pusher.attach(session)
-        let session = session
-        // What goes wrong is told as an error of the source's.
-        Task { try? await session.start() }
+        Task {
+            do {
+                try await resolveAliases()
+            } catch {
+                return failed(error)
+            }
+            try? await session.start()
+        }
+    }
+
+    private func resolveAliases() async throws {
+        for room in rooms where room.isAlias {
+            let id = try await room.roomID(for: client)
+            state.withLock { _ = $0.roomIDs?.insert(id) }
+        }
+    }
+
+    /// Finds the rooms that are wanted by their names, after the first sync.
+    private func resolveNames() throws(CommandFailure) {
+        for room in rooms where !room.isID && !room.isAlias {
+            let joined = session.roomsSummaries.filter { $0.membership == .join }
+            let id = try RoomReference.named(room.text, among: joined).roomId
+            state.withLock { _ = $0.roomIDs?.insert(id) }
+        }
     }
 
     func close() { session.close() }
 
-    /// Whether it has failed since it ran last, and is tried again.
     var isFailing: Bool { state.withLock { $0.failure != nil } }
 
     // MARK: What comes
 
-    static func isItsOwn(_ event: PusherEvent) -> Bool { event.channelName?.hasPrefix("matrix:") == true }
+    func brings(_ channel: String?) -> Bool { channel?.hasPrefix("matrix:") == true }
 
-    struct StateChange {
+    func isConcerned(by error: PusherError) -> Bool { error.channelName.map { brings($0) } ?? true }
+
+    func news(of event: PusherEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews? {
+        if let change = stateChange(event) {
+            var news = FeedNews(record: .matrixState(from: change.old, to: change.new))
+            news.isConnected = change.new == .running
+            guard change.isFirstRun else { return news }
+            try resolveNames()
+            news.warnings = absentRooms.map { "you are not in \($0): nothing comes from there until you are" }
+            return news
+        }
+        return record(of: event, withNames: forPeople).map { record in
+            FeedNews(record: .matrixEvent(record), counts: record.counts)
+        }
+    }
+
+    private struct StateChange {
         let old: MXSessionState
         let new: MXSessionState
         /// Whether the first sync is over with it.
@@ -65,7 +101,7 @@ final class MatrixFeed: Sendable {
     }
 
     /// Nil if the event is about something else.
-    func stateChange(_ event: PusherEvent) -> StateChange? {
+    private func stateChange(_ event: PusherEvent) -> StateChange? {
         guard event.eventName == MatrixEventName.syncState, event.channelName == accountChannel else { return nil }
         return state.withLock { state in
             let name = event.data.flatMap { JSONView(Array($0.utf8)) }?["state"]?.string
@@ -94,12 +130,13 @@ final class MatrixFeed: Sendable {
     /// Nil if nobody wants to see it.
     ///
     /// - Parameter withNames: Whether it is for people.
-    func record(of event: PusherEvent, withNames: Bool) -> MatrixEventRecord? {
+    private func record(of event: PusherEvent, withNames: Bool) -> MatrixEventRecord? {
         if let roomID = MatrixEventRecord.roomID(of: event) { trim(roomID) }
         // What comes before is as old as the account.
-        guard state.withLock({ $0.hasRun }), event.notify || !selection.isNotificationsOnly else { return nil }
+        let (hasRun, roomIDs) = state.withLock { ($0.hasRun, $0.roomIDs) }
+        guard hasRun, event.notify || !isNotificationsOnly else { return nil }
         var record = MatrixEventRecord(event)
-        if let wanted = selection.roomIDs {
+        if let wanted = roomIDs {
             guard let roomID = record.roomID, wanted.contains(roomID) else { return nil }
         }
         if withNames, let roomID = record.roomID, let room = session.room(withRoomId: roomID) {
@@ -111,10 +148,9 @@ final class MatrixFeed: Sendable {
 
     func wants(_ gap: PusherGap) -> Bool {
         guard gap.channelName.hasPrefix("matrix:") else { return false }
-        return selection.roomIDs?.contains(String(gap.channelName.dropFirst("matrix:".count))) ?? true
+        return state.withLock { $0.roomIDs }?.contains(String(gap.channelName.dropFirst("matrix:".count))) ?? true
     }
 
-    /// Whether it is the first of its kind since the sync ran.
     func isNew(_ error: PusherError) -> Bool {
         state.withLock { state in
             defer { state.failure = error.message }
@@ -123,7 +159,7 @@ final class MatrixFeed: Sendable {
     }
 
     /// Rooms that are waited for in vain, as it looks.
-    var absentRooms: [String] {
-        (selection.roomIDs ?? []).filter { session.room(withRoomId: $0) == nil }.sorted()
+    private var absentRooms: [String] {
+        (state.withLock { $0.roomIDs } ?? []).filter { session.room(withRoomId: $0) == nil }.sorted()
     }
 }

@@ -15,6 +15,8 @@ struct MediaType {
         "json": "application/json", "pdf": "application/pdf", "zip": "application/zip", "gz": "application/gzip",
     ]
 
+    init(mime: String) { self.mime = mime }
+
     init(of file: URL) {
         mime = Self.types[file.pathExtension.lowercased()] ?? "application/octet-stream"
     }

@@ -11,26 +11,44 @@ struct PushPublisher: Sendable {
     /// Nil is the type of the Matrix event.
     let event: String?
 
-    /// Throws when the server refuses for good.
-    func publish(_ notification: PushNotification) async throws {
+    /// Publishes until they end, or the task is cancelled: then those that are left are counted, and that is an error.
+    ///
+    /// - Throws: When the server refuses for good.
+    func publish(_ notifications: AsyncStream<PushNotification>) async throws {
+        var left = 0
+        for await notification in notifications {
+            if left == 0, try await publish(notification) { continue }
+            left += 1
+        }
+        if left > 0 {
+            throw CommandFailure(.unavailable, "\(left) notifications that had arrived were not published")
+        }
+    }
+
+    /// - Returns: Whether it is dealt with; false if the task was cancelled before.
+    private func publish(_ notification: PushNotification) async throws -> Bool {
         var pause = Duration.seconds(1)
-        while true {
+        while !Task.isCancelled {
             do {
                 _ = try await client.trigger(
                     event: event ?? notification.type ?? "push", channels: [channel], data: notification.json)
-                return
+                return true
             } catch {
                 switch error.exitStatus {
                 case .refused: throw error
-                case .unavailable:
-                    if pause == .seconds(1) { StandardError.write("error: \(error); it is tried again") }
-                    try await Task.sleep(for: pause)
+                case .unavailable, .interrupted:
+                    if pause == .seconds(1), !Task.isCancelled {
+                        StandardError.write("error: \(error); it is tried again")
+                    }
+                    try? await Task.sleep(for: pause)
                     pause = min(pause * 2, .seconds(30))
                 case .badData, .timedOut, .done:
                     // The server will not take this one: too large, for instance.
-                    return StandardError.write("error: a notification is not published: \(error)")
+                    StandardError.write("error: a notification is not published: \(error)")
+                    return true
                 }
             }
         }
+        return false
     }
 }

@@ -6,12 +6,21 @@ struct RoomReference {
 
     init(_ text: String) { self.text = text }
 
+    /// Whether it is an id already.
+    var isID: Bool { text.hasPrefix("!") }
+
+    /// Whether a homeserver has to be asked.
+    var isAlias: Bool { text.hasPrefix("#") }
+
     /// - Parameter membership: Of which rooms the names are looked up.
     func roomID(for account: MatrixAccount, membership: MXMembership = .join) async throws -> String {
-        if text.hasPrefix("!") { return text }
-        if text.hasPrefix("#") { return try await account.client.resolveRoomAlias(text).roomId }
+        if isID { return text }
+        if isAlias { return try await roomID(for: account.client) }
         return try Self.named(text, among: try await account.rooms().filter { $0.membership == membership }).roomId
     }
+
+    /// The room that an alias stands for.
+    func roomID(for client: MXRestClient) async throws -> String { try await client.resolveRoomAlias(text).roomId }
 
     /// The one room of this name, in the same case if there is one.
     static func named(_ name: String, among rooms: [MXRoomSummary]) throws(CommandFailure) -> MXRoomSummary {

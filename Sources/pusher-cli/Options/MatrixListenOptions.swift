@@ -12,11 +12,7 @@ struct MatrixListenOptions: ParsableArguments {
     @Flag(help: "Print only those Matrix events that your push rules tell of.")
     var notifications = false
 
-    func feed(_ account: MatrixAccount) async throws -> MatrixFeed {
-        var selection = MatrixFeed.Selection(isNotificationsOnly: notifications)
-        for room in rooms {
-            selection.roomIDs = (selection.roomIDs ?? []).union([try await RoomReference(room).roomID(for: account)])
-        }
-        return MatrixFeed(account, selection: selection)
+    func feed(_ account: MatrixAccount) -> MatrixFeed {
+        MatrixFeed(account, rooms: rooms.map(RoomReference.init), isNotificationsOnly: notifications)
     }
 }

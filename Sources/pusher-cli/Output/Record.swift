@@ -149,15 +149,23 @@ struct TextStyle: Sendable {
     func channel(_ text: String) -> String { paint(printable(text), "36") }
     func event(_ text: String) -> String { paint(printable(text), "1") }
 
-    /// Control characters of a peer must not drive the terminal, nor break the line.
+    /// Control characters of a peer must not drive the terminal, nor break the line or turn its order round.
     func printable(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        guard text.unicodeScalars.contains(where: Self.isControl) else { return text }
         return String(
             String.UnicodeScalarView(
                 text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
-                    scalar.properties.generalCategory == .control
+                    Self.isControl(scalar)
                         ? Array(scalar.escaped(asASCII: true).unicodeScalars) : [scalar]
                 }))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        default: return scalar.properties.isBidiControl
+        }
     }
 
     private func paint(_ text: String, _ code: String) -> String {

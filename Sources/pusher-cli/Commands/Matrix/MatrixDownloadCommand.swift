@@ -39,25 +39,19 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
             let client = try matrix.account().client
             switch try target() {
             case .file(let url):
-                if let done = try await transfer({ try await client.downloadContent(mxc, to: url, onProgress: $0) }) {
-                    _ = StandardOutput.write(done.file.path)
-                }
+                let done = try await transfer { try await client.downloadContent(mxc, to: url, onProgress: $0) }
+                _ = StandardOutput.write(done.file.path)
             case .folder(let url):
                 let done = try await transfer {
                     try await client.downloadContent(mxc, intoFolder: url, onProgress: $0)
                 }
-                if let done { _ = StandardOutput.write(TextStyle.standardOutput.printable(done.file.path)) }
+                _ = StandardOutput.write(TextStyle.standardOutput.printable(done.file.path))
             case .standardOutput:
                 // Through a file, so that what breaks off is not taken for the whole.
-                let folder = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID().uuidString)")
-                try FileManager.default.createDirectory(
-                    at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-                defer { try? FileManager.default.removeItem(at: folder) }
-                let part = folder.appending(path: "download")
-                guard
-                    let done = try await transfer({ try await client.downloadContent(mxc, to: part, onProgress: $0) })
-                else { return }
-                try Self.copy(done.file)
+                let file = try await TemporaryFile.holding { part in
+                    _ = try await transfer { try await client.downloadContent(mxc, to: part, onProgress: $0) }
+                }
+                try file.copyToStandardOutput()
             }
         }
     }
@@ -73,20 +67,11 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
         return .file(url)
     }
 
-    /// Nil if Ctrl-C was pressed.
     private func transfer(
         _ download: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> MXDownload
-    ) async throws -> MXDownload? {
+    ) async throws -> MXDownload {
         let line = TransferLine()
         defer { line.erase() }
-        return try await SignalWatch.interrupting { [mxc] in try await download { line.show($0, mxc) } }
-    }
-
-    private static func copy(_ file: URL) throws {
-        signal(SIGPIPE, SIG_IGN)
-        let handle = try FileHandle(forReadingFrom: file)
-        while let piece = try handle.read(upToCount: 1 << 16), !piece.isEmpty {
-            guard StandardOutput.write(piece) else { return }
-        }
+        return try await SignalWatch.finishing { [mxc] in try await download { line.show($0.completed, of: $0.total, mxc) } }
     }
 }

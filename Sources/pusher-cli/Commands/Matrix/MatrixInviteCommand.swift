@@ -27,16 +27,18 @@ struct MatrixInviteCommand: AsyncParsableCommand {
         try await ExitStatus.reportingMatrix {
             let account = try matrix.account()
             let roomID = try await RoomReference(room).roomID(for: account)
-            var refusal: CommandFailure?
+            var status = ExitStatus.done
             for user in users {
                 do {
                     try await account.client.inviteUser(user, toRoom: roomID)
-                } catch let error as MXError where error.errcode != kMXErrCodeStringUnknownToken {
-                    if let refusal { StandardError.write("error: \(refusal)") }
-                    refusal = CommandFailure(error.exitStatus, "\(user) is not invited: \(error)")
+                } catch let error as any ReportableError {
+                    if let error = error as? MXError, error.errcode == kMXErrCodeStringUnknownToken { throw error }
+                    let line = "error: \(user) is not invited: \(error)"
+                    StandardError.write(TextStyle.standardOutput.printable(line))
+                    status = error.exitStatus
                 }
             }
-            if let refusal { throw refusal }
+            try status.exit()
         }
     }
 }

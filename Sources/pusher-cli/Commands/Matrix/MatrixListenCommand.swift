@@ -20,9 +20,9 @@ struct MatrixListenCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.reportingMatrix {
-            let feed = try await selection.feed(try matrix.account())
+            let feed = selection.feed(try matrix.account())
             let pusher = Pusher(key: "")  // bindings alone: it never connects
-            try await EventStream(pusher: pusher, channels: [], matrix: feed, mode: .everything, options: stream)
+            try await EventStream(pusher: pusher, channels: [], feeds: [feed], mode: .everything, options: stream)
                 .run().exit()
         }
     }

@@ -80,8 +80,8 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             }
             try file.makeFolder()  // before a token is made that cannot be kept
             let client = MXRestClient(homeServer: try await homeserverURL(), options: matrix.rest)
-            guard let credentials = try await SignalWatch.interrupting({ try await logIn(client) }) ?? nil else {
-                return  // Ctrl-C
+            guard let credentials = try await SignalWatch.finishing({ try await logIn(client) }) else {
+                throw CommandFailure(.interrupted, "interrupted: nobody is logged in")
             }
             do {
                 try file.save(credentials)

@@ -39,24 +39,33 @@ struct MatrixPushGatewayCommand: AsyncParsableCommand {
             var configuration = PushGateway.Configuration()
             (configuration.host, configuration.port) = (host, port)
             let gateway = try await PushGateway.start(configuration)
-            do {
-                _ = try await SignalWatch.interrupting {
+            // A signal lets no more come in; what homeservers were told has arrived goes on its way.
+            let watch = Task {
+                await SignalWatch.wait {
                     StandardError.write("listening on \(gateway.url)")
-                    for await notification in gateway.notifications {
-                        if let publisher {
-                            try await publisher.publish(notification)
-                        } else {
-                            let record = PushNotificationRecord(notification)
-                            let line = json ? record.json : record.text(style: .standardOutput)
-                            guard StandardOutput.write(line) else { return }
-                        }
-                    }
+                    return true
                 }
-            } catch {
                 await gateway.stop()
-                throw error
+                try await Task.sleep(for: Self.farewell)
             }
+            let work = Task {
+                defer { watch.cancel() }
+                if let publisher { try await publisher.publish(gateway.notifications) } else { await print(gateway) }
+            }
+            _ = try? await watch.value
+            work.cancel()
             await gateway.stop()
+            try await work.value
+        }
+    }
+
+    /// How long what waits may take to be published when the command is to end.
+    private static let farewell = Duration.seconds(10)
+
+    private func print(_ gateway: PushGateway) async {
+        for await notification in gateway.notifications {
+            let record = PushNotificationRecord(notification)
+            guard StandardOutput.write(json ? record.json : record.text(style: .standardOutput)) else { return }
         }
     }
 }

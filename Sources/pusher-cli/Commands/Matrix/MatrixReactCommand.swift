@@ -37,8 +37,16 @@ struct MatrixReactCommand: AsyncParsableCommand {
             let id =
                 remove
                 ? try await account.client.redactEvent(try await reaction(of: account, in: roomID), inRoom: roomID)
-                : try await account.client.sendReaction(key, toEvent: event, inRoom: roomID)
+                : try await react(as: account, in: roomID)
             _ = StandardOutput.write(id)
+        }
+    }
+
+    private func react(as account: MatrixAccount, in roomID: String) async throws -> String {
+        do {
+            return try await account.client.sendReaction(key, toEvent: event, inRoom: roomID)
+        } catch let error as MXError where error.errcode == kMXErrCodeStringDuplicateAnnotation {
+            return try await reaction(of: account, in: roomID)
         }
     }
 

@@ -53,7 +53,6 @@ struct MatrixSendCommand: AsyncParsableCommand {
             if self.text == "-", text.last?.isNewline == true { text.removeLast() }
             guard !text.isEmpty else { throw CommandFailure(.badData, "there is nothing to send") }
             let roomID = try await RoomReference(room).roomID(for: account)
-            try await account.requireUnencrypted(roomID)
             let id = try await account.client.sendMessage(
                 toRoom: roomID, content: try await content(of: text, in: roomID, for: account))
             _ = StandardOutput.write(id)

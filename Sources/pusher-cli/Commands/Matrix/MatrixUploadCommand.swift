@@ -35,31 +35,30 @@ struct MatrixUploadCommand: AsyncParsableCommand {
         try await ExitStatus.reportingMatrix {
             let account = try matrix.account()
             let file = URL(filePath: file)
-            let media = MediaType(of: file)
+            let media = type.map { MediaType(mime: $0) } ?? MediaType(of: file)
             var roomID: String?
             if let room {
                 let id = try await RoomReference(room).roomID(for: account)
-                try await account.requireUnencrypted(id)
+                try await account.client.requirePlain(id)
                 roomID = id
             }
             let name = file.lastPathComponent
             let line = TransferLine()
             defer { line.erase() }
-            let uploaded = try await SignalWatch.interrupting {
-                try await account.client.uploadFile(file, mimeType: type ?? media.mime) { progress in
-                    line.show(progress, TextStyle.standardOutput.printable(name))
+            let uri = try await SignalWatch.finishing {
+                try await account.client.uploadFile(file, mimeType: media.mime) { progress in
+                    line.show(progress.completed, of: progress.total, TextStyle.standardOutput.printable(name))
                 }
             }
-            guard let uri = uploaded else { return }  // Ctrl-C
+            line.erase()
+            _ = StandardOutput.write(uri)  // before anything else can go wrong: the file is there now
             if let roomID {
                 let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
                 let content = MessageContent.media(
                     media.messageType, url: uri, filename: name, caption: caption,
-                    info: .init(mimetype: type ?? media.mime, size: size))
+                    info: .init(mimetype: media.mime, size: size))
                 _ = try await account.client.sendMessage(toRoom: roomID, content: content)
             }
-            line.erase()
-            _ = StandardOutput.write(uri)
         }
     }
 }

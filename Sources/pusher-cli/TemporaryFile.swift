@@ -1,0 +1,43 @@
+import Foundation
+
+/// A file without a name: it is gone when the command ends, however that happens.
+struct TemporaryFile {
+    private let handle: FileHandle
+
+    /// - Parameter write: Makes a file at the path that it is given; nobody else can look into its folder.
+    static func holding(_ write: (URL) async throws -> Void) async throws -> TemporaryFile {
+        try await withPath { file in
+            try await write(file)
+            do {
+                return TemporaryFile(handle: try FileHandle(forReadingFrom: file))
+            } catch {
+                throw CommandFailure(.unavailable, "the temporary file \(file.path) cannot be read")
+            }
+        }
+    }
+
+    /// A path for a file that is deleted afterwards; nobody else can look into its folder.
+    static func withPath<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID().uuidString)")
+        do {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandFailure(.unavailable, "no temporary folder can be made at \(folder.path)")
+        }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try await body(folder.appending(path: "part"))
+    }
+
+    /// All of it, or as much as the reader takes.
+    func copyToStandardOutput() throws(CommandFailure) {
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            while let piece = try handle.read(upToCount: 1 << 16), !piece.isEmpty {
+                guard StandardOutput.write(piece) else { return }
+            }
+        } catch {
+            throw CommandFailure(.unavailable, "the temporary file cannot be read to its end")
+        }
+    }
+}
