@@ -136,6 +136,21 @@ struct AuthorizationMachineTests {
         #expect(script.refused(.notAuthorized, pass) == "wait")
     }
 
+    @Test func whatWasSentBeforeAFailureFailsWithIt() throws {
+        var script = try AuthorizationScript()
+        let early = script.pass
+        _ = script.refused(.notAuthorized, early)
+        _ = script.answer("")
+        _ = script.answer(AuthorizationScript.seed)
+        #expect(script.answer(Self.result("-1")) == "fail 3")
+        #expect(script.refused(.notAuthorized, early) == "fail 3")
+        // A new call is a new try; so is one of a user with another password.
+        #expect(script.refused(.notAuthorized) == "ping")
+        #expect(script.fail(.network) == "fail 101" && script.refused(.notAuthorized, early) == "fail 101")
+        script.machine.setUser(User(userid: "ada", password: "new"))
+        #expect(script.refused(.notAuthorized, early) == "ping")
+    }
+
     @Test func nobodyCannotLogIn() throws {
         var script = try AuthorizationScript(user: nil)
         #expect(script.refused(.notAuthorized) == "fail 3")

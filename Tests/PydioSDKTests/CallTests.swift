@@ -80,6 +80,19 @@ struct CallTests {
         }
     }
 
+    @Test func aCallIsFinishedAfterItsBlock() async throws {
+        try await PydioScene.with { scene in
+            try await scene.client.authorize()
+            let told = Lock<[String]>([])
+            scene.client.onStateChange = { state in told.withLock { $0.append("\(state)") } }
+            scene.client.listWorkspaces(
+                success: { [client = scene.client] _ in told.withLock { $0.append("block \(client.progress)") } },
+                failure: { _ in })
+            #expect(await eventually { told.withLock { $0.contains("finished") } })
+            #expect(told.withLock { $0 } == ["operation", "block true", "finished"] && !scene.client.progress)
+        }
+    }
+
     @Test func anAddressThatIsNoneIsAnErrorOfEachCall() async {
         let client = PydioClient(server: "ftp://example.org", params: ServersParamsManager())
         for _ in 0..<2 {

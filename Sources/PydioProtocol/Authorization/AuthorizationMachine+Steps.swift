@@ -63,12 +63,15 @@ extension AuthorizationMachine {
 
     private mutating func done() -> Progress {
         attempt = nil
+        lastFailure = nil
         generation += 1
         return .done
     }
 
     private mutating func fail(_ error: PydioError) -> Progress {
         attempt = nil
+        failures += 1
+        lastFailure = error
         return .failed(error)
     }
 

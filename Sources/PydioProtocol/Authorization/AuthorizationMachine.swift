@@ -3,7 +3,8 @@ package import Transport
 /// The authorisation of all calls of one server and user as a value (section 4).
 ///
 /// A call is sent with a ``Pass``. When the server refuses it, the first to say so starts an attempt, which all others wait
-/// for; a call with an older pass than the present one is simply sent again. An attempt is a row of requests:
+/// for; a call with an older pass than the present one is simply sent again. If the attempt fails, so do all calls that were
+/// sent before: many with a wrong password must not be as many logins. An attempt is a row of requests:
 ///
 ///     not authorised ── ping ── get_seed ─┬─ keystore (seed −1) ─┬─ done
 ///                                         └──────── login ───────┘
@@ -18,6 +19,8 @@ package struct AuthorizationMachine: Sendable, Confidential {
         package let secureToken: String?
         /// Nil: by the session.
         package let keystoreToken: KeystoreToken?
+        /// How many attempts had failed when it was given out.
+        let failures: Int
 
         package var description: String { "pass \(generation)" }
     }
@@ -100,6 +103,9 @@ package struct AuthorizationMachine: Sendable, Confidential {
     package internal(set) var generation = 0
     var attempt: Attempt?
     var nextAttempt = 1
+    /// Attempts that failed with the present user.
+    var failures = 0
+    var lastFailure: PydioError?
     /// Whether the server was asked for a pair and gives none.
     var hasNoPairs = false
 
@@ -124,7 +130,9 @@ package struct AuthorizationMachine: Sendable, Confidential {
             case .automatic, .keystoreToken: keystoreToken
             case .session: nil
             }
-        return Pass(generation: generation, secureToken: pair == nil ? secureToken : nil, keystoreToken: pair)
+        return Pass(
+            generation: generation, secureToken: pair == nil ? secureToken : nil, keystoreToken: pair,
+            failures: failures)
     }
 
     /// The same for a request. The nonce must be new, and have no colon.
@@ -139,6 +147,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
     package mutating func setUser(_ user: User?) {
         let isOther = user?.userid != self.user?.userid
         self.user = user
+        lastFailure = nil
         if isOther { forgetSession() }
     }
 
@@ -195,6 +204,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
         // What was refused is not what would be sent now.
         guard pass.generation == generation else { return attempt == nil ? .retry : .wait }
         guard attempt == nil else { return .wait }
+        if pass.failures < failures, let lastFailure { return .fail(lastFailure) }
         switch refusal {
         case .notAuthorized:
             return authorize(as: kind)

@@ -144,6 +144,11 @@ package struct WorkspaceLoop: Sendable {
             if isSuspect, step == .consume(.everything) || step == .consumeLast { missed(isGap: false) }
             if isWoken, readsFeed { needs.changes = true }
             if step == .consumeLast, !isSuspect {
+                // The mailbox is given up: what came since is nowhere if the socket is gone, too.
+                guard socket.connectionState == .connected else {
+                    missed(isGap: true)
+                    return proceed(now: now)
+                }
                 isSocketLive = true
                 // Of what came before it was registered.
                 if readsFeed { needs.changes = true }
@@ -251,8 +256,8 @@ package struct WorkspaceLoop: Sendable {
         switch step {
         case .discover: needs.discovery = false
         case .register: needs.registration = false
-        case .consume(.everything), .consumeLast: break
-        case .consume(.allButNodes), .consume(.nothing): needs.drain = false
+        case .consume: needs.drain = false
+        case .consumeLast: break
         case .list: needs.listing = nil
         case .readChanges: needs.changes = false
         }
@@ -262,13 +267,19 @@ package struct WorkspaceLoop: Sendable {
         if needs.discovery { return .discover }
         if state == .connected, let nextPoll, nextPoll <= now { pollIsDue(now: now) }
         if needs.registration { return .register }
-        if needs.drain { return .consume(hasBase ? .allButNodes : .nothing) }
+        if needs.drain { return .consume(drainPurpose(now: now)) }
         if let listing = needs.listing { return .list(listing) }
         if needs.changes { return .readChanges(isFlattened: needs.isFarBehind) }
         guard state == .connected else { return nil }
         if socket.connectionState == .connected, !isSocketLive { return .consumeLast }
         guard let nextPoll, nextPoll <= now, !isSocketLive else { return nil }
         return .consume(.everything)
+    }
+
+    /// A mailbox that is new may have what waits for others, which is old.
+    private func drainPurpose(now: MonotonicInstant) -> WorkspaceModel.Purpose {
+        guard hasBase else { return .nothing }
+        return isGapCertain || isMailboxExpired(now: now) ? .allButNodes : .everything
     }
 
     private mutating func pollIsDue(now: MonotonicInstant) {

@@ -101,20 +101,25 @@ extension PydioRequest {
 
     /// Without what is in the path.
     private var restParameters: [String: PydioParameter] {
-        parameters.filter { name, _ in name != "tmp_repository_id" && !pathParameters.contains(name) }
+        parameters.filter { name, _ in
+            name != "tmp_repository_id" && (!pathParameters.contains(name) || segments(of: name).isEmpty)
+        }
+    }
+
+    /// A parameter as a part of a path; nothing of the root.
+    private func segments(of name: String) -> [String] {
+        switch parameters[name] {
+        case .text(let text): text.split(separator: "/").map(String.init)
+        case .list(let texts): texts.flatMap { $0.split(separator: "/").map(String.init) }
+        case nil: []
+        }
     }
 
     /// The path of the request, each segment encoded as the server will when it checks the signature.
     private func restTarget(_ server: ServerAddress) throws(PydioError) -> String {
         let api = server.path + "api/"
-        var segments = [isGlobal ? "pydio" : workspaceId ?? "pydio"] + (restAction ?? [action])
-        for name in pathParameters {
-            switch parameters[name] {
-            case .text(let text): segments += text.split(separator: "/").map(String.init)
-            case .list(let texts): segments += texts.flatMap { $0.split(separator: "/").map(String.init) }
-            case nil: break
-            }
-        }
+        let place = [isGlobal ? "pydio" : workspaceId ?? "pydio"] + (restAction ?? [action])
+        let segments = place + pathParameters.flatMap { self.segments(of: $0) }
         guard !segments.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) else {
             throw PydioError(
                 .invalidArgument, "\(action) needs names that are neither empty nor dots; nothing was sent")

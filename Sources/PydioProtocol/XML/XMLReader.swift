@@ -1,5 +1,8 @@
 import Foundation
-import FoundationXML
+
+#if canImport(FoundationXML)
+    import FoundationXML
+#endif
 
 /// Reads documents of strangers with Foundation's parser.
 ///

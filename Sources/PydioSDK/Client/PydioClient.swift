@@ -58,7 +58,8 @@ public final class PydioClient: Sendable {
     /// Whether calls are under way.
     public var progress: Bool { report.progress }
 
-    /// Told of each change of ``state``, in order, on ``PydioClientOptions/completionQueue``.
+    /// Told of each change of ``state``, in order, on ``PydioClientOptions/completionQueue``. A call with blocks is finished
+    /// after its block.
     public var onStateChange: (@Sendable (PydioClientState) -> Void)? {
         get { report.handler }
         set { report.handler = newValue }

@@ -32,18 +32,21 @@ public final class PydioOperation: Sendable {
     ) -> PydioOperation {
         let operation = PydioOperation()
         let blocks = Blocks(success: success, failure: failure)
+        let end = EndOfCall()
         let task = Task {
-            let result: Result<Value, PydioError>
-            do {
-                result = .success(try await body())
-            } catch {
-                result = .failure(PydioError(any: error))
+            let result = await EndOfCall.$current.withValue(end) { () -> Result<Value, PydioError> in
+                do {
+                    return .success(try await body())
+                } catch {
+                    return .failure(PydioError(any: error))
+                }
             }
             queue.async {
                 switch result {
                 case .success(let value): blocks.success(value)
                 case .failure(let error): blocks.failure(error)
                 }
+                end.run()
             }
         }
         operation.state.withLock { $0.task = task }
@@ -55,4 +58,20 @@ public final class PydioOperation: Sendable {
 private struct Blocks<Value>: @unchecked Sendable {
     let success: (Value) -> Void
     let failure: (PydioError) -> Void
+}
+
+/// What ends a call with blocks: it is not over before its block has run.
+final class EndOfCall: Sendable {
+    /// Of the call that this task makes; nil if it is not one with blocks.
+    @TaskLocal static var current: EndOfCall?
+
+    private let report = Lock<StateReport?>(nil)
+
+    func set(_ report: StateReport) {
+        self.report.withLock { $0 = report }
+    }
+
+    func run() {
+        report.withLock { $0 }?.end()
+    }
 }

@@ -135,7 +135,11 @@ final class WorkspaceDriver {
 
     /// The next request waits for the end of the last one, which may have been given up.
     private func perform(_ step: WorkspaceLoop.Step, _ number: Int) {
-        if case .list = step { model.listingBegins() }
+        switch step {
+        case .list: model.listingBegins()
+        case .register, .consume: isRegistered = true
+        case .discover, .consumeLast, .readChanges: break
+        }
         model.readsFeed = loop.readsFeed
         lastError = nil
         let (last, requests, sequence, includesBin) = (task, requests, model.sequence, !loop.readsFeed)
@@ -171,11 +175,8 @@ final class WorkspaceDriver {
     private func take(_ answer: WorkspaceRequests.Answer, of step: WorkspaceLoop.Step) -> WorkspaceLoop.Outcome {
         switch answer {
         case .services(let services): return .discovered(services)
-        case .registered:
-            isRegistered = true
-            return .registered
+        case .registered: return .registered
         case .messages(let messages, let generation):
-            isRegistered = true
             defer { self.generation = generation }
             let purpose = if case .consume(let purpose) = step { purpose } else { WorkspaceModel.Purpose.everything }
             let taken = model.consumed(messages, for: purpose, now: .now)

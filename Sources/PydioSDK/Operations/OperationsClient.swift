@@ -24,7 +24,7 @@ final class OperationsClient: Sendable {
         _ first: PydioClientState = .operation, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
         report.begin(first)
-        defer { report.end() }
+        defer { if let end = EndOfCall.current { end.set(report) } else { report.end() } }
         do {
             return try await body()
         } catch {

@@ -137,15 +137,14 @@ extension OperationsClient {
                     throw PydioError(.network, "the server ended the download before all had come")
                 }
             } catch let error as PydioError {
-                switch error.code {
-                case .network, .timedOut:
-                    guard resumptions > 0, download.part.size > present else { throw error }
-                    resumptions -= 1
-                    try await checkResumption(of: &download)
-                case .http(status: 416) where present > 0:
+                if error.code == .http(status: 416), present > 0 {
                     download.part.remove()  // what is here is not what is there
-                default: throw error.insteadOfDownload
+                    continue
                 }
+                guard error.code == .network || error.code == .timedOut else { throw error.insteadOfDownload }
+                guard resumptions > 0, download.part.size > present else { throw error }
+                resumptions -= 1
+                try await checkResumption(of: &download)
             }
         }
     }

@@ -82,8 +82,16 @@ import Transport
             ended(first) == [.socketFailed(retryAfter: .zero), .socketHandsBack, script.perform(.register)])
         #expect(
             script.finishOpening(Self.withFeed) == [
-                .register, .consume(.allButNodes), .readChanges(isFlattened: true),
+                .register, .consume(.everything), .readChanges(isFlattened: true),
             ])
+    }
+
+    @Test mutating func oneThatEndsWhileTheMailboxIsGivenUpIsAGap() {
+        _ = script.open(Self.services)
+        #expect(heard(first) == [script.perform(.consumeLast)])
+        _ = ended(first)
+        #expect(script.answer(.nothingNew) == [script.perform(.register)])
+        #expect(script.finishOpening() == [.register, .consume(.allButNodes), .list(.compare(isGap: true))])
     }
 
     @Test mutating func withALogItIsReadOnceInAWhileAllTheSame() {

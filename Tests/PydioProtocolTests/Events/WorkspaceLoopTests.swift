@@ -146,7 +146,7 @@ import Transport
         #expect(delay <= .seconds(2))
         #expect(script.pass(delay) == [.changed(from: .reconnecting, to: .connecting), script.perform(.discover)])
         #expect(
-            script.finishOpening() == [.discover, .register, .consume(.allButNodes), .list(.compare(isGap: false))])
+            script.finishOpening() == [.discover, .register, .consume(.everything), .list(.compare(isGap: false))])
         #expect(script.loop.state == .connected)
     }
 
@@ -173,7 +173,7 @@ import Transport
         _ = script.check()
         #expect(
             script.answer(.consumed(isWoken: false, isStale: false, isSuspect: true)) == [script.perform(.register)])
-        #expect(script.finishOpening() == [.register, .consume(.allButNodes), .list(.compare(isGap: false))])
+        #expect(script.finishOpening() == [.register, .consume(.everything), .list(.compare(isGap: false))])
     }
 
     @Test mutating func aMailboxThatNobodyAskedForTooLongIsGone_withWhatWasInIt() {
@@ -218,7 +218,7 @@ import Transport
         #expect(script.loop.failed(number, .unreachable, now: script.now) == [])
         _ = script.start()
         #expect(
-            script.finishOpening() == [.discover, .register, .consume(.allButNodes), .list(.compare(isGap: false))])
+            script.finishOpening() == [.discover, .register, .consume(.everything), .list(.compare(isGap: false))])
     }
 
     // MARK: Network
