@@ -46,7 +46,10 @@ enum SecretInput {
             say("\n", to: terminal)
         }
         say(prompt, to: terminal)
-        guard let line = line(from: terminal, echo: { if isShown { say("\r\u{1B}[K\(prompt)\($0)", to: terminal) } })
+        let style = TextStyle(isColored: false)
+        guard
+            let line = line(
+                from: terminal, echo: { if isShown { say("\r\u{1B}[K\(prompt)\(style.printable($0))", to: terminal) } })
         else { return nil }
         return try checked(line, what)
     }
@@ -61,7 +64,7 @@ enum SecretInput {
             case .byte(8), .byte(127):
                 while let last = line.popLast(), last & 0xC0 == 0x80 {}  // a whole character
             case .byte(21): line = []  // Ctrl-U
-            case .byte(let byte): if line.count < maximumLength, byte >= 0x20 { line.append(byte) }
+            case .byte(let byte): if line.count < maximumLength { line.append(byte) }
             }
             echo(String(decoding: line, as: UTF8.self))
         }

@@ -155,6 +155,18 @@ struct PydioTransferTests {
         #expect(try await scene.pydio("get", "plans:/a", "-").run.output == [])
     }
 
+    @Test func progressIsShownAtATerminal_andNowhereElse() async throws {
+        let scene = try await PydioScene()
+        try scene.server.addFile("/large", size: 3_000_000)
+        let run = try CommandRun(
+            ["pydio", "get", "plans:/large", scene.files.path], environment: scene.environment, isAtTerminal: true)
+        #expect(await run.status() == 0)
+        #expect(run.words.contains("large  [####################]  100 %"))
+        let quiet = try await scene.pydio("get", "plans:/large", scene.local("again").path)
+        #expect(quiet.run.errors == [])
+        #expect(quiet.run.output == [scene.local("again").path])
+    }
+
     // MARK: put
 
     @Test func filesGoWhereTheyAreWanted() async throws {

@@ -28,9 +28,12 @@ final class TransferLine: Sendable {
         return "\(label)  [\(bar)]  \(percent) %"
     }
 
-    /// The next one may be of another transfer.
+    /// Nothing if nothing is shown; the next one may be of another transfer.
     func erase() {
-        shown.withLock { $0 = nil }
-        if StatusLine.isShown { StatusLine.erase() }
+        let wasShown = shown.withLock { shown in
+            defer { shown = nil }
+            return shown != nil
+        }
+        if wasShown { StatusLine.erase() }
     }
 }
