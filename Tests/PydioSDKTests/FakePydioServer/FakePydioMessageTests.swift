@@ -104,6 +104,17 @@ import Testing
         #expect(try await consume(client, in: "1").xml == "<tree ><reload_bookmarks/></tree>")
     }
 
+    @Test func someMessagesAreForAllWorkspaces() async throws {
+        let client = try await client()
+        for workspace in ["0", "1"] { _ = try await consume(client, in: workspace) }
+        client.server.postToAll("<reload_instruction object=\"repository_list\"/>")
+        for workspace in ["0", "1"] {
+            #expect(
+                try await consume(client, in: workspace).xml
+                    == #"<tree ><reload_instruction object="repository_list"/></tree>"#)
+        }
+    }
+
     @Test func whoIsLoggedOutIsToldSo() async throws {
         let client = try await client()
         client.server.expireSessions()

@@ -37,6 +37,12 @@ extension FakePydioServer {
         core.deliver()
     }
 
+    /// Sends a message to all who listen, to whatever workspace: one XML element.
+    package func postToAll(_ xml: String) {
+        core.state.withLock { $0.postToAll(xml) }
+        core.deliver()
+    }
+
     /// The changes feed begins anew, as after a new installation.
     package func resetChanges() { core.state.withLock { $0.changes.reset() } }
 

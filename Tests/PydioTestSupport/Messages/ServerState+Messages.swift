@@ -20,6 +20,11 @@ extension ServerState {
         }
     }
 
+    /// To all that listen, wherever.
+    mutating func postToAll(_ xml: String) {
+        for tree in Set(mailboxes.keys.map(\.tree) + peers.values.compactMap(\.tree)) { post(xml, to: tree) }
+    }
+
     /// Unlike in the answer, a move is one update, and so is a deletion into the recycle bin.
     private func eventElement(_ event: TreeEvent, _ call: Call) -> XMLElement {
         switch event {

@@ -21,7 +21,7 @@ extension ServerState {
 
     /// Nothing is ever acknowledged.
     mutating func received(_ text: String, from peer: Int) {
-        webSocketTexts.append(text)
+        if webSocketTexts.count < configuration.historyLimit { webSocketTexts.append(text) }
         if text.hasPrefix("register:") {
             let id = String(text.dropFirst(9))
             let user = peers[peer].flatMap { self.user($0.user) }
