@@ -25,6 +25,8 @@ package struct PydioRequest: Sendable, Confidential {
     package var answerFile: HTTPAnswerFile?
     /// The value of the field `Range`.
     package var range: String?
+    /// Whether it must not be sent twice: over a connection that was kept alive and breaks it would be.
+    package var isSentOnce = false
 
     /// What is uploaded.
     package enum Upload: Sendable {

@@ -42,9 +42,11 @@ extension PydioClient {
             .channel("client_register_channel", workspaceId, clientId), .nothing(for: "client_register_channel"))
     }
 
-    /// Takes what waits in a mailbox; opens it if it is not.
+    /// Takes what waits in a mailbox; opens it if it is not. What the answer brings is told only once.
     package func consumeChannel(workspaceId: String, clientId: String) async throws -> [ChannelMessage] {
-        try await call(.channel("client_consume_channel", workspaceId, clientId), .messages)
+        var request = PydioRequest.channel("client_consume_channel", workspaceId, clientId)
+        request.isSentOnce = true
+        return try await call(request, .messages)
     }
 
     /// Closes a mailbox.

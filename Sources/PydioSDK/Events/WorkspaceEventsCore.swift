@@ -43,7 +43,8 @@ final class WorkspaceEventsCore: Sendable {
     private let driver = Lock<WorkspaceDriver?>(nil)
 
     init(client: PydioClient, workspaceId: String, options: PydioEventsOptions) {
-        self.client = client
+        // One with the same session, so that the application's client does not tell of our requests as of its own.
+        self.client = PydioClient(server: client.serverURL, params: client.params, options: client.options)
         self.workspaceId = workspaceId
         self.options = options
         channelName = "pydio:\((try? client.channelServer) ?? "")/\(workspaceId)"
