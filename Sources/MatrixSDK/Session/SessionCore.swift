@@ -278,7 +278,7 @@ final class SessionCore: Sendable {
         let lazy = options.lazyLoadsMembers
         let limit = isFirst ? options.initialTimelineLimit ?? options.timelineLimit : options.timelineLimit
         return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(limit),"#
-            + #""lazy_load_members":\#(lazy),"unread_thread_notifications":true}}}"#
+            + #""lazy_load_members":\#(lazy)}}}"#
     }
 
     // MARK: The end
