@@ -25,6 +25,9 @@ package struct RoomModel: Sendable {
         self.state = state
     }
 
+    /// Nil as long as the event that says so is not here.
+    var version: RoomVersion? { state.flatMap { $0.event(type: "m.room.create") == nil ? nil : $0.version } }
+
     /// Brings the summary up to the state.
     mutating func refreshSummary(currentUser userId: String, directRooms: [String: String]) {
         guard isSummaryDue, let state else { return }

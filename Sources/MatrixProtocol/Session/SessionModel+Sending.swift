@@ -88,7 +88,8 @@ extension SessionModel {
     {
         var changes = MXStoreChanges()
         rooms[roomId]?.summary.paginationToken = token
-        for event in older { rooms[roomId]?.relations.add(event) }
+        let version = rooms[roomId]?.version
+        for event in older { rooms[roomId]?.relations.add(event, in: version) }
         var room = MXStoreChanges.Room()
         room.older = older
         room.olderToken = token
@@ -141,12 +142,14 @@ extension SessionModel {
     /// - Returns: The events about which there is something new.
     @discardableResult
     package mutating func note(_ events: [MXEvent], in roomId: String) -> [String] {
-        events.compactMap { rooms[roomId]?.relations.add($0) }
+        let version = rooms[roomId]?.version
+        return events.compactMap { rooms[roomId]?.relations.add($0, in: version) }
     }
 
     /// Takes over what others say about an event.
     package mutating func add(relations events: [MXEvent], of eventId: String, in roomId: String) {
-        for event in events { rooms[roomId]?.relations.add(event) }
+        let version = rooms[roomId]?.version
+        for event in events { rooms[roomId]?.relations.add(event, in: version) }
         guard let room = rooms[roomId] else { return }
         if room.loadedRelations.count > 1_000 || room.relations.evictions != room.evictionsWhenLoaded {
             rooms[roomId]?.loadedRelations = []
