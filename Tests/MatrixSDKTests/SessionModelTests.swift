@@ -104,4 +104,42 @@ struct ModelScript {
         try script.apply(Sync.room(more: ModelScript.receipts(("$0", "m.read"))))
         #expect(script.unread == 1)
     }
+
+    // MARK: Members
+
+    private static func event(_ json: String) throws -> MXEvent {
+        try #require(MXEvent(data: Data(json.utf8), roomId: "!r:s"))
+    }
+
+    @Test func membersOfAnEarlierTimeAreNoMembers() throws {
+        var script = try ModelScript()
+        try script.apply(Sync.room(state: Sync.members))
+        let page = try Self.event(Sync.member("@c:s", name: "Carol"))
+        let changes = script.model.paginated("!r:s", older: [], token: "p", members: [page])
+        #expect(script.room?.state?.members.count == 2)
+        #expect(script.room?.earlierMembers["@c:s"] == page)
+        #expect(changes.rooms["!r:s"]?.state.isEmpty == true)
+    }
+
+    @Test func theListOfMembersTakesThePlaceOfWhatWasKnown_butNotOfWhatASyncHasBroughtSince() throws {
+        var script = try ModelScript()
+        let gone = Sync.member("@left:s", "leave")
+        try script.apply(
+            Sync.room(state: Sync.members + [Sync.member("@stale:s"), Sync.member("@goes:s"), gone]))
+        let before = try #require(script.room?.state?.members)
+        try script.apply(
+            Sync.room(timeline: [Sync.member("@goes:s", "leave", id: "$l"), Sync.member("@comes:s", id: "$c")]))
+        let list = try ["@a:s", "@b:s", "@goes:s", "@d:s", "@e:s"].map { try Self.event(Sync.member($0, name: "N")) }
+        let changes = script.model.membersLoaded("!r:s", list, before: before)
+        try script.store.commit(changes)
+        let members = try #require(script.room?.state?.members)
+        #expect(Set(members.joinedMembers.map(\.userId)) == ["@a:s", "@b:s", "@d:s", "@e:s", "@comes:s"])
+        #expect(members.member(withUserId: "@goes:s")?.membership == .leave)
+        #expect(members.member(withUserId: "@left:s")?.membership == .leave)
+        #expect(members.member(withUserId: "@stale:s") == nil)
+        let stored = try script.store.state(of: "!r:s").compactMap(\.stateKey)
+        #expect(Set(stored) == ["@a:s", "@b:s", "@d:s", "@e:s", "@comes:s", "@goes:s", "@left:s"])
+        // The name is made of the members: it is new at once.
+        #expect(script.room?.summary.displayName == "Bob and 3 others")
+    }
 }

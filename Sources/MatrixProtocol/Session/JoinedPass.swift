@@ -66,6 +66,9 @@ struct JoinedPass {
         changes.dropsTimeline = !isNew
         room.summary.paginationToken = section.timeline.prevBatch
         if !isNew { (room.summary.lastMessageId, room.summary.lastMessageTs) = (nil, 0) }
+        // What the server has stands in the gap, or comes now.
+        sentOutgoing += room.outgoing.filter { $0.state == .sent }.map(\.transactionId)
+        room.outgoing.removeAll { $0.state == .sent }
     }
 
     private mutating func applyState(_ events: [MXEvent], _ room: inout RoomModel) {
@@ -87,7 +90,11 @@ struct JoinedPass {
         }
         for event in section.timeline.events {
             let id = event.eventId
-            guard !id.isEmpty, known.insert(id).inserted else { continue }  // it came before, or has no place
+            guard !id.isEmpty else { continue }  // it has no place
+            guard known.insert(id).inserted else {  // it came before
+                confirmEcho(event, &room)
+                continue
+            }
             if event.type == "m.room.redaction" { try applyRedaction(event, &room, store) }
             if !isHistory { tell(event, room) }
             if event.isState, !section.hasStateAfter { applyState([event], &room) }
@@ -137,12 +144,13 @@ struct JoinedPass {
 
     /// Our own message comes back: it takes the place of what stood for it.
     private mutating func confirmEcho(_ event: MXEvent, _ room: inout RoomModel) {
-        guard event.sender == userId, let transactionId = event.transactionId,
-            let index = room.outgoing.firstIndex(where: { $0.transactionId == transactionId })
-        else { return }
+        guard event.sender == userId, let index = room.outgoing.firstIndex(where: { $0.stands(for: event) }) else {
+            return
+        }
         let echo = room.outgoing.remove(at: index)
         room.relations.remove(echo.localEventId)
-        sentOutgoing.append(transactionId)
+        sentOutgoing.append(echo.transactionId)
+        guard echo.eventId == nil else { return }  // its id was told when the server answered
         notices.append(
             .echoConfirmed(
                 roomId: room.summary.roomId, localEventId: echo.localEventId, eventId: event.eventId))

@@ -7,6 +7,8 @@ package struct RoomModel: Sendable {
     }
     /// Whether the summary may say something else than the state does.
     var isSummaryDue = true
+    /// Who says something in what was paged through, as they were then. They may have left since: they are no members.
+    package internal(set) var earlierMembers: [String: MXEvent] = [:]
     /// By type.
     package internal(set) var accountData: [String: MXEvent] = [:]
     /// Without ourselves.
@@ -17,7 +19,7 @@ package struct RoomModel: Sendable {
     var loadedRelations: Set<String> = []
     /// ``RelationIndex/evictions`` at that time.
     var evictionsWhenLoaded = 0
-    /// Messages of our own on their way, oldest first.
+    /// Messages of our own that no sync has brought back, oldest first.
     package internal(set) var outgoing: [MXOutgoingEvent] = []
 
     init(summary: MXRoomSummary, state: MXRoomState?) {

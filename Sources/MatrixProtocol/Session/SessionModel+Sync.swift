@@ -3,6 +3,10 @@ extension SessionModel {
     package struct Applied: Sendable {
         package var changes = MXStoreChanges()
         package var notices: [SessionNotice] = []
+
+        package init(changes: MXStoreChanges = MXStoreChanges()) {
+            self.changes = changes
+        }
     }
 
     /// Whose state listeners want to see with each event.

@@ -65,7 +65,7 @@ public struct MXStoredSession: Sendable {
     public var roomAccountData: [String: [MXEvent]] = [:]
     /// Presence of users.
     public var presence: [MXEvent] = []
-    /// Messages that have not reached the server, oldest first.
+    /// Messages of our own that no sync has brought back, oldest first.
     public var outgoing: [MXOutgoingEvent] = []
     /// Ids of filters by their JSON text.
     public var filters: [String: String] = [:]
@@ -158,7 +158,7 @@ public struct MXReceipt: Sendable, Hashable, Codable {
     }
 }
 
-/// A message of our own that has not reached the server.
+/// A message of our own that no sync has brought back yet.
 public struct MXOutgoingEvent: Sendable, Hashable, Codable {
     /// Kept across retries and restarts: the server takes a repeat with it for the same message.
     public let transactionId: String
@@ -176,6 +176,8 @@ public struct MXOutgoingEvent: Sendable, Hashable, Codable {
     public var state: MXEvent.SentState
     /// Why it could not be sent, in words.
     public var failure: String?
+    /// The server's id; nil until it has answered.
+    public var eventId: String?
 
     /// A message with an id that was never used before.
     public init(

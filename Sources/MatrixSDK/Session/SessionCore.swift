@@ -19,7 +19,7 @@ final class SessionCore: Sendable {
         var listeners = EventListeners()
         /// Rooms that were created here with encryption: no sync may have said so yet.
         var encryptedRooms: Set<String> = []
-        /// What could not be stored yet, oldest first.
+        /// What the model has and the store could not take yet, oldest first: answers to syncs, and other changes.
         var uncommitted: [SessionModel.Applied] = []
         /// How many events have come to each room since its timeline was last trimmed.
         var growth: [String: Int] = [:]
@@ -251,6 +251,7 @@ final class SessionCore: Sendable {
         let wantsAll = state.withLock { !$0.listeners.isEmpty }
         let applied = try state.withLock { state throws(MatrixError) -> SessionModel.Applied? in
             guard let store = state.store, state.model != nil else { throw .sessionClosed }
+            try state.commitChanges()
             let rooms = state.rooms
             let applied = try state.model?.apply(response, store: store, now: .now) { roomId in
                 wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
@@ -269,7 +270,7 @@ final class SessionCore: Sendable {
             guard let applied = try state.withLock({ state throws(MatrixError) in try state.commitNext() }) else {
                 return
             }
-            tell(applied.notices, isSync: true)
+            tell(applied.notices, isSync: applied.changes.syncToken != nil)
         }
     }
 
