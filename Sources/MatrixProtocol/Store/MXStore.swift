@@ -67,8 +67,6 @@ public struct MXStoredSession: Sendable {
     public var presence: [MXEvent] = []
     /// Messages of our own that no sync has brought back, oldest first.
     public var outgoing: [MXOutgoingEvent] = []
-    /// Ids of filters by their JSON text.
-    public var filters: [String: String] = [:]
     /// Why an older store had to be thrown away; nil if all is well.
     public var rebuildReason: String?
 
@@ -124,8 +122,6 @@ public struct MXStoreChanges: Sendable {
     public var outgoing: [MXOutgoingEvent] = []
     /// Transaction ids of those that are no longer on their way.
     public var sentOutgoing: [String] = []
-    /// Ids of filters by their JSON text, added to those that are stored.
-    public var filters: [String: String] = [:]
     /// The point of the stream that all this leads to; nil leaves the old one.
     public var syncToken: String?
 
@@ -135,7 +131,7 @@ public struct MXStoreChanges: Sendable {
     /// Whether there is nothing to commit.
     public var isEmpty: Bool {
         !replacesEverything && rooms.isEmpty && accountData.isEmpty && presence.isEmpty && outgoing.isEmpty
-            && sentOutgoing.isEmpty && filters.isEmpty && syncToken == nil
+            && sentOutgoing.isEmpty && syncToken == nil
     }
 }
 
