@@ -142,4 +142,27 @@ struct ModelScript {
         // The name is made of the members: it is new at once.
         #expect(script.room?.summary.displayName == "Bob and 3 others")
     }
+
+    // MARK: Rooms that were replaced
+
+    @Test func aReplacedRoomIsHiddenWhileWeAreInTheOneThatReplacesIt() throws {
+        var script = try ModelScript()
+        let tombstone = #"""
+            {"type":"m.room.tombstone","event_id":"$t","sender":"@b:s","state_key":"",
+            "content":{"replacement_room":"!new:s"}}
+            """#
+        try script.apply(Sync.room(state: Sync.members), Sync.room(timeline: [tombstone]))
+        #expect(script.room?.summary.hiddenFromUser == false)
+        try script.apply(#""presence":{}"#, Sync.room("!new:s", state: Sync.members))
+        #expect(script.room?.summary.hiddenFromUser == true)
+        try script.apply(#""presence":{}"#, #""rooms":{"leave":{"!new:s":{}}}"#)
+        #expect(script.room?.summary.hiddenFromUser == false)
+        // All at once.
+        var other = try ModelScript()
+        let both = #"""
+            "rooms":{"join":{"!r:s":{"state":{"events":[\#(tombstone)]}},"!new:s":{"state":{"events":[]}}}}
+            """#
+        try other.apply(both)
+        #expect(other.room?.summary.hiddenFromUser == true)
+    }
 }

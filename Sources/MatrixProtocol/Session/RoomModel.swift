@@ -46,6 +46,7 @@ package struct RoomModel: Sendable {
             of: state, heroes: heroes, joinedCount: joined, invitedCount: invited, currentUser: userId)
         summary.topic = state.topic
         summary.canonicalAlias = state.canonicalAlias
+        summary.replacementRoomId = state.replacementRoomId
         summary.isEncrypted = summary.isEncrypted || state.isEncrypted
         summary.directUserId = directRooms[summary.roomId]
         summary.isDirect = summary.directUserId != nil
