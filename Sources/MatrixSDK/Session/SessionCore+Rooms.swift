@@ -58,7 +58,7 @@ extension SessionCore {
     func change(_ body: (inout SessionModel, any MXStore) throws(MatrixError) -> MXStoreChanges?) throws(MatrixError) {
         try state.withLock { state throws(MatrixError) in
             guard let changes = try state.changeModel(body) else { return }
-            state.uncommitted.append(SessionModel.Applied(changes: changes))
+            state.uncommitted.append(SessionCore.Uncommitted(applied: SessionModel.Applied(changes: changes)))
             try state.commitChanges()
             guard state.uncommitted.isEmpty else {
                 throw MatrixError(.store, "the store has not taken yet what a sync has brought: it is tried again")
@@ -128,17 +128,17 @@ extension SessionCore.State {
     /// Stores the oldest of what has been applied and is not stored yet.
     ///
     /// - Returns: It, to be told; nil if there is none.
-    mutating func commitNext() throws(MatrixError) -> SessionModel.Applied? {
-        guard let applied = uncommitted.first, let store else { return nil }
-        try store.commit(applied.changes)
+    mutating func commitNext() throws(MatrixError) -> SessionCore.Uncommitted? {
+        guard let next = uncommitted.first, let store else { return nil }
+        try store.commit(next.applied.changes)
         uncommitted.removeFirst()
-        trim(after: applied.changes)
-        return applied
+        trim(after: next.applied.changes)
+        return next
     }
 
     /// Stores what waits, up to what a sync has brought: whoever stores that tells of it.
     mutating func commitChanges() throws(MatrixError) {
-        while let next = uncommitted.first, next.changes.syncToken == nil { _ = try commitNext() }
+        while let next = uncommitted.first, next.applied.changes.syncToken == nil { _ = try commitNext() }
     }
 
     fileprivate mutating func changeModel(

@@ -21,7 +21,8 @@ public enum MatrixEventName {
 ///
 /// Each event of a joined room comes under its type on the channel `matrix:<room id>`; its data is the event's JSON, and its
 /// user the sender. So do typing (`m.typing`), receipts (`m.receipt`) and the room's account data. Presence, global account
-/// data and the sync's state come on `matrix:<own user id>`.
+/// data and the sync's state come on `matrix:<own user id>`. A gap is dated from the last sync of this session; before there
+/// was one, when that was is not known, and a gap has no length.
 extension SessionCore {
     var accountChannel: String { "matrix:" + userId }
 
