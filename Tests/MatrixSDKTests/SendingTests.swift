@@ -1,9 +1,10 @@
 import MatrixProtocol
-import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
 import Transport
+
+@testable import MatrixSDK
 
 /// Messages of our own on their way, and what can come between.
 @Suite(.overSockets)
@@ -102,6 +103,26 @@ struct SendingTests {
         #expect(Set(Self.puts(scene).map(\.rawPath)).count == 1)
     }
 
+    @Test func whatMayHaveArrivedStays_andWhatWasRefusedDoesNot() async throws {
+        let (scene, room) = try await joined { $0.sendRetryBound = .zero }
+        let isLost = Lock(true)
+        scene.server.on("PUT", "v3/rooms/*/send/*/*") { _ in
+            isLost.withLock { $0 } ? .drop : .json(#"{"event_id":"$1"}"#)
+        }
+        let content = ["msgtype": "m.text", "body": "one"]
+        await #expect(throws: MatrixError.self) { try await room.sendOnce(.roomMessage, content: content) }
+        let failed = try #require(room.outgoingMessages.first)
+        #expect(failed.sentState == .failed)
+        isLost.withLock { $0 = false }
+        #expect(try await room.resend(failed.eventId) == "$1")
+        #expect(Set(Self.puts(scene).map(\.rawPath)).count == 1)
+        scene.server.on("PUT", "v3/rooms/*/send/*/*", .error(403, "M_FORBIDDEN"))
+        await #expect(throws: MXError.self) { try await room.sendOnce(.roomMessage, content: content) }
+        scene.server.on("PUT", "v3/rooms/*/send/*/*", .drop)
+        await #expect(throws: MatrixError.self) { try await room.react("+", toEvent: "$0", keepsFailed: false) }
+        #expect(room.outgoingMessages.map(\.eventId) == ["$1"])
+    }
+
     // MARK: Between the answer and the sync
 
     @Test(arguments: [true, false])
@@ -185,6 +206,17 @@ struct SendingTests {
         #expect(Self.puts(scene).isEmpty)
         store.setFull(false)
         #expect(try await room.sendTextMessage("two") == "$1")
+    }
+
+    @Test func countsThatTheStoreDoesNotTakeStay() async throws {
+        let store = FlakyStore()
+        let (scene, room) = try await joined(store)
+        await scene.next(Sync.answer("s2", Sync.room(timeline: [Sync.message("$1")])))
+        #expect(await eventually { room.summary.lastMessageId == "$1" })
+        let unread = room.summary.localUnreadEventCount
+        store.setFull(true)
+        await #expect(throws: MatrixError.self) { try await room.markAllAsRead() }
+        #expect(unread > 0 && room.summary.localUnreadEventCount == unread)
     }
 
     @Test func aPageThatCouldNotBeStoredLeavesNoHole() async throws {

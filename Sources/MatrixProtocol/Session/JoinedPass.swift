@@ -95,12 +95,13 @@ struct JoinedPass {
                 confirmEcho(event, &room)
                 continue
             }
-            if event.type == "m.room.redaction" { try applyRedaction(event, &room, store) }
+            let isRedaction = event.type == "m.room.redaction"
+            if isRedaction { try applyRedaction(event, &room, store) }
             if !isHistory { tell(event, room) }
             if event.isState, !section.hasStateAfter { applyState([event], &room) }
             if isHistory, !isInitial, isOwnJoining(event) { isHistory = false }
             changes.timeline.append(event)
-            if let target = room.relations.add(event, in: room.version), !isHistory {
+            if let target = room.relations.add(event, in: isRedaction ? room.version : nil), !isHistory {
                 notices.append(.relationsChanged(roomId: room.summary.roomId, eventId: target))
             }
             confirmEcho(event, &room)
@@ -114,7 +115,7 @@ struct JoinedPass {
     }
 
     private func isOwnJoining(_ event: MXEvent) -> Bool {
-        event.type == "m.room.member" && event.stateKey == userId
+        event.isState && event.type == "m.room.member" && event.stateKey == userId
             && event.contentJSON["membership"]?.string == "join"
     }
 

@@ -51,7 +51,12 @@ extension SessionCore {
     /// - Returns: What the counts were.
     func markRead(_ roomId: String) throws(MatrixError) -> MXRoomSummary? {
         let old = summary(roomId)
-        try change { model, _ in model.markRead(roomId).map { MXStoreChanges(summary: $0) } }
+        do {
+            try change { model, _ in model.markRead(roomId).map { MXStoreChanges(summary: $0) } }
+        } catch {
+            if let old { try? restoreCounts(of: old) }
+            throw error
+        }
         tell([.summaryChanged(roomId: roomId)])
         return old
     }
