@@ -112,8 +112,8 @@ extension SessionCore {
     }
 
     func detach(_ sink: any RealtimeEventSink) {
-        hold(false, for: sink)
         state.withLock { state in state.sinkReferences.removeAll { $0.sink === sink } }
+        hold(false, for: sink)
     }
 
     func hold(_ isHeld: Bool, for sink: any RealtimeEventSink) {
