@@ -34,7 +34,6 @@ enum ChangeStream {
             ]
         }
         changes.sentOutgoing = (number - 40..<number - 20).map { "t\($0)" }
-        if random.next(below: 20) == 0 { changes.filters = ["{\"limit\":\(random.next(below: 9))}": "\(number)"] }
         return changes
     }
 

@@ -168,7 +168,6 @@ extension MXStoredSession {
         presence.put(changes.presence, by: \.sender)
         outgoing += changes.outgoing
         outgoing.removeAll { changes.sentOutgoing.contains($0.transactionId) }
-        filters.merge(changes.filters) { $1 }
         syncToken = changes.syncToken
     }
 

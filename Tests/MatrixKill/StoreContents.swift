@@ -16,7 +16,6 @@ struct StoreContents: Equatable {
     var roomAccountData: [String: [Data]]
     var presence: [Data]
     var outgoing: [MXOutgoingEvent]
-    var filters: [String: String]
     var rooms: [String: Room]
 
     init(_ session: MXStoredSession, _ store: any MXStore) throws {
@@ -26,7 +25,6 @@ struct StoreContents: Equatable {
         roomAccountData = session.roomAccountData.mapValues(Self.sorted)
         presence = Self.sorted(session.presence)
         outgoing = session.outgoing
-        filters = session.filters
         rooms = [:]
         for number in 0..<12 {
             let roomId = ChangeStream.roomId(number)
@@ -50,7 +48,6 @@ struct StoreContents: Equatable {
         if accountData != other.accountData || roomAccountData != other.roomAccountData { return "account data" }
         if presence != other.presence { return "presence" }
         if outgoing != other.outgoing { return "outgoing messages" }
-        if filters != other.filters { return "filters" }
         for (roomId, room) in rooms {
             guard let another = other.rooms[roomId] else { return roomId }
             if room.timeline != another.timeline {

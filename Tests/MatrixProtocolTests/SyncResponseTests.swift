@@ -49,7 +49,6 @@ import Testing
         #expect(message.transactionId == "t" && message.body == "}]")
         #expect(room.ephemeral.count == 1 && room.accountData.count == 1)
         #expect(room.unread == SyncResponse.UnreadCounts([3, 1]))
-        #expect(room.unreadThreads == ["$root": SyncResponse.UnreadCounts([2, nil])])
         #expect(sync.invited.map(\.roomId) == ["!i:x"] && sync.invited.first?.state.first?.stateKey == "@me:x")
         #expect(sync.knocked.first?.state.first?.contentJSON["name"]?.string == "K")
         #expect(sync.left.map(\.roomId) == ["!l:x"])

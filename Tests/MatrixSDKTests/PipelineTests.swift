@@ -81,6 +81,18 @@ struct PipelineTests {
         #expect(server.requests.isEmpty)
     }
 
+    @Test func aFirstSyncMayTakeItsTime() async throws {
+        let server = try await FakeHomeserver.start()
+        server.on("GET", "v3/sync", .json(#"{"next_batch":"s"}"#).after(.milliseconds(2500)))
+        var options = MXRestClientOptions.quick
+        options.requestTimeout = .seconds(1)
+        let client = MXRestClient.make(server, options: options)
+        await #expect {
+            try await client.sync(patience: .zero)
+        } throws: { ($0 as? MatrixError)?.code == .timedOut }
+        #expect(try await client.sync(patience: .seconds(30)).isEmpty == false)
+    }
+
     @Test func contentThatIsNoJSONIsRefusedHere() async throws {
         let server = try await FakeHomeserver.start()
         let client = MXRestClient.make(server)

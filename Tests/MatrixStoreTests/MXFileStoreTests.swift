@@ -40,7 +40,6 @@ struct MXFileStoreTests {
         changes.rooms["!invite"] = invite
         changes.accountData = [.data("m.direct"), .data("m.push_rules"), .data("m.direct", content: #"{"a":1}"#)]
         changes.presence = [.data("m.presence", sender: "@a"), .data("m.presence", sender: "@b")]
-        changes.filters = [#"{"room":{}}"#: "7"]
         changes.syncToken = "s1"
         try store.commit(changes)
         store.close()
@@ -57,7 +56,6 @@ struct MXFileStoreTests {
         #expect(session.roomAccountData["!r"]?.count == 2)
         #expect(session.roomAccountData["!r"]?.first?.roomId == "!r")
         #expect(Set(session.presence.map(\.sender)) == ["@a", "@b"])
-        #expect(session.filters == [#"{"room":{}}"#: "7"])
 
         changes = MXStoreChanges()
         changes.rooms["!invite"] = MXStoreChanges.Room()

@@ -343,10 +343,16 @@ extension JSONCursor {
 }
 
 extension MXEvent {
-    /// The event that this redaction redacts: from its content since room version 11, else beside it.
-    public var redacts: String? {
+    /// The event that this redaction redacts: named beside its content, or since room version 11 in it.
+    public var redacts: String? { redacts(in: nil) }
+
+    /// - Parameter version: Of the room. Before version 11 the content is only what somebody claims: no server has checked
+    ///   it. Nil: it is not known.
+    package func redacts(in version: RoomVersion?) -> String? {
         guard type == "m.room.redaction" else { return nil }
-        return contentJSON["redacts"]?.string ?? text(storage.layout.redacts)
+        let beside = text(storage.layout.redacts)
+        guard let version else { return beside ?? contentJSON["redacts"]?.string }
+        return version.hasNewRedactions ? contentJSON["redacts"]?.string ?? beside : beside
     }
 
     /// The redaction of this event; nil if it was not redacted.

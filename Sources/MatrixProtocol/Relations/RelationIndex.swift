@@ -44,12 +44,13 @@ package struct RelationIndex: Sendable {
     /// Takes note of an event: a reaction, an edit, a redaction, or one that the server sent its newest edit with. Others
     /// change nothing.
     ///
+    /// - Parameter version: Of the room; nil if it is not known.
     /// - Returns: The event about which there is something new.
     @discardableResult
-    package mutating func add(_ event: MXEvent) -> String? {
+    package mutating func add(_ event: MXEvent, in version: RoomVersion? = nil) -> String? {
         let id = event.eventId
         guard !id.isEmpty else { return nil }
-        if event.type == "m.room.redaction" { return event.redacts.flatMap { redact($0) } }
+        if event.type == "m.room.redaction" { return event.redacts(in: version).flatMap { redact($0) } }
         if event.isRedacted { return redact(id) }
         let bundled = addBundledEdit(of: event)
         guard targetOf[id] == nil, !redacted.contains(id), !event.isState, let relation = event.relatesTo,
@@ -106,7 +107,10 @@ package struct RelationIndex: Sendable {
         return target
     }
 
-    private mutating func redact(_ eventId: String) -> String? {
+    /// Forgets what an event says and what others say about it.
+    ///
+    /// - Returns: The event about which there is something new.
+    package mutating func redact(_ eventId: String) -> String? {
         if redacted.insert(eventId).inserted {
             redactedOrder.append(eventId)
             if redacted.count > limit, let oldest = redactedOrder.popFirst() { redacted.remove(oldest) }

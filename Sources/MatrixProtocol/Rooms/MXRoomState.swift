@@ -61,6 +61,32 @@ public struct MXRoomState: Sendable {
         return true
     }
 
+    /// Puts members in their places who are not known. For paginating backwards: they are as they were in the page.
+    package mutating func addMissing(_ members: [MXEvent]) {
+        for event in members where event.type == Self.memberType {
+            if let key = event.stateKey, self.members[key] == nil { set(event, event.type, key) }
+        }
+    }
+
+    /// Takes over the whole list of members, but for those who have left.
+    ///
+    /// - Parameter before: The members when the list was asked for: who has changed since is newer here.
+    package mutating func setMembers(_ list: [MXEvent], before: MXRoomMembers) {
+        var listed: Set<String> = []
+        for event in list where event.type == Self.memberType {
+            guard let userId = event.stateKey else { continue }
+            listed.insert(userId)
+            let known = members[userId]?.eventId
+            if known == nil || known == before[userId]?.eventId && known != event.eventId {
+                set(event, event.type, userId)
+            }
+        }
+        for member in members.members where !listed.contains(member.userId) && member.membership != .leave {
+            let isOld = member.originalEvent.eventId == before[member.userId]?.eventId
+            if isOld { set(nil, Self.memberType, member.userId) }
+        }
+    }
+
     @discardableResult
     private mutating func set(_ event: MXEvent?, _ type: String, _ key: String) -> MXEvent? {
         if type == Self.memberType { return members.set(event, for: key) }

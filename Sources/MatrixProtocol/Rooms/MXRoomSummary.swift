@@ -45,6 +45,8 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
     /// Who invited us.
     public internal(set) var inviter: String?
 
+    /// The room that replaces it.
+    package internal(set) var replacementRoomId: String?
     /// Where ``MXStore`` ends and the server's history goes on; nil when all of it is here.
     package var paginationToken: String?
     /// Whether the counts of members are the server's; else they are those of the state.

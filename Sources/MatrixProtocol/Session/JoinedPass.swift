@@ -66,6 +66,9 @@ struct JoinedPass {
         changes.dropsTimeline = !isNew
         room.summary.paginationToken = section.timeline.prevBatch
         if !isNew { (room.summary.lastMessageId, room.summary.lastMessageTs) = (nil, 0) }
+        // What the server has stands in the gap, or comes now.
+        sentOutgoing += room.outgoing.filter { $0.state == .sent }.map(\.transactionId)
+        room.outgoing.removeAll { $0.state == .sent }
     }
 
     private mutating func applyState(_ events: [MXEvent], _ room: inout RoomModel) {
@@ -87,13 +90,18 @@ struct JoinedPass {
         }
         for event in section.timeline.events {
             let id = event.eventId
-            guard !id.isEmpty, known.insert(id).inserted else { continue }  // it came before, or has no place
-            if event.type == "m.room.redaction" { try applyRedaction(event, &room, store) }
+            guard !id.isEmpty else { continue }  // it has no place
+            guard known.insert(id).inserted else {  // it came before
+                confirmEcho(event, &room)
+                continue
+            }
+            let isRedaction = event.type == "m.room.redaction"
+            if isRedaction { try applyRedaction(event, &room, store) }
             if !isHistory { tell(event, room) }
             if event.isState, !section.hasStateAfter { applyState([event], &room) }
             if isHistory, !isInitial, isOwnJoining(event) { isHistory = false }
             changes.timeline.append(event)
-            if let target = room.relations.add(event), !isHistory {
+            if let target = room.relations.add(event, in: isRedaction ? room.version : nil), !isHistory {
                 notices.append(.relationsChanged(roomId: room.summary.roomId, eventId: target))
             }
             confirmEcho(event, &room)
@@ -101,8 +109,13 @@ struct JoinedPass {
         }
     }
 
+    /// What was said before we came is not unread.
+    private func beginsOurTime(_ event: MXEvent) -> Bool {
+        isNew && isOwnJoining(event) && event.prevContent?["membership"]?.string != "join"
+    }
+
     private func isOwnJoining(_ event: MXEvent) -> Bool {
-        event.type == "m.room.member" && event.stateKey == userId
+        event.isState && event.type == "m.room.member" && event.stateKey == userId
             && event.contentJSON["membership"]?.string == "join"
     }
 
@@ -120,8 +133,8 @@ struct JoinedPass {
     }
 
     private mutating func count(_ event: MXEvent, _ room: inout RoomModel) {
-        if event.sender == userId {
-            if event.saysSomething { room.summary.localUnreadEventCount = 0 }  // who writes has read
+        if event.sender == userId && event.saysSomething || beginsOurTime(event) {
+            room.summary.localUnreadEventCount = 0  // who writes has read
         } else if event.countsAsUnread(for: userId), !ignoredUsers.contains(event.sender) {
             room.summary.localUnreadEventCount += 1
         }
@@ -132,12 +145,13 @@ struct JoinedPass {
 
     /// Our own message comes back: it takes the place of what stood for it.
     private mutating func confirmEcho(_ event: MXEvent, _ room: inout RoomModel) {
-        guard event.sender == userId, let transactionId = event.transactionId,
-            let index = room.outgoing.firstIndex(where: { $0.transactionId == transactionId })
-        else { return }
+        guard event.sender == userId, let index = room.outgoing.firstIndex(where: { $0.stands(for: event) }) else {
+            return
+        }
         let echo = room.outgoing.remove(at: index)
         room.relations.remove(echo.localEventId)
-        sentOutgoing.append(transactionId)
+        sentOutgoing.append(echo.transactionId)
+        guard echo.eventId == nil else { return }  // its id was told when the server answered
         notices.append(
             .echoConfirmed(
                 roomId: room.summary.roomId, localEventId: echo.localEventId, eventId: event.eventId))
@@ -148,9 +162,9 @@ struct JoinedPass {
     private mutating func applyRedaction(
         _ redaction: MXEvent, _ room: inout RoomModel, _ store: any MXStore
     ) throws(MatrixError) {
-        guard let targetId = redaction.redacts, let target = try find(targetId, room, store), !target.isRedacted else {
-            return
-        }
+        guard let targetId = redaction.redacts(in: room.version), let target = try find(targetId, room, store),
+            !target.isRedacted
+        else { return }
         let pruned = target.pruned(by: redaction, roomVersion: room.state?.roomVersion)
         if let index = changes.timeline.firstIndex(where: { $0.eventId == targetId }) {
             changes.timeline[index] = pruned
@@ -166,7 +180,10 @@ struct JoinedPass {
         _ eventId: String, _ room: RoomModel, _ store: any MXStore
     ) throws(MatrixError) -> MXEvent? {
         if let event = changes.timeline.last(where: { $0.eventId == eventId }) { return event }
-        return isNew || changes.dropsTimeline ? nil : try store.event(eventId, in: room.summary.roomId)
+        if !isNew, !changes.dropsTimeline, let event = try store.event(eventId, in: room.summary.roomId) {
+            return event
+        }
+        return room.state?.stateEvents.first { $0.eventId == eventId }  // older than all that is stored
     }
 
     private func findLastMessage(
@@ -190,8 +207,8 @@ struct JoinedPass {
             case "m.receipt":
                 let receipts = Self.receipts(of: event)
                 changes.receipts += receipts
-                let own = receipts.last { $0.userId == userId && ($0.threadId == nil || $0.threadId == "main") }
-                if let own { try countUnread(after: own.eventId, &room, store) }
+                let own = receipts.filter { $0.userId == userId && ($0.threadId == nil || $0.threadId == "main") }
+                if !own.isEmpty { try countUnread(after: Set(own.map(\.eventId)), &room, store) }
             default: break
             }
             notices.append(.ephemeral(event))
@@ -217,17 +234,21 @@ struct JoinedPass {
     /// How many are looked through for what was read: older ones count as read.
     private static let unreadHorizon = 200
 
+    /// - Parameter read: Events that own receipts name; the newest of them counts. A receipt never makes anything unread: it
+    ///   may be older than another that came before.
     private func countUnread(
-        after eventId: String, _ room: inout RoomModel, _ store: any MXStore
+        after read: Set<String>, _ room: inout RoomModel, _ store: any MXStore
     ) throws(MatrixError) {
         var count = 0
         let recent =
             isNew || changes.dropsTimeline
             ? [] : try store.events(in: room.summary.roomId, before: nil, limit: Self.unreadHorizon)
         for event in (changes.timeline.reversed() + recent).prefix(Self.unreadHorizon) {
-            if event.eventId == eventId || event.sender == userId && event.saysSomething { break }
+            if read.contains(event.eventId) || event.sender == userId && event.saysSomething || beginsOurTime(event) {
+                break
+            }
             if event.countsAsUnread(for: userId), !ignoredUsers.contains(event.sender) { count += 1 }
         }
-        room.summary.localUnreadEventCount = count
+        room.summary.localUnreadEventCount = min(room.summary.localUnreadEventCount, count)
     }
 }

@@ -7,6 +7,8 @@ package struct RoomModel: Sendable {
     }
     /// Whether the summary may say something else than the state does.
     var isSummaryDue = true
+    /// Who says something in what was paged through, as they were then. They may have left since: they are no members.
+    package internal(set) var earlierMembers: [String: MXEvent] = [:]
     /// By type.
     package internal(set) var accountData: [String: MXEvent] = [:]
     /// Without ourselves.
@@ -17,13 +19,16 @@ package struct RoomModel: Sendable {
     var loadedRelations: Set<String> = []
     /// ``RelationIndex/evictions`` at that time.
     var evictionsWhenLoaded = 0
-    /// Messages of our own on their way, oldest first.
+    /// Messages of our own that no sync has brought back, oldest first.
     package internal(set) var outgoing: [MXOutgoingEvent] = []
 
     init(summary: MXRoomSummary, state: MXRoomState?) {
         self.summary = summary
         self.state = state
     }
+
+    /// Nil as long as the event that says so is not here.
+    var version: RoomVersion? { state.flatMap { $0.event(type: "m.room.create") == nil ? nil : $0.version } }
 
     /// Brings the summary up to the state.
     mutating func refreshSummary(currentUser userId: String, directRooms: [String: String]) {
@@ -41,6 +46,7 @@ package struct RoomModel: Sendable {
             of: state, heroes: heroes, joinedCount: joined, invitedCount: invited, currentUser: userId)
         summary.topic = state.topic
         summary.canonicalAlias = state.canonicalAlias
+        summary.replacementRoomId = state.replacementRoomId
         summary.isEncrypted = summary.isEncrypted || state.isEncrypted
         summary.directUserId = directRooms[summary.roomId]
         summary.isDirect = summary.directUserId != nil

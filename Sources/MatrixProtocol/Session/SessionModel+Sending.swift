@@ -1,11 +1,11 @@
-/// Messages of our own that have not reached the server (reference: local echo).
+/// Messages of our own that no sync has brought back yet (reference: local echo).
 extension SessionModel {
     /// What was on its way when the session was closed may have arrived or not: it counts as failed, and may be sent again
     /// under the same transaction id.
     package mutating func failInterruptedMessages() -> [MXOutgoingEvent] {
         var changed: [MXOutgoingEvent] = []
         for (roomId, room) in rooms {
-            for (index, event) in room.outgoing.enumerated() where event.state != .failed {
+            for (index, event) in room.outgoing.enumerated() where event.state != .failed && event.state != .sent {
                 rooms[roomId]?.outgoing[index].state = .failed
                 rooms[roomId]?.outgoing[index].failure = "the program ended before the server had confirmed it"
                 if let event = rooms[roomId]?.outgoing[index] { changed.append(event) }
@@ -40,16 +40,39 @@ extension SessionModel {
         return true
     }
 
+    /// Takes a message that has failed to be sent again.
+    ///
+    /// - Returns: Nil if there is none of that id.
+    package mutating func resume(outgoing localEventId: String, in roomId: String) -> MXOutgoingEvent? {
+        guard var event = outgoing(localEventId, in: roomId), event.state == .failed else { return nil }
+        (event.state, event.failure) = (.preparing, nil)
+        return update(outgoing: event) ? event : nil
+    }
+
     /// The message is no longer on its way.
     package mutating func removeOutgoing(_ event: MXOutgoingEvent) {
         rooms[event.roomId]?.outgoing.removeAll { $0.transactionId == event.transactionId }
         rooms[event.roomId]?.relations.remove(event.localEventId)
     }
 
-    /// The server has it. What it says about another event stays known until a sync brings it.
-    package mutating func confirm(_ event: MXOutgoingEvent, as eventId: String) {
-        removeOutgoing(event)
-        if let sent = event.event(sender: userId, eventId: eventId) { rooms[event.roomId]?.relations.add(sent) }
+    /// The server has it: it stands there under its id until a sync brings it.
+    ///
+    /// - Parameter isStored: A sync has brought it, and did not say under which transaction id it was sent.
+    /// - Returns: What is to be stored; nil if a sync has confirmed it before.
+    package mutating func confirm(_ event: MXOutgoingEvent, as eventId: String, isStored: Bool) -> MXStoreChanges? {
+        guard let echo = outgoing(event.localEventId, in: event.roomId) else { return nil }
+        var (sent, changes) = (echo, MXStoreChanges())
+        (sent.state, sent.eventId, sent.content, sent.failure) = (.sent, eventId, event.content, nil)
+        rooms[event.roomId]?.relations.remove(echo.localEventId)
+        if isStored {
+            removeOutgoing(sent)
+            changes.sentOutgoing = [sent.transactionId]
+        } else {
+            _ = update(outgoing: sent)
+            if let event = sent.event(sender: userId) { rooms[event.roomId ?? ""]?.relations.add(event) }
+            changes.outgoing = [sent]
+        }
+        return changes
     }
 
     package func outgoing(_ localEventId: String, in roomId: String) -> MXOutgoingEvent? {
@@ -82,19 +105,23 @@ extension SessionModel {
     ///
     /// - Parameters:
     ///   - token: Where it goes on; nil at the beginning of the room.
-    ///   - members: State that is missing because members come late.
+    ///   - members: Those who say something in these events, as they were then: with members that come late the state may
+    ///     lack them.
     package mutating func paginated(_ roomId: String, older: [MXEvent], token: String?, members: [MXEvent])
         -> MXStoreChanges
     {
         var changes = MXStoreChanges()
         rooms[roomId]?.summary.paginationToken = token
-        for event in older { rooms[roomId]?.relations.add(event) }
+        let version = rooms[roomId]?.version
+        for event in older { rooms[roomId]?.relations.add(event, in: version) }
         var room = MXStoreChanges.Room()
         room.older = older
         room.olderToken = token
         room.summary = rooms[roomId]?.summary
-        room.state = addMissing(members, to: roomId)
         changes.rooms[roomId] = room
+        for event in members where event.type == "m.room.member" {
+            if let userId = event.stateKey { rooms[roomId]?.earlierMembers[userId] = event.compact }
+        }
         return changes
     }
 
@@ -106,27 +133,21 @@ extension SessionModel {
     }
 
     /// The list of members is complete.
-    package mutating func membersLoaded(_ roomId: String, _ members: [MXEvent]) -> MXStoreChanges {
+    ///
+    /// - Parameter before: Those that were known when the list was asked for.
+    package mutating func membersLoaded(
+        _ roomId: String, _ members: [MXEvent], before: MXRoomMembers
+    ) -> MXStoreChanges {
         var changes = MXStoreChanges()
         var room = MXStoreChanges.Room()
-        room.state = addMissing(members, to: roomId)
+        rooms[roomId]?.state?.setMembers(members, before: before)
+        rooms[roomId]?.refreshSummary(currentUser: userId, directRooms: directUsers)
         rooms[roomId]?.summary.membersAreComplete = true
+        room.replacesState = true
+        room.state = rooms[roomId]?.state?.stateEvents ?? []
         room.summary = rooms[roomId]?.summary
         changes.rooms[roomId] = room
         return changes
-    }
-
-    /// Members of an earlier time do not replace what is known.
-    private mutating func addMissing(_ members: [MXEvent], to roomId: String) -> [MXEvent] {
-        var added: [MXEvent] = []
-        for event in members where event.type == "m.room.member" {
-            guard let key = event.stateKey, rooms[roomId]?.state?.event(type: event.type, key: key) == nil else {
-                continue
-            }
-            rooms[roomId]?.state?.apply(event)
-            added.append(event)
-        }
-        return added
     }
 
     /// Whether the store was not asked yet what others say about an event.
@@ -139,14 +160,22 @@ extension SessionModel {
     /// Takes note of what events say about others.
     ///
     /// - Returns: The events about which there is something new.
-    @discardableResult
     package mutating func note(_ events: [MXEvent], in roomId: String) -> [String] {
-        events.compactMap { rooms[roomId]?.relations.add($0) }
+        let version = rooms[roomId]?.version
+        return events.compactMap { rooms[roomId]?.relations.add($0, in: version) }
+    }
+
+    /// An event is redacted.
+    ///
+    /// - Returns: The event about which there is something new.
+    package mutating func redacted(_ eventId: String, in roomId: String) -> String? {
+        rooms[roomId]?.relations.redact(eventId)
     }
 
     /// Takes over what others say about an event.
     package mutating func add(relations events: [MXEvent], of eventId: String, in roomId: String) {
-        for event in events { rooms[roomId]?.relations.add(event) }
+        let version = rooms[roomId]?.version
+        for event in events { rooms[roomId]?.relations.add(event, in: version) }
         guard let room = rooms[roomId] else { return }
         if room.loadedRelations.count > 1_000 || room.relations.evictions != room.evictionsWhenLoaded {
             rooms[roomId]?.loadedRelations = []
@@ -157,17 +186,17 @@ extension SessionModel {
 }
 
 extension MXOutgoingEvent {
-    /// The event as it is shown until the server has confirmed it.
+    /// The event as it is shown until a sync brings it.
     package func event(sender: String) -> MXEvent? {
-        event(sender: sender, eventId: localEventId)?.withSentState(state, failure: failure)
+        guard let content = JSONView(Array(content.utf8))?.foundation as? [String: Any] else { return nil }
+        let event = MXEvent(
+            type: type, content: content, eventId: eventId ?? localEventId, sender: sender, roomId: roomId,
+            originServerTs: ts, unsigned: ["transaction_id": transactionId])
+        return event?.withSentState(state, failure: failure)
     }
 
-    /// The event under an id.
-    package func event(sender: String, eventId: String) -> MXEvent? {
-        guard let content = JSONView(Array(content.utf8))?.foundation as? [String: Any] else { return nil }
-        return MXEvent(
-            type: type, content: content, eventId: eventId, sender: sender, roomId: roomId, originServerTs: ts)
-    }
+    /// Whether this is what stands for an event that a sync has brought.
+    func stands(for event: MXEvent) -> Bool { transactionId == event.transactionId || eventId == event.eventId }
 
     /// The event if it is a reaction.
     package func reaction(sender: String) -> MXEvent? { type == "m.reaction" ? event(sender: sender) : nil }

@@ -3,6 +3,10 @@ extension SessionModel {
     package struct Applied: Sendable {
         package var changes = MXStoreChanges()
         package var notices: [SessionNotice] = []
+
+        package init(changes: MXStoreChanges = MXStoreChanges()) {
+            self.changes = changes
+        }
     }
 
     /// Whose state listeners want to see with each event.
@@ -32,6 +36,9 @@ extension SessionModel {
                 rooms[id] = RoomModel(summary: MXRoomSummary(roomId: id), state: nil, room.outgoing)
             }
         }
+        let comesOrGoes =
+            isInitial || !response.left.isEmpty || !response.invited.isEmpty
+            || response.joined.contains { rooms[$0.roomId]?.summary.membership != .join }
         for event in response.toDevice { applied.notices.append(.toDevice(event)) }
         for event in response.accountData { apply(accountData: event, &applied) }
         for section in response.joined {
@@ -48,6 +55,7 @@ extension SessionModel {
             applied.notices.append(.presence(event))
         }
         if isInitial { dropUnmentionedRooms(&applied) }
+        if comesOrGoes { hideReplacedRooms(&applied) }
         syncToken = response.nextBatch
         applied.changes.syncToken = response.nextBatch
         return applied
@@ -60,6 +68,18 @@ extension SessionModel {
             applied.notices.append(.left(roomId: id, event: nil))
         }
         applied.changes.outgoing = rooms.values.flatMap(\.outgoing)
+    }
+
+    /// A room that was replaced is hidden as long as we are in the one that replaces it.
+    private mutating func hideReplacedRooms(_ applied: inout Applied) {
+        for (id, room) in rooms where room.summary.hiddenFromUser != isReplaced(room.summary) {
+            rooms[id]?.summary.hiddenFromUser.toggle()
+            touch(id, &applied)
+        }
+    }
+
+    private func isReplaced(_ summary: MXRoomSummary) -> Bool {
+        summary.replacementRoomId.map { rooms[$0]?.summary.membership == .join } ?? false
     }
 
     // MARK: Account
@@ -160,6 +180,7 @@ extension SessionModel {
             wantsState: wantsState(roomId), pushRules: pushRules, ignoredUsers: ignoredUsers)
         try pass.run(&room, store: store)
         room.refreshSummary(currentUser: userId, directRooms: directUsers)
+        room.summary.hiddenFromUser = isReplaced(room.summary)
         if isNew, !isInitial { applied.notices.append(.joined(roomId: roomId)) }
         if section.timeline.isLimited, !isNew { applied.notices.append(.gap(roomId: roomId)) }
         applied.notices += pass.notices

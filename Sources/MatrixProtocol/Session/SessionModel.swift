@@ -39,7 +39,7 @@ package struct SessionModel: Sendable {
         for event in stored.outgoing { rooms[event.roomId]?.outgoing.append(event) }
     }
 
-    /// Takes over what global account data says. Returns whether direct rooms have changed.
+    /// Takes over what global account data says.
     mutating func set(accountData event: MXEvent) {
         accountData[event.type] = event.detached
         let content = event.contentJSON

@@ -65,10 +65,8 @@ public struct MXStoredSession: Sendable {
     public var roomAccountData: [String: [MXEvent]] = [:]
     /// Presence of users.
     public var presence: [MXEvent] = []
-    /// Messages that have not reached the server, oldest first.
+    /// Messages of our own that no sync has brought back, oldest first.
     public var outgoing: [MXOutgoingEvent] = []
-    /// Ids of filters by their JSON text.
-    public var filters: [String: String] = [:]
     /// Why an older store had to be thrown away; nil if all is well.
     public var rebuildReason: String?
 
@@ -124,8 +122,6 @@ public struct MXStoreChanges: Sendable {
     public var outgoing: [MXOutgoingEvent] = []
     /// Transaction ids of those that are no longer on their way.
     public var sentOutgoing: [String] = []
-    /// Ids of filters by their JSON text, added to those that are stored.
-    public var filters: [String: String] = [:]
     /// The point of the stream that all this leads to; nil leaves the old one.
     public var syncToken: String?
 
@@ -135,7 +131,7 @@ public struct MXStoreChanges: Sendable {
     /// Whether there is nothing to commit.
     public var isEmpty: Bool {
         !replacesEverything && rooms.isEmpty && accountData.isEmpty && presence.isEmpty && outgoing.isEmpty
-            && sentOutgoing.isEmpty && filters.isEmpty && syncToken == nil
+            && sentOutgoing.isEmpty && syncToken == nil
     }
 }
 
@@ -158,7 +154,7 @@ public struct MXReceipt: Sendable, Hashable, Codable {
     }
 }
 
-/// A message of our own that has not reached the server.
+/// A message of our own that no sync has brought back yet.
 public struct MXOutgoingEvent: Sendable, Hashable, Codable {
     /// Kept across retries and restarts: the server takes a repeat with it for the same message.
     public let transactionId: String
@@ -176,6 +172,8 @@ public struct MXOutgoingEvent: Sendable, Hashable, Codable {
     public var state: MXEvent.SentState
     /// Why it could not be sent, in words.
     public var failure: String?
+    /// The server's id; nil until it has answered.
+    public var eventId: String?
 
     /// A message with an id that was never used before.
     public init(

@@ -7,6 +7,7 @@ public enum MXSessionState: Int, Sendable, Hashable, CustomStringConvertible {
     case initialised
     /// What the store holds can be read, without a network.
     case storeDataReady
+    /// Never here: no other process syncs for a session.
     case processingBackgroundSyncCache
     /// The first sync since the start, or since it was resumed, is under way.
     case syncInProgress

@@ -34,7 +34,6 @@ package struct SyncResponse: Sendable {
         package var ephemeral: [MXEvent] = []
         package var accountData: [MXEvent] = []
         package var unread: UnreadCounts?
-        package var unreadThreads: [String: UnreadCounts] = [:]
 
         init(roomId: String) {
             self.roomId = roomId
@@ -183,8 +182,6 @@ extension SyncResponse {
                     room.summary.invitedMemberCount = summary["m.invited_member_count"]?.int
                 } else if reader.cursor.isKey(key, "unread_notifications") {
                     room.unread = UnreadCounts(try reader.value())
-                } else if reader.cursor.isKey(key, "unread_thread_notifications") {
-                    for (root, counts) in try reader.value().members { room.unreadThreads[root] = UnreadCounts(counts) }
                 } else {
                     _ = try reader.cursor.skipValue()
                 }

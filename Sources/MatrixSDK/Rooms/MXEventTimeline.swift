@@ -118,8 +118,13 @@ public final class MXEventTimeline: Sendable {
             given += try giveFromStore(count - given.count)
             guard given.count < count, !onlyFromStore, core.summary(roomId)?.paginationToken != nil else { break }
             let generation = locked.withLock { $0.generation }
-            try await core.loadOlder(roomId, limit: max(count - given.count, 10))
-            guard locked.withLock({ $0.generation }) == generation else { break }
+            let members = try await core.loadOlder(roomId, limit: max(count - given.count, 10))
+            let isCurrent = locked.withLock { state in
+                guard state.generation == generation else { return false }
+                state.backState?.addMissing(members)
+                return true
+            }
+            guard isCurrent else { break }
         }
         return given
     }

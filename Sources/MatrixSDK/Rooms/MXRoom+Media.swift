@@ -21,7 +21,7 @@ extension MXRoom {
         return try await send(try enqueue(media), media, onProgress)
     }
 
-    /// The same, but nothing is left of it if it cannot be sent.
+    /// The same, but nothing is left of it if it is refused or cannot be uploaded.
     func sendMediaOnce(_ file: URL, mimeType: String, caption: String?) async throws -> String {
         let media = OutgoingMedia(
             file, type: .of(mimeType), mimeType: mimeType, caption: caption, thumbnail: nil, threadId: nil)

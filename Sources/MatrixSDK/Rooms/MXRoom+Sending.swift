@@ -15,7 +15,8 @@ extension MXRoom {
         return try await sendQueue.send(entry)
     }
 
-    /// Sends an event of which nothing is left if it cannot be sent.
+    /// Sends an event of which nothing is left if the server refuses it. When nobody knows whether it has arrived, it stays
+    /// as one that has failed: sent again under its transaction id it cannot become two.
     func sendOnce(_ type: MXEventType, content: [String: Any]) async throws -> String {
         let entry = try enqueue(type, content)
         return try await sendQueue.send(entry, keepsFailed: false)
@@ -23,16 +24,7 @@ extension MXRoom {
 
     /// The event as it is shown until the server has confirmed it, in its place of the queue.
     func enqueue(_ type: MXEventType, _ content: [String: Any]) throws -> SendQueue.Entry {
-        try requirePlain(type)
-        return try sendQueue.add(type: type.identifier, content: content)
-    }
-
-    /// Reactions are never encrypted.
-    func requirePlain(_ type: MXEventType) throws {
-        guard type != .reaction, try core.isEncrypted(roomId) else { return }
-        throw MatrixError(
-            .encryptionNotAvailable,
-            "room \(roomId) is encrypted, and this library cannot encrypt: nothing was sent", roomId: roomId)
+        try sendQueue.add(type: type.identifier, content: content)
     }
 
     /// Sends a text.
@@ -116,26 +108,12 @@ extension MXRoom {
     /// - Returns: Its id.
     @discardableResult
     public func resend(_ localEventId: String) async throws -> String {
-        let event = try outgoing(localEventId)
-        guard !event.lacksUpload else {
-            throw MatrixError(
-                .invalidArgument,
-                "the file of this message was not uploaded: remove the message, and send the file again",
-                roomId: roomId)
-        }
-        return try await sendQueue.resend(event)
+        try await sendQueue.send(try sendQueue.addAgain(localEventId))
     }
 
     /// Gives up a message that has failed.
     public func removeOutgoingMessage(_ localEventId: String) throws {
-        try sendQueue.remove(try outgoing(localEventId))
-    }
-
-    private func outgoing(_ localEventId: String) throws -> MXOutgoingEvent {
-        guard let event = core.model({ $0.outgoing(localEventId, in: roomId) }) ?? nil, event.state == .failed else {
-            throw MatrixError(.eventNotFound, "there is no message of that id that has failed", roomId: roomId)
-        }
-        return event
+        try sendQueue.remove(failed: localEventId)
     }
 
     // MARK: Reactions and redactions
@@ -181,12 +159,8 @@ extension MXRoom {
     }
 
     private func redact(_ eventId: String, reason: String?) async throws {
-        let id = try await core.rest.redactEvent(eventId, inRoom: roomId, reason: reason)
-        // What it said about another event is forgotten before a sync says so.
-        let redaction = MXEvent(
-            type: MXEventType.roomRedaction.identifier, content: ["redacts": eventId], eventId: id, sender: core.userId,
-            roomId: roomId)
-        if let redaction { try core.noteRelations(of: [redaction], in: roomId) }
+        _ = try await core.rest.redactEvent(eventId, inRoom: roomId, reason: reason)
+        try core.redacted(eventId, in: roomId)
     }
 
     // MARK: With callbacks

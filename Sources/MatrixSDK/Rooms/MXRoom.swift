@@ -69,6 +69,13 @@ public final class MXRoom: Sendable {
         return state?.members ?? MXRoomMembers()
     }
 
+    /// A member, or somebody who was one when what was paged through was said.
+    func knownMember(_ userId: String) -> MXRoomMember? {
+        if let member = state?.members.member(withUserId: userId) { return member }
+        let event = core.model { $0.rooms[roomId]?.earlierMembers[userId] } ?? nil
+        return event.flatMap { MXRoomMember($0) }
+    }
+
     /// The same with a callback.
     @discardableResult
     public func members(completion: @escaping (MXResponse<MXRoomMembers>) -> Void) -> MXHTTPOperation {
@@ -100,7 +107,8 @@ public final class MXRoom: Sendable {
         return try? core.store { store throws(MatrixError) in try store.event(id, in: roomId) }
     }
 
-    /// Messages of our own that have not reached the server, oldest first.
+    /// Messages of our own that no sync has brought back yet, oldest first: those on their way, those that have failed, and
+    /// those that the server has already. Their ``MXEvent/transactionId`` is that of the event that a sync brings.
     public var outgoingMessages: [MXEvent] {
         (core.model { $0.rooms[roomId]?.outgoing ?? [] } ?? []).compactMap { $0.event(sender: core.userId) }
     }

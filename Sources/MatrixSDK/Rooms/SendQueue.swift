@@ -29,6 +29,7 @@ final class SendQueue: Sendable {
 
     /// Puts a message into the queue, the room and the store, before anything of it is sent.
     func add(type: String, content: [String: Any]) throws(MatrixError) -> Entry {
+        try requirePlain(type)
         guard let content = MXOutgoingEvent.text(of: content) else {
             throw MatrixError(.invalidArgument, "the content cannot be written as JSON", roomId: roomId)
         }
@@ -37,39 +38,85 @@ final class SendQueue: Sendable {
             localEventId: MXEvent.localEventIdPrefix + UUID().uuidString,
             ts: UInt64(Date().timeIntervalSince1970 * 1000), state: .preparing)
         let turn = turns.take()
-        try core.change { model, _ in
-            model.add(outgoing: event)
-            return MXStoreChanges(outgoing: event)
+        do {
+            try core.change { model, _ in
+                model.add(outgoing: event)
+                return MXStoreChanges(outgoing: event)
+            }
+        } catch {
+            try? remove(event)  // what the store cannot keep is not sent
+            throw error
         }
         core.tellRelations(of: event)
         return Entry(event: event, turn: turn)
     }
 
-    /// - Parameter keepsFailed: A message that could not be sent stays, to be sent again or given up.
+    /// Puts a message that has failed behind those that are on their way.
+    func addAgain(_ localEventId: String) throws(MatrixError) -> Entry {
+        let turn = turns.take()
+        var entry: Entry?
+        do {
+            try core.change { model, _ throws(MatrixError) in
+                guard model.outgoing(localEventId, in: roomId)?.lacksUpload != true else {
+                    throw MatrixError(
+                        .invalidArgument,
+                        "the file of this message was not uploaded: remove the message, and send the file again",
+                        roomId: roomId)
+                }
+                guard let event = model.resume(outgoing: localEventId, in: roomId) else { throw notFailed }
+                entry = Entry(event: event, turn: turn)
+                return MXStoreChanges(outgoing: event)
+            }
+        } catch {
+            if let entry { fail(entry.event, error) }
+            throw error
+        }
+        guard let entry else { throw notFailed }
+        core.tellRelations(of: entry.event)
+        return entry
+    }
+
+    /// Gives up a message that has failed.
+    func remove(failed localEventId: String) throws(MatrixError) {
+        var removed: MXOutgoingEvent?
+        try core.change { model, _ throws(MatrixError) in
+            guard let event = model.outgoing(localEventId, in: roomId), event.state == .failed else { throw notFailed }
+            model.removeOutgoing(event)
+            removed = event
+            return MXStoreChanges(sent: event)
+        }
+        if let removed { core.tellRelations(of: removed) }
+    }
+
+    private var notFailed: MatrixError {
+        MatrixError(.eventNotFound, "there is no message of that id that has failed", roomId: roomId)
+    }
+
+    /// Reactions are never encrypted.
+    private func requirePlain(_ type: String) throws(MatrixError) {
+        guard type != MXEventType.reaction.identifier, try core.isEncrypted(roomId) else { return }
+        throw MatrixError(
+            .encryptionNotAvailable,
+            "room \(roomId) is encrypted, and this library cannot encrypt: the message was not sent", roomId: roomId)
+    }
+
+    // MARK: Sending
+
+    /// - Parameter keepsFailed: A message that was refused stays, to be sent again or given up.
     /// - Returns: The id that the server has given it.
     func send(
         _ entry: Entry, keepsFailed: Bool = true, _ preparation: Preparation? = nil
     ) async throws -> String {
-        try await entry.turn.run {
-            do {
-                return try await self.sendNow(entry.event, preparation)
-            } catch {
-                if !keepsFailed { try? self.remove(entry.event) }  // of a session that is closed it stays in the store
-                throw error
-            }
-        }
+        try await entry.turn.run { try await self.sendNow(entry.event, keepsFailed: keepsFailed, preparation) }
     }
 
-    /// Sends a message again that has failed.
-    func resend(_ event: MXOutgoingEvent) async throws -> String {
-        try await turns.inTurn { try await self.sendNow(event, nil) }
-    }
-
-    private func sendNow(_ event: MXOutgoingEvent, _ preparation: Preparation?) async throws -> String {
+    private func sendNow(
+        _ event: MXOutgoingEvent, keepsFailed: Bool, _ preparation: Preparation?
+    ) async throws -> String {
         var event = event
-        event.failure = nil
         do {
             if let preparation {
+                try requirePlain(event.type)
                 event.state = .uploading
                 try update(event)
                 event = try await preparation(event)
@@ -77,49 +124,94 @@ final class SendQueue: Sendable {
             event.state = .sending
             try update(event)
             let id = try await sendThroughFailures(event)
-            try confirm(event, as: id)
+            confirm(event, as: id)
             return id
         } catch {
-            event.state = .failed
-            event.failure = error is CancellationError ? MatrixError.cancelled.message : "\(error)"
-            try update(event)
+            // What may have arrived must not be sent under another id. A reaction or an edit says nothing new the second time.
+            let mayBeThere = event.state == .sending && !Self.isRefusal(error) && event.target == nil
+            if keepsFailed || mayBeThere {
+                fail(event, error)
+            } else {
+                try? remove(event)  // of a session that is closed it stays in the store
+            }
             throw error
         }
     }
 
     private func sendThroughFailures(_ event: MXOutgoingEvent) async throws -> String {
         let deadline = ContinuousClock.now + core.options.sendRetryBound
-        var attempt = 0
+        var pause = Duration.seconds(1)
         while true {
+            guard !isClosed.withLock({ $0 }) else { throw MatrixError.sessionClosed }
+            try requirePlain(event.type)  // a sync may have said so since
             do {
-                guard !isClosed.withLock({ $0 }) else { throw MatrixError.sessionClosed }
-                return try await core.rest.sendEvent(
-                    toRoom: roomId, eventType: MXEventType(identifier: event.type), contentJSON: event.content,
-                    transactionId: event.transactionId)
-            } catch let error as MatrixError where error.isRetryable && ContinuousClock.now < deadline {
-                attempt += 1
-                try await Task.sleep(for: min(.seconds(1) * (1 << min(attempt - 1, 4)), .seconds(15)))
+                return try await core.rest.sendCheckedEvent(
+                    toRoom: roomId, eventType: MXEventType(identifier: event.type),
+                    content: EncodedJSON(text: Array(event.content.utf8)), transactionId: event.transactionId)
+            } catch {
+                guard Self.mayHelp(toRetryAfter: error) else { throw error }
+                let wait = max(pause, (error as? MXError)?.retryAfter ?? .zero)
+                guard ContinuousClock.now + wait < deadline else { throw error }
+                try await Task.sleep(for: wait)
+                pause = min(pause * 2, .seconds(15))
             }
+        }
+    }
+
+    private static func mayHelp(toRetryAfter error: any Error) -> Bool {
+        switch error {
+        case let error as MXError: error.status == 429 || error.status >= 500
+        case let error as MatrixError: error.isRetryable
+        default: false
+        }
+    }
+
+    /// Whether the server surely does not have what it was asked to send.
+    private static func isRefusal(_ error: any Error) -> Bool {
+        switch error {
+        case let error as MXError: error.status < 500
+        case let error as MatrixError: !error.isRetryable && error.code != .cancelled && error.code != .badResponse
+        default: false
         }
     }
 
     // MARK: What the room and the store know of it
 
+    /// - Throws: Also if it is not to be sent any more.
     private func update(_ event: MXOutgoingEvent) throws(MatrixError) {
-        try core.change { model, _ in model.update(outgoing: event) ? MXStoreChanges(outgoing: event) : nil }
-        if event.state == .failed { core.tellRelations(of: event) }
+        try core.change { model, _ throws(MatrixError) in
+            guard model.update(outgoing: event) else {
+                throw MatrixError(
+                    .eventNotFound, "the message was given up, or has arrived: it is not sent", roomId: roomId)
+            }
+            return MXStoreChanges(outgoing: event)
+        }
     }
 
-    private func confirm(_ event: MXOutgoingEvent, as eventId: String) throws(MatrixError) {
-        try core.change { model, _ in
-            model.confirm(event, as: eventId)
-            return MXStoreChanges(sent: event)
+    /// The model and, sooner or later, the store know that it has failed, unless it was given up or has arrived.
+    private func fail(_ event: MXOutgoingEvent, _ error: any Error) {
+        var event = event
+        event.state = .failed
+        event.failure = error is CancellationError ? MatrixError.cancelled.message : "\(error)"
+        try? update(event)
+        core.tellRelations(of: event)
+    }
+
+    /// The server has it, whether or not the store can take that at once.
+    private func confirm(_ event: MXOutgoingEvent, as eventId: String) {
+        var isNews = false
+        try? core.change { model, store in
+            let stored = (try? store.knownEvents(among: [eventId], in: event.roomId)) ?? []
+            let changes = model.confirm(event, as: eventId, isStored: !stored.isEmpty)
+            isNews = changes != nil
+            return changes
         }
         core.tellRelations(of: event)
+        guard isNews else { return }
         core.onQueue { core in core.room(event.roomId)?.echoConfirmed(event.localEventId, as: eventId) }
     }
 
-    /// Gives a message up.
+    /// Nothing is left of a message.
     func remove(_ event: MXOutgoingEvent) throws(MatrixError) {
         try core.change { model, _ in
             model.removeOutgoing(event)

@@ -9,7 +9,7 @@ extension MatrixMessage {
         guard Self.isMessage(event) else { return nil }
         let shown = room.edited(event)
         let userId = room.core.userId
-        let member = room.state?.members.member(withUserId: event.sender)
+        let member = room.knownMember(event.sender)
         self.init(
             id: event.eventId, roomId: room.roomId,
             sender: MatrixUser(id: event.sender, displayName: member?.displayname, avatarURL: member?.avatarUrl),

@@ -19,7 +19,11 @@ struct MessageReader: Sendable {
         // One that is on its way stands behind all that the store has.
         let position = eventId.flatMap { $0.hasPrefix(MXEvent.localEventIdPrefix) ? nil : $0 }
         let events = try await events(limit: limit - outgoing.count, before: position)
-        return (events.reversed() + outgoing).compactMap { MatrixMessage($0, in: room) }
+        // A sync may have brought one of them meanwhile.
+        let waiting = outgoing.filter { echo in
+            !events.contains { $0.eventId == echo.eventId || $0.transactionId == echo.transactionId }
+        }
+        return (events.reversed() + waiting).compactMap { MatrixMessage($0, in: room) }
     }
 
     /// Newest first. A homeserver that cannot be asked is an error only if there is nothing without it.

@@ -76,7 +76,8 @@ public final class MXSession: Sendable, MXSessionRooms {
 
     /// Begins to sync, or tries again at once if a retry is waited for. Returns after the first sync was applied.
     ///
-    /// - Parameter filterId: A filter that is stored with the server; nil is the session's own.
+    /// - Parameter filterId: A filter that is stored with the server, for this and all later syncs; nil is that of an earlier
+    ///   start, else the session's own.
     /// - Throws: Why that first sync failed, or `MatrixError` of code `cancelled` if the session was paused or closed
     ///   meanwhile, or the task cancelled. Unless the login is refused the session goes on trying all the same.
     public func start(withSyncFilterId filterId: String? = nil) async throws {
@@ -95,11 +96,16 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// the pause: see ``retainPreventPause()``.
     public func pause() {
         let isPrevented = core.state.withLock { state in
-            state.isPauseWanted = state.pausePreventers > 0
+            // What does not run has nothing to ask for.
+            let isRunning = state.driver != nil && state.state != .paused && state.state != .backgroundSyncInProgress
+            state.isPauseWanted = state.pausePreventers > 0 && isRunning
             return state.isPauseWanted
         }
-        if isPrevented { return core.setState(.pauseRequested) }
-        core.withDriver { $0.pause() }
+        if isPrevented {
+            core.setState(.pauseRequested)
+        } else {
+            core.withDriver { $0.pause() }
+        }
     }
 
     /// Syncs again.
@@ -107,6 +113,24 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// - Parameter done: Called when the session is up to date, or cannot be.
     public func resume(_ done: (() -> Void)? = nil) {
         _ = matrixRestClient.operation({ (_: MXResponse<Void>) in done?() }) { try await self.start() }
+    }
+
+    /// One sync of a session that is paused, and stays so. Its ``state`` is `backgroundSyncInProgress` meanwhile, and the
+    /// user does not show as online.
+    ///
+    /// - Parameter timeout: Seconds in which it must be done.
+    /// - Throws: `MatrixError` of code `invalidArgument` if the session is not paused, of `timedOut` if there was no answer in
+    ///   time; what the server says.
+    public func backgroundSync(timeout: TimeInterval = 30) async throws {
+        try await core.backgroundSync(timeout: .seconds(min(max(timeout, 0), 86_400)))
+    }
+
+    /// The same with a callback.
+    @discardableResult
+    public func backgroundSync(
+        timeout: TimeInterval = 30, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        matrixRestClient.operation(completion) { try await self.backgroundSync(timeout: timeout) }
     }
 
     /// Keeps ``pause()`` from taking effect until ``releasePreventPause()`` was called as often.

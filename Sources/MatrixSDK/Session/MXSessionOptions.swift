@@ -1,3 +1,4 @@
+public import Logging
 public import Realtime
 
 /// How a session behaves. The defaults are good.
@@ -20,6 +21,8 @@ public struct MXSessionOptions: Sendable {
     public var setsPresence = false
     /// How long a message is tried again when the network fails, before it counts as failed.
     public var sendRetryBound: Duration = .seconds(300)
+    /// Told at debug what was left out of the server's answers.
+    public var logger: Logger?
 
     /// The defaults.
     public init() {}

@@ -28,18 +28,35 @@ extension SessionCore {
         }
     }
 
-    /// Takes note of what events say about others that are not stored.
+    /// Takes note of what events say about others that are not stored, and tells of it.
     func noteRelations(of events: [MXEvent], in roomId: String) throws(MatrixError) {
-        try change { model, _ in
-            model.note(events, in: roomId)
+        try tellRelations(in: roomId) { $0.note(events, in: roomId) }
+    }
+
+    /// The server has redacted an event: what it said about another is forgotten before a sync says so.
+    func redacted(_ eventId: String, in roomId: String) throws(MatrixError) {
+        try tellRelations(in: roomId) { model in model.redacted(eventId, in: roomId).map { [$0] } ?? [] }
+    }
+
+    private func tellRelations(in roomId: String, _ change: (inout SessionModel) -> [String]) throws(MatrixError) {
+        var targets: [String] = []
+        try self.change { model, _ in
+            targets = change(&model)
             return nil
         }
+        guard !targets.isEmpty else { return }
+        tell(Set(targets).sorted().map { .relationsChanged(roomId: roomId, eventId: $0) })
     }
 
     /// - Returns: What the counts were.
     func markRead(_ roomId: String) throws(MatrixError) -> MXRoomSummary? {
         let old = summary(roomId)
-        try change { model, _ in model.markRead(roomId).map { MXStoreChanges(summary: $0) } }
+        do {
+            try change { model, _ in model.markRead(roomId).map { MXStoreChanges(summary: $0) } }
+        } catch {
+            if let old { try? restoreCounts(of: old) }
+            throw error
+        }
         tell([.summaryChanged(roomId: roomId)])
         return old
     }

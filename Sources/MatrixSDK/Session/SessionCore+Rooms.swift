@@ -50,15 +50,19 @@ extension SessionCore {
         }
     }
 
-    /// Changes the model and the store as one.
+    /// Changes the model and the store. What the store cannot take now waits behind what it could not take before: they
+    /// never differ in their order.
     ///
-    /// - Parameter body: Returns what is to be stored; nil for nothing.
+    /// - Parameter body: Returns what is to be stored; nil for nothing. It throws before it has changed anything.
+    /// - Throws: If the model is changed, and the store will be later.
     func change(_ body: (inout SessionModel, any MXStore) throws(MatrixError) -> MXStoreChanges?) throws(MatrixError) {
         try state.withLock { state throws(MatrixError) in
-            guard let store = state.store, var model = state.model else { throw .sessionClosed }
-            state.model = nil  // so that it is changed in place
-            defer { state.model = model }
-            if let changes = try body(&model, store) { try store.commit(changes) }
+            guard let changes = try state.changeModel(body) else { return }
+            state.uncommitted.append(SessionCore.Uncommitted(applied: SessionModel.Applied(changes: changes)))
+            try state.commitChanges()
+            guard state.uncommitted.isEmpty else {
+                throw MatrixError(.store, "the store has not taken yet what a sync has brought: it is tried again")
+            }
         }
     }
 
@@ -82,8 +86,11 @@ extension SessionCore {
     // MARK: History
 
     /// Fetches what is older than the store, and stores it. A sync that leaves a gap meanwhile makes it void.
-    func loadOlder(_ roomId: String, limit: Int) async throws {
-        guard let token = summary(roomId)?.paginationToken else { return }
+    ///
+    /// - Returns: Those who say something in it, as they were then, if members come late.
+    @discardableResult
+    func loadOlder(_ roomId: String, limit: Int) async throws -> [MXEvent] {
+        guard let token = summary(roomId)?.paginationToken else { return [] }
         let page = try await rest.messages(
             forRoom: roomId, from: token, direction: .backwards, limit: limit, filter: lazyLoadFilter)
         try change { model, store throws(MatrixError) in
@@ -93,18 +100,24 @@ extension SessionCore {
             _ = try model.state(of: roomId, in: store)
             return model.paginated(roomId, older: older, token: page.end, members: page.state)
         }
+        return page.state
     }
 
     private var lazyLoadFilter: String? { options.lazyLoadsMembers ? #"{"lazy_load_members":true}"# : nil }
 
     func loadMembers(_ roomId: String) async throws {
         guard let summary = summary(roomId), !summary.membersAreComplete else { return }
-        let token = model { $0.syncToken } ?? nil
+        // Who changes after this point of the stream is changed by a sync, which must not be undone.
+        let (token, before) = try state.withLock { state throws(MatrixError) in
+            guard let store = state.store else { throw .sessionClosed }
+            return (state.model?.syncToken, try state.model?.state(of: roomId, in: store)?.members)
+        }
         let members = try await rest.members(ofRoom: roomId, at: token, notMembership: .leave)
         try change { model, store throws(MatrixError) in
             guard try model.state(of: roomId, in: store) != nil else { return nil }
-            return model.membersLoaded(roomId, members)
+            return model.membersLoaded(roomId, members, before: before ?? MXRoomMembers())
         }
+        tell([.summaryChanged(roomId: roomId)])
     }
 }
 
@@ -115,12 +128,26 @@ extension SessionCore.State {
     /// Stores the oldest of what has been applied and is not stored yet.
     ///
     /// - Returns: It, to be told; nil if there is none.
-    mutating func commitNext() throws(MatrixError) -> SessionModel.Applied? {
-        guard let applied = uncommitted.first, let store else { return nil }
-        try store.commit(applied.changes)
+    mutating func commitNext() throws(MatrixError) -> SessionCore.Uncommitted? {
+        guard let next = uncommitted.first, let store else { return nil }
+        try store.commit(next.applied.changes)
         uncommitted.removeFirst()
-        trim(after: applied.changes)
-        return applied
+        trim(after: next.applied.changes)
+        return next
+    }
+
+    /// Stores what waits, up to what a sync has brought: whoever stores that tells of it.
+    mutating func commitChanges() throws(MatrixError) {
+        while let next = uncommitted.first, next.applied.changes.syncToken == nil { _ = try commitNext() }
+    }
+
+    fileprivate mutating func changeModel(
+        _ body: (inout SessionModel, any MXStore) throws(MatrixError) -> MXStoreChanges?
+    ) throws(MatrixError) -> MXStoreChanges? {
+        guard let store, var model else { throw .sessionClosed }
+        self.model = nil  // so that it is changed in place
+        defer { self.model = model }
+        return try body(&model, store)
     }
 
     /// Lets the oldest events of rooms go that the store has too many of, unless somebody is paging through them.

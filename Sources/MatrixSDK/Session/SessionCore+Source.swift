@@ -21,7 +21,8 @@ public enum MatrixEventName {
 ///
 /// Each event of a joined room comes under its type on the channel `matrix:<room id>`; its data is the event's JSON, and its
 /// user the sender. So do typing (`m.typing`), receipts (`m.receipt`) and the room's account data. Presence, global account
-/// data and the sync's state come on `matrix:<own user id>`.
+/// data and the sync's state come on `matrix:<own user id>`. A gap is dated from the last sync of this session; before there
+/// was one, when that was is not known, and a gap has no length.
 extension SessionCore {
     var accountChannel: String { "matrix:" + userId }
 
@@ -111,8 +112,8 @@ extension SessionCore {
     }
 
     func detach(_ sink: any RealtimeEventSink) {
-        hold(false, for: sink)
         state.withLock { state in state.sinkReferences.removeAll { $0.sink === sink } }
+        hold(false, for: sink)
     }
 
     func hold(_ isHeld: Bool, for sink: any RealtimeEventSink) {
@@ -120,7 +121,8 @@ extension SessionCore {
         let change = state.withLock { state -> Bool? in
             let before = !state.holders.isEmpty
             state.holders.removeAll { $0 == id }
-            if isHeld { state.holders.append(id) }
+            // One that was detached meanwhile holds nothing.
+            if isHeld, state.sinkReferences.contains(where: { $0.sink === sink }) { state.holders.append(id) }
             let after = !state.holders.isEmpty
             return before == after ? nil : after
         }

@@ -13,12 +13,14 @@ enum SessionReport: Sendable {
 /// Tells the application: listeners, notifications and the delegate on the completion queue; bindings of a ``Pusher`` client
 /// at once.
 extension SessionCore {
-    /// - Parameter isSync: An answer to a sync has led to it.
-    func tell(_ notices: [SessionNotice], isSync: Bool = false) {
+    /// - Parameters:
+    ///   - rooms: As the application held them at that time, also those that are left.
+    ///   - isSync: An answer to a sync has led to it.
+    func tell(_ notices: [SessionNotice], rooms: [String: MXRoom] = [:], isSync: Bool = false) {
         handOver(notices)
         endWaits()
         onQueue { core in
-            for notice in notices { core.deliver(notice) }
+            for notice in notices { core.deliver(notice, rooms) }
             core.report(.notices(notices))
             if isSync { core.post(.mxSessionDidSync) }
         }
@@ -47,15 +49,18 @@ extension SessionCore {
         }
     }
 
-    func post(_ name: Notification.Name, roomId: String? = nil) {
-        onQueue { core in
-            guard let session = core.session.withLock({ $0.session }) else { return }
-            NotificationCenter.default.post(
-                name: name, object: session, userInfo: roomId.map { [kMXSessionNotificationRoomIdKey: $0] })
-        }
+    /// On the completion queue.
+    func post(_ name: Notification.Name, roomId: String? = nil, event: MXEvent? = nil) {
+        guard let session = session.withLock({ $0.session }) else { return }
+        var userInfo: [AnyHashable: Any] = [:]
+        userInfo[kMXSessionNotificationRoomIdKey] = roomId
+        userInfo[kMXSessionNotificationEventKey] = event
+        NotificationCenter.default.post(name: name, object: session, userInfo: userInfo.isEmpty ? nil : userInfo)
     }
 
-    private func deliver(_ notice: SessionNotice) {
+    private func deliver(_ notice: SessionNotice, _ rooms: [String: MXRoom]) {
+        // One that was asked for since then is told, too.
+        func loadedRoom(_ roomId: String) -> MXRoom? { rooms[roomId] ?? state.withLock { $0.rooms[roomId] } }
         switch notice {
         case .live(let live):
             call(live.event, state: live.state)
@@ -67,13 +72,13 @@ extension SessionCore {
         case .accountData(let event):
             call(event, state: nil)
             post(.mxSessionAccountDataDidChange)
-        case .toDevice: post(.mxSessionOnToDeviceEvent)
+        case .toDevice(let event): post(.mxSessionOnToDeviceEvent, event: event)
         case .joined(let roomId): post(.mxSessionNewRoom, roomId: roomId)
         case .invited(let roomId, _), .knocked(let roomId): post(.mxSessionInvitedRoomsDidChange, roomId: roomId)
         case .left(let roomId, let event):
             post(.mxSessionWillLeaveRoom, roomId: roomId)
             if let event { call(event, state: nil) }
-            let room = state.withLock { $0.rooms.removeValue(forKey: roomId) }
+            let room = rooms[roomId]
             if let event { room?.liveTimeline.deliver(event, state: nil) }
             room?.close()
             post(.mxSessionDidLeaveRoom, roomId: roomId)
@@ -98,12 +103,12 @@ extension SessionCore {
             handler.call(event, .forwards, roomState)
         }
     }
-
-    private func loadedRoom(_ roomId: String) -> MXRoom? { state.withLock { $0.rooms[roomId] } }
 }
 
 /// The key under which a notification's `userInfo` has the room.
 public let kMXSessionNotificationRoomIdKey = "roomId"
+/// The key under which a notification's `userInfo` has the event.
+public let kMXSessionNotificationEventKey = "event"
 
 extension Notification.Name {
     /// The session's state has changed.
@@ -118,7 +123,7 @@ extension Notification.Name {
     public static let mxSessionDidSync = Notification.Name("kMXSessionDidSyncNotification")
     /// There is a new invitation, or one less.
     public static let mxSessionInvitedRoomsDidChange = Notification.Name("kMXSessionInvitedRoomsDidChangeNotification")
-    /// A message to this device came.
+    /// A message to this device came. `userInfo` has the event.
     public static let mxSessionOnToDeviceEvent = Notification.Name("kMXSessionOnToDeviceEventNotification")
     /// Other rooms are direct chats.
     public static let mxSessionDirectRoomsDidChange = Notification.Name("kMXSessionDirectRoomsDidChangeNotification")

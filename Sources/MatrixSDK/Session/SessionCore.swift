@@ -1,5 +1,6 @@
 import CurlTransport
 import Dispatch
+import Logging
 import MatrixProtocol
 import Realtime
 import Transport
@@ -19,8 +20,8 @@ final class SessionCore: Sendable {
         var listeners = EventListeners()
         /// Rooms that were created here with encryption: no sync may have said so yet.
         var encryptedRooms: Set<String> = []
-        /// What could not be stored yet, oldest first.
-        var uncommitted: [SessionModel.Applied] = []
+        /// What the model has and the store could not take yet, oldest first: answers to syncs, and other changes.
+        var uncommitted: [Uncommitted] = []
         /// How many events have come to each room since its timeline was last trimmed.
         var growth: [String: Int] = [:]
         var sinkReferences: [WeakSink] = []
@@ -37,8 +38,14 @@ final class SessionCore: Sendable {
         var observer: (@Sendable (SessionReport) -> Void)?
         var waiters: [RoomWaiter] = []
         var lastWaiter = 0
-        /// When each gap is dated from.
+        /// When each gap is dated from; nil before the first sync of this session.
         var lastSync: Date?
+    }
+
+    struct Uncommitted: Sendable {
+        let applied: SessionModel.Applied
+        /// The rooms as the application held them when this was applied: those that are left now are still told of it.
+        var rooms: [String: MXRoom] = [:]
     }
 
     struct WeakSink: Sendable {
@@ -107,27 +114,37 @@ final class SessionCore: Sendable {
         if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
         let id = UUID()
+        let isCancelled = Lock(false)
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let isOver = state.withLock { state in
-                    guard state.driver === driver, !Task.isCancelled else { return true }
-                    state.starts[id] = continuation
-                    state.isPauseWanted = false
-                    return false
+                // Behind a pause that is on its way to the driver: that one ends the starts before it, not this.
+                NetworkActor.execute {
+                    let (failure, isHeld) = self.state.withLock { state -> ((any Error)?, Bool) in
+                        guard !isCancelled.withLock({ $0 }) else { return (CancellationError(), false) }
+                        guard state.driver === driver else { return (MatrixError.sessionClosed, false) }
+                        state.starts[id] = continuation
+                        return (nil, !state.holders.isEmpty)
+                    }
+                    if let failure { return continuation.resume(throwing: failure) }
+                    driver.hold(isHeld)
+                    driver.start()
                 }
-                guard !isOver else { return continuation.resume(throwing: MatrixError.sessionClosed) }
-                NetworkActor.execute { driver.start() }
             }
         } onCancel: {
-            state.withLock { $0.starts.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+            let start = state.withLock { state in
+                isCancelled.withLock { $0 = true }
+                return state.starts.removeValue(forKey: id)
+            }
+            start?.resume(throwing: CancellationError())
         }
     }
 
     private func makeDriver(filterId: String?) throws(MatrixError) -> SyncDriver {
         let driver = state.withLock { state -> SyncDriver? in
+            state.filterId = filterId ?? state.filterId
+            state.isPauseWanted = false
             if let driver = state.driver { return driver }
             guard let model = state.model else { return nil }
-            state.filterId = filterId
             var configuration = SyncLoop.Configuration()
             configuration.pollTimeout = options.pollTimeout
             configuration.connection.connectTimeout = options.initialSyncTimeout
@@ -138,7 +155,7 @@ final class SessionCore: Sendable {
                 seed: .random(in: .min ... .max))
             let driver = SyncDriver(loop) { [weak self] poll in
                 guard let self else { return .failed(.unreachable, MatrixError.sessionClosed) }
-                return await sync(poll)
+                return await sync(poll, setsPresence: options.setsPresence)
             } tell: { [weak self] report in
                 self?.tell(report)
             }
@@ -173,20 +190,28 @@ final class SessionCore: Sendable {
         for continuation in waiting { continuation.resume(with: result) }
     }
 
-    func setState(_ new: MXSessionState) {
+    /// - Parameter old: Only if this is the state; nil for any.
+    /// - Returns: Whether it has changed.
+    @discardableResult
+    func setState(_ new: MXSessionState, from old: MXSessionState? = nil) -> Bool {
         let isNew = state.withLock { state in
-            guard state.state != new, state.state != .closed else { return false }
+            guard state.state != new, state.state != .closed, old == nil || state.state == old else { return false }
             state.state = new
             return true
         }
-        guard isNew else { return }
+        guard isNew else { return false }
         var events = SourceEvents()
         events.append(
             name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(new)"}"#.utf8)
         hand(events)
-        if new == .paused || new == .closed { finishStarts(with: .failure(MatrixError.sessionClosed)) }
-        onQueue { $0.report(.stateChanged) }
-        post(.mxSessionStateDidChange)
+        // The end of a background sync is no end of a start that has come meanwhile.
+        let isEnd = new == .closed || new == .paused && old == nil
+        if isEnd { finishStarts(with: .failure(MatrixError.sessionClosed)) }
+        onQueue { core in
+            core.report(.stateChanged)
+            core.post(.mxSessionStateDidChange)
+        }
+        return true
     }
 
     private func tellOfFailure(_ what: String, _ error: any Error, retryAfter: Duration?) {
@@ -202,19 +227,24 @@ final class SessionCore: Sendable {
 
     // MARK: One answer
 
-    private func sync(_ poll: SyncLoop.Poll) async -> SyncDriver.SyncOutcome {
+    func sync(_ poll: SyncLoop.Poll, setsPresence: Bool) async -> SyncDriver.SyncOutcome {
         do {
             try commitWaiting()
             let since = state.withLock { $0.model?.syncToken }
             let bytes = try await rest.sync(
                 since: since, timeout: poll.serverTimeout, filter: filter(isFirst: since == nil),
-                setPresence: options.setsPresence ? nil : .offline,
+                setPresence: setsPresence ? nil : .offline,
                 needsFreshConnection: poll.needsFreshConnection,
                 patience: since == nil ? options.initialSyncTimeout : .seconds(90))
             try Task.checkCancellation()
             guard let response = try? SyncResponse(bytes) else {
                 return .failed(
                     .unreachable, MatrixError(.badResponse, "the homeserver's answer to a sync cannot be read"))
+            }
+            if response.malformedParts > 0 {
+                options.logger?.debug(
+                    "parts of a sync's answer are malformed and were left out",
+                    metadata: ["matrix.malformed": "\(response.malformedParts)"])
             }
             try take(response)
             return .applied
@@ -250,28 +280,33 @@ final class SessionCore: Sendable {
     /// Where decrypted events enter: between the answer and the model.
     private func take(_ response: SyncResponse) throws {
         let wantsAll = state.withLock { !$0.listeners.isEmpty }
-        let applied = try state.withLock { state throws(MatrixError) -> SessionModel.Applied? in
+        let next = try state.withLock { state throws(MatrixError) -> Uncommitted? in
             guard let store = state.store, state.model != nil else { throw .sessionClosed }
+            try state.commitChanges()
             let rooms = state.rooms
             let applied = try state.model?.apply(response, store: store, now: .now) { roomId in
                 wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
             }
-            if let applied { state.uncommitted.append(applied) }
+            if let applied {
+                state.uncommitted.append(Uncommitted(applied: applied, rooms: rooms))
+                // Who joins one of these again before all is told gets a new object.
+                for case .left(let roomId, _) in applied.notices { state.rooms[roomId] = nil }
+            }
             // At once: nobody sees a model that the store does not know.
             return try state.commitNext()
         }
-        if let applied { tell(applied.notices, isSync: true) }
+        if let next { tell(next) }
         state.withLock { $0.lastSync = Date() }
     }
 
     /// Stores what has been applied, then tells of it.
     private func commitWaiting() throws(MatrixError) {
-        while true {
-            guard let applied = try state.withLock({ state throws(MatrixError) in try state.commitNext() }) else {
-                return
-            }
-            tell(applied.notices, isSync: true)
-        }
+        while let next = try state.withLock({ state throws(MatrixError) in try state.commitNext() }) { tell(next) }
+    }
+
+    private func tell(_ committed: Uncommitted) {
+        let isSync = committed.applied.changes.syncToken != nil
+        tell(committed.applied.notices, rooms: committed.rooms, isSync: isSync)
     }
 
     private func filter(isFirst: Bool) -> String {
@@ -279,7 +314,7 @@ final class SessionCore: Sendable {
         let lazy = options.lazyLoadsMembers
         let limit = isFirst ? options.initialTimelineLimit ?? options.timelineLimit : options.timelineLimit
         return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(limit),"#
-            + #""lazy_load_members":\#(lazy),"unread_thread_notifications":true}}}"#
+            + #""lazy_load_members":\#(lazy)}}}"#
     }
 
     // MARK: The end
@@ -291,6 +326,7 @@ final class SessionCore: Sendable {
             state.model = nil
             state.store = nil
             state.rooms = [:]
+            state.uncommitted = []
             state.listeners.removeAll()
             state.sinkReferences = []
             state.driver = nil
@@ -302,6 +338,7 @@ final class SessionCore: Sendable {
         for start in old.starts.values { start.resume(throwing: MatrixError.sessionClosed) }
         failWaits(old.waiters)
         for room in old.rooms.values { room.close() }
+        for waiting in old.uncommitted { for room in waiting.rooms.values { room.close() } }
         if let driver = old.driver { NetworkActor.execute { driver.close() } }
         old.store?.close()
     }

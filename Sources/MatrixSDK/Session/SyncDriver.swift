@@ -40,8 +40,20 @@ final class SyncDriver {
     func start() {
         watchNetwork()
         carryOut(loop.start(now: .now))
+        tell(.changed(loop.state))  // the session may say that it is to pause
         // It is up to date already, and the next answer may be long in coming.
         if loop.state == .running { tell(.synced) }
+    }
+
+    /// A sync beside the loop, which is paused. Should it go on meanwhile, its request waits for the end of this one.
+    func once(_ sync: @escaping @Sendable () async -> SyncOutcome) -> Task<SyncOutcome, Never> {
+        let last = task
+        let once = Task {
+            await last?.value
+            return await sync()
+        }
+        task = Task { _ = await once.value }
+        return once
     }
 
     func pause() { carryOut(loop.pause(now: .now)) }

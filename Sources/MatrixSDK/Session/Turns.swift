@@ -29,8 +29,13 @@ final class Turns: Sendable {
     func take() -> Turn {
         let (turn, done) = AsyncStream<Never>.makeStream()
         let before = last.withLock { last -> Task<Void, Never>? in
-            defer { last = Task { for await _ in turn {} } }
-            return last
+            let before = last
+            last = Task {
+                // A turn that is let go of ends at once; what stands before it goes on.
+                await before?.value
+                for await _ in turn {}
+            }
+            return before
         }
         return Turn(after: before, done: done)
     }

@@ -8,7 +8,6 @@ public final class MXMemoryStore: MXStore {
         var accountData: [String: MXEvent] = [:]
         var presence: [String: MXEvent] = [:]
         var outgoing: [MXOutgoingEvent] = []
-        var filters: [String: String] = [:]
         var syncToken: String?
     }
 
@@ -139,7 +138,6 @@ extension MXMemoryStore.Account {
             }
         }
         outgoing.removeAll { changes.sentOutgoing.contains($0.transactionId) }
-        filters.merge(changes.filters) { $1 }
         if let token = changes.syncToken { syncToken = token }
     }
 }

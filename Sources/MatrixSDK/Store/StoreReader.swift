@@ -71,10 +71,6 @@ struct StoreReader {
                 throw StoreDamage("a message that was to be sent is not readable")
             }
         }
-        let filters = try Row.fetchCursor(statement("SELECT json, filter_id FROM filter"))
-        while let row = try filters.next() {
-            session.filters[try row.decode(String.self, atIndex: 0)] = try row.decode(String.self, atIndex: 1)
-        }
         return session
     }
 

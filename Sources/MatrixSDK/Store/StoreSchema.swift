@@ -43,6 +43,7 @@ enum StoreSchema {
                         number INTEGER PRIMARY KEY, transaction_id TEXT NOT NULL UNIQUE, room_id TEXT NOT NULL,
                         json BLOB NOT NULL);
 
+                    -- Not used any more.
                     CREATE TABLE filter (json TEXT NOT NULL PRIMARY KEY, filter_id TEXT NOT NULL) WITHOUT ROWID;
                     """)
         }

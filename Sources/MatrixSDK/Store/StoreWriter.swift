@@ -31,9 +31,6 @@ struct StoreWriter {
         for transactionId in changes.sentOutgoing {
             try run("DELETE FROM outgoing WHERE transaction_id = ?", text(transactionId))
         }
-        for (json, filterId) in changes.filters {
-            try run("INSERT OR REPLACE INTO filter VALUES (?, ?)", text(json), text(filterId))
-        }
         if let token = changes.syncToken { try setMeta("sync_token", token) }
     }
 
