@@ -11,18 +11,9 @@ struct WorkspaceUpload: Sendable {
     ///
     /// - Parameters:
     ///   - source: Its path for people.
-    ///   - isNew: Whether the folder is known to be empty.
+    ///   - isNew: Whether it is known that nothing is there.
     func file(_ file: URL, _ source: String, to target: RemotePath, isNew: Bool = false) async throws {
-        if !isNew {
-            switch try await workspace.node(at: target.path) {
-            case nil: break
-            case .folder: throw CommandFailure(.badData, "\(target) is a folder")
-            case .file:
-                guard replaces else {
-                    throw CommandFailure(.badData, "\(target) is there already: --force replaces it")
-                }
-            }
-        }
+        if !isNew { try await requireRoom(at: target) }
         try await workspace.client.uploadNodes(
             UploadNodesRequestParams(workspaceId: workspace.id, dir: target.parent.path, fileName: target.name),
             file: file, onProgress: report.progress(target.name))
@@ -31,6 +22,16 @@ struct WorkspaceUpload: Sendable {
                 kind: .uploaded, workspaceID: workspace.id, path: target.path, file: source,
                 size: (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber)?.int64Value),
             "\(target)")
+    }
+
+    /// Whether something may come there.
+    func requireRoom(at target: RemotePath) async throws {
+        switch try await workspace.node(at: target.path) {
+        case nil: break
+        case .folder: throw CommandFailure(.badData, "\(target) is a folder")
+        case .file:
+            guard replaces else { throw CommandFailure(.badData, "\(target) is there already: --force replaces it") }
+        }
     }
 
     /// Puts a folder with everything in it. Links to files are followed, others left out, as is what is neither.

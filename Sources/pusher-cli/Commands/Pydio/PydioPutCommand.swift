@@ -52,10 +52,10 @@ struct PydioPutCommand: AsyncParsableCommand {
             let report = TransferReport(json: json)
             let upload = WorkspaceUpload(workspace: workspace, replaces: force, report: report)
             if locals.first == "-" {
-                let target = remote
+                try await upload.requireRoom(at: remote)
                 try await TemporaryFile.withPath { file in
                     try Input.copyStandardInput(to: file)
-                    try await upload.file(file, "-", to: target)
+                    try await upload.file(file, "-", to: remote, isNew: true)
                 }
                 return try report.end()
             }
