@@ -2,7 +2,7 @@
 .PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
         soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test \
-        check-install clean
+        check-install pydio-transfer clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -64,6 +64,9 @@ soak-reconnects: setup ## One client through 10,000 reconnects: its memory must 
 
 matrix-kill: setup ## kill -9 of a Matrix store's writer at MOMENTS=200 random moments; SEED=any.
 	@Scripts/matrix-kill $(or $(MOMENTS),200) $(SEED)
+
+pydio-transfer: setup ## Up- and downloads of 1 GiB by pusher-cli and by curl, on the Pydio mock server; SIZE=MiB ROUNDS=5.
+	@Scripts/pydio/transfer $(or $(SIZE),1024) $(or $(ROUNDS),5)
 
 simulate: setup ## Random schedules on a simulated clock and network: SEEDS=n [FIRST=seed].
 	@swift build --quiet -c release --product simulate

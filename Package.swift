@@ -40,6 +40,7 @@ let package = Package(
         .library(name: "PusherMockServer", targets: ["PusherMockServer"]),
         .library(name: "MatrixSDK", targets: ["MatrixSDK"] + combine),
         .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK"] + combine),
+        .library(name: "PydioSDK", targets: ["PydioSDK"]),
         .executable(name: "pusher-cli", targets: ["pusher-cli"]),
     ],
     dependencies: [
@@ -78,6 +79,8 @@ let package = Package(
         .target(
             name: "MatrixProtocol", dependencies: ["Realtime", "Transport", "CVector"], swiftSettings: swiftSettings),
 
+        .target(name: "PydioProtocol", dependencies: ["Realtime", "Transport"], swiftSettings: swiftSettings),
+
         // What users import.
         .target(
             name: "PusherSwift",
@@ -99,11 +102,14 @@ let package = Package(
             ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
         .target(name: "SwiftMatrixSDK", dependencies: ["MatrixSDK"], swiftSettings: swiftSettings),
+        .target(
+            name: "PydioSDK", dependencies: ["PydioProtocol", "Realtime", "CurlTransport", "Transport", swiftLog],
+            swiftSettings: swiftSettings),
         .executableTarget(
             name: "pusher-cli",
             dependencies: [
                 "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "Transport", swiftLog,
+                "PydioSDK", "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -121,6 +127,14 @@ let package = Package(
         .target(
             name: "MatrixTestSupport", dependencies: ["MatrixProtocol", "TestSupport", "Transport"] + nioServer,
             path: "Tests/MatrixTestSupport", swiftSettings: swiftSettings),
+        // Without PydioProtocol: client and server check each other.
+        .target(
+            name: "PydioTestSupport", dependencies: ["TestSupport", "Transport", "CLibcrypto"] + nioServer,
+            path: "Tests/PydioTestSupport", swiftSettings: swiftSettings),
+        // The same server as a process.
+        .executableTarget(
+            name: "pydio-mock", dependencies: ["PydioTestSupport"],
+            path: "Tests/PydioMock", swiftSettings: swiftSettings),
         // Random schedules against the real machines, on a simulated clock, network and server.
         .executableTarget(
             name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
@@ -138,6 +152,16 @@ let package = Package(
             swiftSettings: swiftSettings),
         .testTarget(
             name: "MatrixProtocolTests", dependencies: ["MatrixProtocol", "Transport", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PydioProtocolTests", dependencies: ["PydioProtocol", "Realtime", "Transport", "TestSupport"],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "PydioSDKTests",
+            dependencies: [
+                "PydioSDK", "PydioProtocol", "PusherSwift", "CurlTransport", "Realtime", "Transport", "TestSupport",
+                "PusherTestSupport", "PydioTestSupport",
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "MatrixStoreTests",
@@ -215,7 +239,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixTestSupport",
-                "Transport", "TestSupport",
+                "PydioSDK", "PydioTestSupport", "Transport", "TestSupport",
             ],
             swiftSettings: swiftSettings),
     ]

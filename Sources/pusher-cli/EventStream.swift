@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import MatrixProtocol
 import PusherSwift
 import Transport
 
@@ -18,8 +17,10 @@ final class EventStream: PusherDelegate {
     }
 
     /// Where events come from.
-    private enum Side {
-        case pusher, matrix
+    private enum Side: Hashable {
+        case pusher
+        /// By its place among the feeds.
+        case feed(Int)
     }
 
     private struct State {
@@ -36,7 +37,7 @@ final class EventStream: PusherDelegate {
     }
 
     private let pusher: Pusher
-    private let matrix: MatrixFeed?
+    private let feeds: [any Feed]
     private let usesPusher: Bool
     private let mode: Mode
     private let options: StreamOptions
@@ -45,18 +46,18 @@ final class EventStream: PusherDelegate {
 
     /// - Parameters:
     ///   - pusher: Connects only if it is used: for channels, for a user, or if there is nothing else.
-    ///   - matrix: An account whose events come as well.
+    ///   - feeds: Accounts and workspaces whose events come as well.
     init(
-        pusher: Pusher, channels: [String], as user: UserOptions? = nil, matrix: MatrixFeed? = nil, mode: Mode,
+        pusher: Pusher, channels: [String], as user: UserOptions? = nil, feeds: [any Feed] = [], mode: Mode,
         options: StreamOptions
     ) {
         self.pusher = pusher
-        self.matrix = matrix
+        self.feeds = feeds
         self.mode = mode
         self.options = options
-        usesPusher = matrix == nil || !channels.isEmpty || user?.signIn == true
-        let sides: [Side?] = [usesPusher ? .pusher : nil, matrix == nil ? nil : .matrix]
-        state = Lock(State(remaining: options.count, awaited: Set(sides.compactMap { $0 }), hopes: Set(channels)))
+        usesPusher = feeds.isEmpty || !channels.isEmpty || user?.signIn == true
+        let sides = (usesPusher ? [.pusher] : []) + feeds.indices.map { Side.feed($0) }
+        state = Lock(State(remaining: options.count, awaited: Set(sides), hopes: Set(channels)))
         pusher.delegate = self
         if let member = user?.presenceMember { pusher.connection.userDataFetcher = { member } }
         if user?.signIn == true { bindUser() }
@@ -88,8 +89,8 @@ final class EventStream: PusherDelegate {
         let signals = SignalWatch { [weak self] in self?.leave(.done) }
         let timers = startTimers()
         if usesPusher { pusher.connect() }
-        let gaps = tellOfMatrixGaps()
-        matrix?.start(on: pusher) { [weak self] in self?.fail($0) }
+        let gaps = tellOfGaps()
+        for feed in feeds { feed.start(on: pusher) { [weak self] in self?.fail($0) } }
         let status = await withCheckedContinuation { continuation in
             let outcome = state.withLock { state in
                 if state.outcome == nil { state.waiter = continuation }
@@ -100,7 +101,7 @@ final class EventStream: PusherDelegate {
         timers.forEach { $0.cancel() }
         signals.cancel()
         gaps?.cancel()
-        matrix?.close()
+        for feed in feeds { feed.close() }
         await close()
         return status
     }
@@ -148,11 +149,18 @@ final class EventStream: PusherDelegate {
         return timers
     }
 
-    /// A homeserver may take its time over the first sync of a large account; only one that fails is given up.
+    /// A homeserver may take its time over the first sync of a large account, and so may others; only a feed that fails is
+    /// given up.
     private func connectTimeIsOver() {
-        let isHopeless = state.withLock { state in
+        let awaited = state.withLock { state in
             state.isImpatient = true
-            return state.awaited.contains(.pusher) || state.awaited.contains(.matrix) && matrix?.isFailing == true
+            return state.awaited
+        }
+        let isHopeless = awaited.contains { side in
+            switch side {
+            case .pusher: true
+            case .feed(let index): feeds[index].isFailing
+            }
         }
         if isHopeless { giveUpConnecting() }
     }
@@ -162,41 +170,35 @@ final class EventStream: PusherDelegate {
         leave(.unavailable)
     }
 
-    private func tellOfMatrixGaps() -> Task<Void, Never>? {
-        guard let matrix else { return nil }
-        let gaps = pusher.gaps
+    private func tellOfGaps() -> Task<Void, Never>? {
+        guard !feeds.isEmpty else { return nil }
+        let (gaps, feeds) = (pusher.gaps, feeds)
         return Task { [weak self] in
-            for await gap in gaps where matrix.wants(gap) { self?.tell { _ in .gap(gap) } }
+            for await gap in gaps where feeds.contains(where: { $0.wants(gap) }) { self?.tell { _ in .gap(gap) } }
         }
     }
 
     // MARK: What happens, on the callback queue
 
     private func received(_ event: PusherEvent) {
-        if let matrix, MatrixFeed.isItsOwn(event) { return received(event, from: matrix) }
+        if let index = feeds.firstIndex(where: { $0.brings(event.channelName) }) {
+            return received(event, fromFeed: index)
+        }
         guard !event.eventName.hasPrefix("pusher:") else { return }  // told in other ways
         if case .events(let names) = mode, !names.isEmpty, !names.contains(event.eventName) { return }
         print(.event(event))
         count()
     }
 
-    private func received(_ event: PusherEvent, from matrix: MatrixFeed) {
-        if let change = matrix.stateChange(event) {
-            tell { _ in .matrixState(from: change.old, to: change.new) }
-            guard change.new == .running else { return }
-            state.withLock { _ = $0.awaited.remove(.matrix) }
-            guard change.isFirstRun else { return }
-            do throws(CommandFailure) {
-                try matrix.resolveNames()
-            } catch {
-                return fail(error)
-            }
-            for room in matrix.absentRooms {
-                StandardError.write("warning: you are not in \(room): nothing comes from there until you are")
-            }
-        } else if let record = matrix.record(of: event, withNames: !options.json) {
-            print(.matrixEvent(record))
-            if record.counts { count() }
+    private func received(_ event: PusherEvent, fromFeed index: Int) {
+        do throws(CommandFailure) {
+            guard let news = try feeds[index].news(of: event, forPeople: !options.json) else { return }
+            if news.isConnected { state.withLock { _ = $0.awaited.remove(.feed(index)) } }
+            print(news.record)
+            for warning in news.warnings { StandardError.write("warning: " + style.printable(warning)) }
+            if news.counts { count() }
+        } catch {
+            fail(error)
         }
     }
 
@@ -245,11 +247,13 @@ final class EventStream: PusherDelegate {
     }
 
     func receivedError(error: PusherError) {
-        guard error.kind == .sourceFailed, let matrix else { return complain(error) }
-        if matrix.isNew(error) { complain(error) }
+        guard error.kind == .sourceFailed, let index = feeds.firstIndex(where: { $0.isConcerned(by: error) }) else {
+            return complain(error)
+        }
+        if feeds[index].isNew(error) { complain(error) }
         if !error.willRetry {
-            leave(.refused)  // only a login that is not valid any more ends a sync
-        } else if state.withLock({ $0.isImpatient && $0.awaited.contains(.matrix) }) {
+            if let status = feeds[index].end(by: error) { leave(status) }
+        } else if state.withLock({ $0.isImpatient && $0.awaited.contains(.feed(index)) }) {
             giveUpConnecting()
         }
     }

@@ -6,6 +6,18 @@ struct TemporaryFile {
 
     /// - Parameter write: Makes a file at the path that it is given; nobody else can look into its folder.
     static func holding(_ write: (URL) async throws -> Void) async throws -> TemporaryFile {
+        try await withPath { file in
+            try await write(file)
+            do {
+                return TemporaryFile(handle: try FileHandle(forReadingFrom: file))
+            } catch {
+                throw CommandFailure(.unavailable, "the temporary file \(file.path) cannot be read")
+            }
+        }
+    }
+
+    /// A path for a file that is deleted afterwards; nobody else can look into its folder.
+    static func withPath<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID().uuidString)")
         do {
             try FileManager.default.createDirectory(
@@ -14,13 +26,7 @@ struct TemporaryFile {
             throw CommandFailure(.unavailable, "no temporary folder can be made at \(folder.path)")
         }
         defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "part")
-        try await write(file)
-        do {
-            return TemporaryFile(handle: try FileHandle(forReadingFrom: file))
-        } catch {
-            throw CommandFailure(.unavailable, "the temporary file \(file.path) cannot be read")
-        }
+        return try await body(folder.appending(path: "part"))
     }
 
     /// All of it, or as much as the reader takes.

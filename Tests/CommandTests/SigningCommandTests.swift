@@ -181,7 +181,10 @@ struct SigningCommandTests {
         ["client-event"], ["doctor"], ["bench"], ["matrix"], ["matrix", "login"], ["matrix", "logout"],
         ["matrix", "rooms"], ["matrix", "listen"], ["matrix", "send"], ["matrix", "messages"], ["matrix", "create"],
         ["matrix", "join"], ["matrix", "leave"], ["matrix", "invite"], ["matrix", "react"], ["matrix", "upload"],
-        ["matrix", "download"], ["matrix", "push-gateway"],
+        ["matrix", "download"], ["matrix", "push-gateway"], ["pydio"], ["pydio", "login"], ["pydio", "logout"],
+        ["pydio", "workspaces"], ["pydio", "ls"], ["pydio", "get"], ["pydio", "put"], ["pydio", "mkdir"],
+        ["pydio", "mv"],
+        ["pydio", "cp"], ["pydio", "rm"], ["pydio", "watch"],
     ])
     func helpHasAnExample(command: [String]) async throws {
         let help = try CommandRun(command + ["--help"])

@@ -87,6 +87,58 @@ struct FileTransferTests {
         #expect(log.withLock { $0 } == "456")
     }
 
+    /// In pieces of any size, and once more from the start.
+    @Test func aFileIsSentWithBytesAroundIt() async throws {
+        let log = Lock("")
+        let server = SocketServer { peer in
+            let head = peer.readHead()
+            var body: [UInt8] = []
+            while body.count < 200_011 {
+                let bytes = peer.read()
+                if bytes.isEmpty { return }
+                body += bytes
+            }
+            let text = String(decoding: body, as: UTF8.self)
+            log.withLock { $0 = "\(head.contains("Content-Length: 200011"))\(text.prefix(9))\(text.suffix(5))" }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let source = folder.appending(path: "source")
+        try Data(("x" + String(repeating: "0", count: 200_000)).utf8).write(to: source)
+        var request = HTTPRequest(method: "POST", url: "http://127.0.0.1:\(server.port)/")
+        var file = HTTPBodyFile(path: source.path, offset: 1, count: 200_000)
+        (file.before, file.after) = (Array("before".utf8), Array("after".utf8))
+        request.bodyFile = file
+        let steps = Lock<[HTTPProgress]>([])
+        _ = try await HTTPClient.send(request, options: options) { step in steps.withLock { $0.append(step) } }
+        #expect(log.withLock { $0 } == "truebefore000after")
+        #expect(steps.withLock { $0.last?.sent } == 200_011 && steps.withLock { $0.last?.totalToSend } == 200_011)
+    }
+
+    @Test func theHeadDecidesWhetherTheFileTakesTheAnswer() async throws {
+        let server = SocketServer { peer in
+            let isFile = peer.readHead().contains("/file")
+            let type = isFile ? "application/force-download" : "text/xml"
+            peer.write("HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody")
+        }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let target = folder.appending(path: "target")
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/error", maximumBodySize: 4)
+        request.answerFile = HTTPAnswerFile(path: target.path)
+        request.answerFileTakes = { $0.status == 200 && $0.fields["Content-Type"] == "application/force-download" }
+        request.maximumFileSize = 3
+        let error = try await HTTPClient.send(request, options: options)
+        #expect(error.body == Array("body".utf8) && !FileManager.default.fileExists(atPath: target.path))
+        // Each has a bound of its own.
+        request.url = "http://127.0.0.1:\(server.port)/file"
+        await #expect {
+            try await HTTPClient.send(request, options: options)
+        } throws: { ($0 as? TransportError)?.code == .tooLarge }
+        (request.maximumBodySize, request.maximumFileSize) = (3, 4)
+        let file = try await HTTPClient.send(request, options: options)
+        #expect(file.body.isEmpty && (try? Data(contentsOf: target)) == Data("body".utf8))
+    }
+
     @Test func filesThatCannotBeUsedAreErrors() async throws {
         let server = Self.server(10)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -2,6 +2,7 @@ import Foundation
 import FoundationNetworking
 import PusherMockServer
 import PusherProtocol
+import Transport
 
 /// Calls of the HTTP API by Foundation's client, signed here.
 struct SignedAPI {

@@ -2,6 +2,7 @@ import Foundation
 import PusherProtocol
 import TestSupport
 import Testing
+import Transport
 
 /// The vectors of `Fixtures/vectors.json`, cross-checked against the official server libraries.
 struct SignatureVectorTests {

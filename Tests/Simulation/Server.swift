@@ -1,5 +1,6 @@
 import PusherProtocol
 import Realtime
+import Transport
 
 /// What a correct server knows and answers. It outlives its connections.
 struct Server {

@@ -78,6 +78,8 @@ package final class HTTPTask {
     private var headSize = 0
     private var bodySource: BodySource?
     private var answerSink: AnswerSink?
+    /// Asked once, with the head that precedes the body.
+    private var answerFileTakes: (@Sendable (HTTPResponse) -> Bool)?
     private var progress: ProgressReport?
     /// What went wrong on this side while libcurl was calling.
     private var failure: TransportError?
@@ -94,7 +96,10 @@ package final class HTTPTask {
         self.completion = completion
         maximumBodySize = request.maximumBodySize
         progress = onProgress.map { ProgressReport($0) }
-        answerSink = request.answerFile.map { AnswerSink($0, maximumSize: request.maximumBodySize) }
+        answerSink = request.answerFile.map {
+            AnswerSink($0, maximumSize: request.maximumFileSize ?? request.maximumBodySize)
+        }
+        answerFileTakes = request.answerFileTakes
         requestBody = .allocate(capacity: request.body.count)
         _ = requestBody.initialize(from: request.body)
         do throws(TransportError) {
@@ -154,7 +159,7 @@ package final class HTTPTask {
     private func setBody(_ handle: EasyHandle, _ request: HTTPRequest) throws(TransportError) {
         if let file = request.bodyFile {
             bodySource = try BodySource(file)
-            return try setBodySource(handle, size: file.count)
+            return try setBodySource(handle, size: file.bodySize)
         }
         guard !request.body.isEmpty || request.method == "POST" else { return }
         try handle.set(CURLOPT_POST, 1)
@@ -232,6 +237,7 @@ package final class HTTPTask {
     }
 
     private func append(body bytes: UnsafeRawBufferPointer) -> Bool {
+        chooseSink()
         if let answerSink, let partStart = fileStart {
             do throws(TransportError) {
                 try answerSink.write(bytes, from: partStart)
@@ -249,6 +255,15 @@ package final class HTTPTask {
         }
         body.append(contentsOf: bytes)
         return true
+    }
+
+    /// The head has come: whether its body goes to the file.
+    private func chooseSink() {
+        guard let answerFileTakes, let handle else { return }
+        self.answerFileTakes = nil
+        if !answerFileTakes(HTTPResponse(status: handle.info(CURLINFO_RESPONSE_CODE), fields: fields)) {
+            answerSink = nil
+        }
     }
 
     /// Where the body of a successful answer begins in the file; nil for other answers. A partial answer that does not say
@@ -284,6 +299,7 @@ package final class HTTPTask {
         } else if let exceeded {
             finish(.failure(TransportError(.tooLarge, "\(handle.server) answered with more than \(exceeded)")))
         } else if result == CURLE_OK {
+            chooseSink()
             do throws(TransportError) {
                 if let fileStart { try answerSink?.finish(from: fileStart) }
             } catch {

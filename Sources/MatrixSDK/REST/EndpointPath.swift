@@ -1,4 +1,5 @@
 import MatrixProtocol
+import Transport
 
 /// The path of an endpoint. What is interpolated is one piece each, percent-encoded whole:
 ///
@@ -53,23 +54,4 @@ struct EndpointPath: ExpressibleByStringInterpolation, Sendable {
 
 extension String {
     fileprivate var belowClientAPI: String { hasPrefix("/") ? self : "/_matrix/client/" + self }
-
-    /// Everything but unreserved characters encoded (RFC 3986, 2.3).
-    var percentEncoded: String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(utf8.count + 16)
-        for byte in utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                bytes.append(byte)
-            default:
-                bytes.append(UInt8(ascii: "%"))
-                for digit in [byte >> 4, byte & 15] {
-                    bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
-                }
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 }

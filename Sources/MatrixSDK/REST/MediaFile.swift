@@ -1,30 +1,24 @@
-import Glibc
+import CurlTransport
 import MatrixProtocol
 import Transport
 
-/// A download on its way: a hidden file in the folder where it is to be, so that it can be renamed at the end.
+/// A download on its way, and what is to know of media.
 struct MediaFile: Sendable {
-    enum Target: Sendable {
-        case file(URL)
-        case folder(URL)
-    }
+    typealias Target = PartialFile.Target
 
-    let path: String
+    private let part: PartialFile
+
+    var path: String { part.path }
 
     init(beside target: Target) {
-        let folder: URL
-        switch target {
-        case .file(let file): folder = file.deletingLastPathComponent()
-        case .folder(let url): folder = url
-        }
-        path = folder.appending(path: ".\(UUID().uuidString).part").path
+        part = PartialFile(beside: target)
     }
 
     /// How much has come.
-    var size: Int { (try? Self.size(of: URL(filePath: path))) ?? 0 }
+    var size: Int { part.size }
 
     func remove() {
-        unlink(path)
+        part.remove()
     }
 
     func removedOnFailure<Value>(_ body: () async throws -> Value) async throws -> Value {
@@ -48,41 +42,20 @@ struct MediaFile: Sendable {
     /// - Parameter name: For folders. Must be one that cannot lead elsewhere.
     /// - Returns: Where the file is now.
     func move(to target: Target, name: String) throws(MatrixError) -> URL {
-        switch target {
-        case .file(let file):
-            guard rename(path, file.path) == 0 else { throw failure() }
-            return file
-        case .folder(let folder):
-            for number in 0..<10_000 {
-                let file = folder.appending(path: Self.numbered(name, number))
-                // Unlike renaming, this never replaces a file.
-                if link(path, file.path) == 0 {
-                    remove()
-                    return file
-                }
-                guard errno == EEXIST else { throw failure() }
-            }
-            throw MatrixError(.file, "the folder has too many files of this name; the download was not kept")
+        do throws(TransportError) {
+            return try part.move(to: target, name: name)
+        } catch {
+            throw MatrixError(error)
         }
-    }
-
-    private static func numbered(_ name: String, _ number: Int) -> String {
-        guard number > 0 else { return name }
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name) \(number)" }
-        return "\(name[..<dot]) \(number)\(name[dot...])"
-    }
-
-    private func failure() -> MatrixError {
-        MatrixError(.file, "the download cannot be put into its place: \(String(cString: strerror(errno)))")
     }
 
     /// Bytes of a file.
     static func size(of file: URL) throws(MatrixError) -> Int {
-        var status = stat()
-        guard stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw MatrixError(.file, "\(file.path) is not a file that can be read")
+        do throws(TransportError) {
+            return try PartialFile.size(of: file)
+        } catch {
+            throw MatrixError(error)
         }
-        return Int(status.st_size)
     }
 
     // MARK: Types

@@ -1,5 +1,6 @@
 public import Foundation
 import PusherProtocol
+import Transport
 
 /// A request that the server made to the application's webhook URL, verified.
 ///

@@ -1,4 +1,5 @@
 import PusherProtocol
+import Transport
 
 /// Checks the signature of an HTTP API request. Pusher HTTP API, "Authentication".
 ///

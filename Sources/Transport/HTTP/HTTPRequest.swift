@@ -60,6 +60,11 @@ package struct HTTPRequest: Sendable, Confidential {
     /// Where the body of a successful answer goes, piece by piece. ``HTTPResponse/body`` is then empty, and
     /// ``maximumBodySize`` bounds the file, of which what had come remains after a failure.
     package var answerFile: HTTPAnswerFile?
+    /// Asked with the head of a successful answer whether ``answerFile`` takes the body; if not, it is treated as without
+    /// one. Nil is always. Called on the I/O thread.
+    package var answerFileTakes: (@Sendable (HTTPResponse) -> Bool)?
+    /// Bounds ``answerFile`` instead of ``maximumBodySize``, which is then for other bodies alone.
+    package var maximumFileSize: Int?
     /// Fails a transfer that moves less than a byte a second for so long; ``timeout`` is then for the connecting alone.
     package var stallTimeout: Duration?
     /// Lets the server compress its answer. ``maximumBodySize`` holds for what comes out.
@@ -84,12 +89,19 @@ package struct HTTPRequest: Sendable, Confidential {
     package var description: String { "a \(method) request" }
 }
 
-/// A part of a file, to be sent.
+/// A part of a file, to be sent with something around it.
 package struct HTTPBodyFile: Hashable, Sendable {
     package var path: String
     package var offset: Int64
     /// Must be there when the request is made.
     package var count: Int64
+    /// Sent before the part of the file.
+    package var before: [UInt8] = []
+    /// Sent after it.
+    package var after: [UInt8] = []
+
+    /// Bytes of the whole body.
+    package var bodySize: Int64 { Int64(before.count) + count + Int64(after.count) }
 
     package init(path: String, offset: Int64 = 0, count: Int64) {
         (self.path, self.offset, self.count) = (path, offset, count)

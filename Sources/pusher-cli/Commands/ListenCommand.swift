@@ -1,17 +1,19 @@
 import ArgumentParser
 import MatrixSDK
 import PusherSwift
+import PydioSDK
 
 struct ListenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print everything that happens: events, members, states, errors.",
         discussion: """
             Runs until Ctrl-C, --count or --timeout. The connection comes back by itself. With --matrix the events of your \
-            Matrix rooms come in the same stream (see pusher-cli matrix login); without channels no key is needed then.
+            Matrix rooms come in the same stream (see pusher-cli matrix login), with --pydio those of Pydio workspaces (see \
+            pusher-cli pydio login); without channels no key is needed then.
 
             Examples:
               pusher-cli listen presence-room --sign-in --user-id ann --watch bob --json
-              pusher-cli listen prices --matrix --notifications
+              pusher-cli listen prices --matrix --notifications --pydio plans
             """)
 
     @Argument(help: ArgumentHelp("Channels to subscribe to.", valueName: "channel"))
@@ -21,6 +23,7 @@ struct ListenCommand: AsyncParsableCommand {
     var matrix = false
 
     @OptionGroup var selection: MatrixListenOptions
+    @OptionGroup var pydio: PydioListenOptions
     @OptionGroup var stream: StreamOptions
     @OptionGroup var user: UserOptions
     @OptionGroup var connection: ConnectionOptions
@@ -32,17 +35,22 @@ struct ListenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let needsPusher = !matrix || !channels.isEmpty || user.signIn
+        let hasFeeds = matrix || !pydio.workspaces.isEmpty
+        let needsPusher = !hasFeeds || !channels.isEmpty || user.signIn
         let pusher = try needsPusher ? connection.client(as: user) : Pusher(key: "")
         try await ExitStatus.reportingMatrix {
-            var feed: MatrixFeed?
-            if matrix {
-                let rest = MXRestClientOptions(caFile: connection.caFile, proxy: connection.proxy)
-                feed = selection.feed(try MatrixAccount(rest))
-            }
             try await EventStream(
-                pusher: pusher, channels: channels, as: user, matrix: feed, mode: .everything, options: stream
+                pusher: pusher, channels: channels, as: user, feeds: try feeds(), mode: .everything, options: stream
             ).run().exit()
         }
+    }
+
+    private func feeds() throws(CommandFailure) -> [any Feed] {
+        var feeds: [any Feed] = []
+        if matrix {
+            let rest = MXRestClientOptions(caFile: connection.caFile, proxy: connection.proxy)
+            feeds.append(selection.feed(try MatrixAccount(rest)))
+        }
+        return feeds + (try pydio.feeds(PydioClientOptions(caFile: connection.caFile, proxy: connection.proxy)))
     }
 }

@@ -4,7 +4,7 @@ import PusherSwift
 import Transport
 
 /// What of an account's events is to be printed, and the session that they come from.
-final class MatrixFeed: Sendable {
+final class MatrixFeed: Feed {
     private struct State {
         /// Ids of the rooms wanted, as far as they are known; nil is every room, and the account.
         var roomIDs: Set<String>?
@@ -40,7 +40,6 @@ final class MatrixFeed: Sendable {
         account.client.completionQueue = DispatchQueue(label: "matrix")
     }
 
-    /// - Parameter failed: Told why there will be nothing to hear. What goes wrong later is an error of the source's.
     func start(on pusher: Pusher, failed: @escaping @Sendable (any Error) -> Void) {
         try? session.setStore(store)  // fails for a session that was started already, which this one was not
         pusher.attach(session)
@@ -62,7 +61,7 @@ final class MatrixFeed: Sendable {
     }
 
     /// Finds the rooms that are wanted by their names, after the first sync.
-    func resolveNames() throws(CommandFailure) {
+    private func resolveNames() throws(CommandFailure) {
         for room in rooms where !room.isID && !room.isAlias {
             let joined = session.roomsSummaries.filter { $0.membership == .join }
             let id = try RoomReference.named(room.text, among: joined).roomId
@@ -72,14 +71,32 @@ final class MatrixFeed: Sendable {
 
     func close() { session.close() }
 
-    /// Whether it has failed since it ran last, and is tried again.
+    /// Only a login that is not valid any more ends a sync.
+    func end(by error: PusherError) -> ExitStatus? { .refused }
+
     var isFailing: Bool { state.withLock { $0.failure != nil } }
 
     // MARK: What comes
 
-    static func isItsOwn(_ event: PusherEvent) -> Bool { event.channelName?.hasPrefix("matrix:") == true }
+    func brings(_ channel: String?) -> Bool { channel?.hasPrefix("matrix:") == true }
 
-    struct StateChange {
+    func isConcerned(by error: PusherError) -> Bool { error.channelName.map { brings($0) } ?? true }
+
+    func news(of event: PusherEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews? {
+        if let change = stateChange(event) {
+            var news = FeedNews(record: .matrixState(from: change.old, to: change.new))
+            news.isConnected = change.new == .running
+            guard change.isFirstRun else { return news }
+            try resolveNames()
+            news.warnings = absentRooms.map { "you are not in \($0): nothing comes from there until you are" }
+            return news
+        }
+        return record(of: event, withNames: forPeople).map { record in
+            FeedNews(record: .matrixEvent(record), counts: record.counts)
+        }
+    }
+
+    private struct StateChange {
         let old: MXSessionState
         let new: MXSessionState
         /// Whether the first sync is over with it.
@@ -87,7 +104,7 @@ final class MatrixFeed: Sendable {
     }
 
     /// Nil if the event is about something else.
-    func stateChange(_ event: PusherEvent) -> StateChange? {
+    private func stateChange(_ event: PusherEvent) -> StateChange? {
         guard event.eventName == MatrixEventName.syncState, event.channelName == accountChannel else { return nil }
         return state.withLock { state in
             let name = event.data.flatMap { JSONView(Array($0.utf8)) }?["state"]?.string
@@ -116,7 +133,7 @@ final class MatrixFeed: Sendable {
     /// Nil if nobody wants to see it.
     ///
     /// - Parameter withNames: Whether it is for people.
-    func record(of event: PusherEvent, withNames: Bool) -> MatrixEventRecord? {
+    private func record(of event: PusherEvent, withNames: Bool) -> MatrixEventRecord? {
         if let roomID = MatrixEventRecord.roomID(of: event) { trim(roomID) }
         // What comes before is as old as the account.
         let (hasRun, roomIDs) = state.withLock { ($0.hasRun, $0.roomIDs) }
@@ -137,7 +154,6 @@ final class MatrixFeed: Sendable {
         return state.withLock { $0.roomIDs }?.contains(String(gap.channelName.dropFirst("matrix:".count))) ?? true
     }
 
-    /// Whether it is the first of its kind since the sync ran.
     func isNew(_ error: PusherError) -> Bool {
         state.withLock { state in
             defer { state.failure = error.message }
@@ -146,7 +162,7 @@ final class MatrixFeed: Sendable {
     }
 
     /// Rooms that are waited for in vain, as it looks.
-    var absentRooms: [String] {
+    private var absentRooms: [String] {
         (state.withLock { $0.roomIDs } ?? []).filter { session.room(withRoomId: $0) == nil }.sorted()
     }
 }

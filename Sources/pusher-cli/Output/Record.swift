@@ -18,6 +18,9 @@ enum Record: Sendable {
     /// Of the sync with a homeserver.
     case matrixState(from: MXSessionState, to: MXSessionState)
     case matrixEvent(MatrixEventRecord)
+    /// Of what brings a workspace's events.
+    case pydioState(channel: String, workspace: String, from: ConnectionState, to: ConnectionState)
+    case pydioEvent(PydioEventRecord)
 
     /// One JSON object, always with `type` and `time`.
     func json(at time: Date) -> String {
@@ -61,17 +64,23 @@ enum Record: Sendable {
             line.add("from", from.description)
             line.add("to", to.description)
         case .matrixEvent(let event): event.add(to: &line)
+        case .pydioState(let channel, _, let from, let to):
+            line.add("source", "pydio")
+            line.add("channel", channel)
+            line.add("from", from.stringValue())
+            line.add("to", to.stringValue())
+        case .pydioEvent(let event): event.add(to: &line)
         }
         return line.text
     }
 
     private var type: String {
         switch self {
-        case .state, .matrixState: "state"
+        case .state, .matrixState, .pydioState: "state"
         case .subscribed: "subscribed"
         case .gap: "gap"
         case .signedIn: "signed_in"
-        case .event, .matrixEvent: "event"
+        case .event, .matrixEvent, .pydioEvent: "event"
         case .watchlist: "watchlist"
         case .memberAdded: "member_added"
         case .memberRemoved: "member_removed"
@@ -114,6 +123,8 @@ enum Record: Sendable {
         case .error(let error): (error.channelName ?? "-", "error", error.description)
         case .matrixState(let from, let to): ("matrix", to.description, "was \(from)")
         case .matrixEvent(let event): event.columns
+        case .pydioState(_, let workspace, let from, let to): (workspace, to.stringValue(), "was \(from.stringValue())")
+        case .pydioEvent(let event): event.columns
         }
     }
 

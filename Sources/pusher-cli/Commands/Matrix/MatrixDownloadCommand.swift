@@ -72,6 +72,8 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     ) async throws -> MXDownload {
         let line = TransferLine()
         defer { line.erase() }
-        return try await SignalWatch.finishing { [mxc] in try await download { line.show($0, mxc) } }
+        return try await SignalWatch.finishing { [mxc] in
+            try await download { line.show($0.completed, of: $0.total, mxc) }
+        }
     }
 }

@@ -22,7 +22,7 @@ struct MatrixListenCommand: AsyncParsableCommand {
         try await ExitStatus.reportingMatrix {
             let feed = selection.feed(try matrix.account())
             let pusher = Pusher(key: "")  // bindings alone: it never connects
-            try await EventStream(pusher: pusher, channels: [], matrix: feed, mode: .everything, options: stream)
+            try await EventStream(pusher: pusher, channels: [], feeds: [feed], mode: .everything, options: stream)
                 .run().exit()
         }
     }

@@ -47,7 +47,7 @@ struct MatrixUploadCommand: AsyncParsableCommand {
             defer { line.erase() }
             let uri = try await SignalWatch.finishing {
                 try await account.client.uploadFile(file, mimeType: media.mime) { progress in
-                    line.show(progress, TextStyle.standardOutput.printable(name))
+                    line.show(progress.completed, of: progress.total, TextStyle.standardOutput.printable(name))
                 }
             }
             line.erase()

@@ -22,11 +22,13 @@ enum SecretInput {
         }
     }
 
-    /// A line typed at the terminal, where it is not shown. Nil if Ctrl-C was typed.
-    static func typed(_ prompt: String) throws(CommandFailure) -> String? {
+    /// A line typed at the terminal, where it is not shown unless it may be. Nil if Ctrl-C was typed.
+    static func typed(_ prompt: String, what: String = "password", isShown: Bool = false) throws(CommandFailure)
+        -> String?
+    {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else {
-            throw CommandFailure(.unavailable, "there is no terminal to ask at: use --password-stdin")
+            throw CommandFailure(.unavailable, "there is no terminal to ask for the \(what) at: use --password-stdin")
         }
         defer { close(terminal) }
         var before = termios()
@@ -44,21 +46,27 @@ enum SecretInput {
             say("\n", to: terminal)
         }
         say(prompt, to: terminal)
-        guard let line = line(from: terminal) else { return nil }
-        return try checked(String(decoding: line, as: UTF8.self), "password")
+        let style = TextStyle(isColored: false)
+        guard
+            let line = line(
+                from: terminal, echo: { if isShown { say("\r\u{1B}[K\(prompt)\(style.printable($0))", to: terminal) } })
+        else { return nil }
+        return try checked(line, what)
     }
 
-    private static func line(from terminal: Int32) -> [UInt8]? {
+    /// - Parameter echo: Told how the line reads after each key.
+    private static func line(from terminal: Int32, echo: (String) -> Void) -> String? {
         var line: [UInt8] = []
         while true {
             switch byte(from: terminal) {
             case .cancelled, .byte(3): return nil  // 3 is Ctrl-C
-            case .end, .byte(4), .byte(10), .byte(13): return line  // 4 is Ctrl-D
+            case .end, .byte(4), .byte(10), .byte(13): return String(decoding: line, as: UTF8.self)  // 4 is Ctrl-D
             case .byte(8), .byte(127):
                 while let last = line.popLast(), last & 0xC0 == 0x80 {}  // a whole character
             case .byte(21): line = []  // Ctrl-U
             case .byte(let byte): if line.count < maximumLength { line.append(byte) }
             }
+            echo(String(decoding: line, as: UTF8.self))
         }
     }
 

@@ -1,21 +1,23 @@
-import MatrixSDK
 import Transport
 
 /// A transfer's progress on the terminal.
 final class TransferLine: Sendable {
     private let shown = Lock<Int64?>(nil)
 
-    /// - Parameter label: What is transferred.
-    func show(_ progress: MXTransferProgress, _ label: String) {
+    /// - Parameters:
+    ///   - completed: Bytes.
+    ///   - total: Bytes of all; nil if nobody knows.
+    ///   - label: What is transferred.
+    func show(_ completed: Int64, of total: Int64?, _ label: String) {
         guard StatusLine.isShown else { return }
-        let percent = progress.total.flatMap { $0 > 0 ? min(progress.completed * 100 / $0, 100) : nil }
+        let percent = total.flatMap { $0 > 0 ? min(completed * 100 / $0, 100) : nil }
         let isNew = shown.withLock { shown in
-            let step = percent ?? progress.completed >> 16
+            let step = percent ?? completed >> 16
             defer { shown = step }
             return shown != step
         }
         guard isNew else { return }
-        StatusLine.show(Self.text(label, completed: progress.completed, percent: percent))
+        StatusLine.show(Self.text(label, completed: completed, percent: percent))
     }
 
     /// `photo.jpg  [##########          ]  50 %`
@@ -26,7 +28,12 @@ final class TransferLine: Sendable {
         return "\(label)  [\(bar)]  \(percent) %"
     }
 
+    /// Nothing if nothing is shown; the next one may be of another transfer.
     func erase() {
-        if StatusLine.isShown { StatusLine.erase() }
+        let wasShown = shown.withLock { shown in
+            defer { shown = nil }
+            return shown != nil
+        }
+        if wasShown { StatusLine.erase() }
     }
 }

@@ -1,5 +1,4 @@
 import CLibcrypto
-import Transport
 
 /// OpenSSL's digests over byte arrays, and comparison in constant time.
 package enum Digest {

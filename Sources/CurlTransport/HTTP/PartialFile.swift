@@ -1,0 +1,71 @@
+package import Foundation
+import Glibc
+package import Transport
+
+/// A download on its way: a hidden file in the folder where it is to be, so that it can be renamed at the end.
+package struct PartialFile: Sendable {
+    package enum Target: Sendable {
+        case file(URL)
+        case folder(URL)
+    }
+
+    package let path: String
+
+    /// - Parameter name: A name that cannot lead elsewhere; nil for a new one.
+    package init(beside target: Target, name: String? = nil) {
+        let folder: URL
+        switch target {
+        case .file(let file): folder = file.deletingLastPathComponent()
+        case .folder(let url): folder = url
+        }
+        path = folder.appending(path: ".\(name ?? UUID().uuidString).part").path
+    }
+
+    /// How much has come.
+    package var size: Int { (try? Self.size(of: URL(filePath: path))) ?? 0 }
+
+    package func remove() {
+        unlink(path)
+    }
+
+    /// - Parameter name: For folders. Must be one that cannot lead elsewhere; a number makes it new where it is taken.
+    /// - Returns: Where the file is now.
+    package func move(to target: Target, name: String) throws(TransportError) -> URL {
+        switch target {
+        case .file(let file):
+            guard rename(path, file.path) == 0 else { throw failure() }
+            return file
+        case .folder(let folder):
+            for number in 0..<10_000 {
+                let file = folder.appending(path: Self.numbered(name, number))
+                // Unlike renaming, this never replaces a file.
+                if link(path, file.path) == 0 {
+                    remove()
+                    return file
+                }
+                guard errno == EEXIST else { throw failure() }
+            }
+            throw TransportError(.file, "the folder has too many files of this name; the download was not kept")
+        }
+    }
+
+    /// `name`, `name 1`, …; the number comes before the extension.
+    package static func numbered(_ name: String, _ number: Int) -> String {
+        guard number > 0 else { return name }
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name) \(number)" }
+        return "\(name[..<dot]) \(number)\(name[dot...])"
+    }
+
+    private func failure() -> TransportError {
+        TransportError(.file, "the download cannot be put into its place: \(String(cString: strerror(errno)))")
+    }
+
+    /// Bytes of a file.
+    package static func size(of file: URL) throws(TransportError) -> Int {
+        var status = stat()
+        guard stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw TransportError(.file, "\(file.path) is not a file that can be read")
+        }
+        return Int(status.st_size)
+    }
+}

@@ -1,0 +1,135 @@
+package import Transport
+
+/// What an answer turned out to be; tried in the order of the cases (section 5).
+package enum PydioAnswer<Value: Sendable>: Sendable {
+    /// The server wants a login.
+    case notAuthorized
+    /// The server's error message.
+    case serverError(PydioError)
+    /// What was asked for.
+    case value(Value)
+    /// Anything else.
+    case unexpected(PydioError)
+}
+
+/// Knows the answer to one kind of request.
+package struct AnswerRecogniser<Value: Sendable>: Sendable {
+    package enum Match: Sendable {
+        case value(Value)
+        /// The server's own words for why not, as text instead of a document.
+        case serverError(String)
+        /// It is of the right kind, but what is wanted is not in it.
+        case incomplete
+        /// It is something else.
+        case other
+    }
+
+    /// For messages: what was asked for.
+    private let subject: String
+    private let match: @Sendable (AnswerBody) -> Match
+
+    package init(_ subject: String, _ match: @escaping @Sendable (AnswerBody) -> Match) {
+        self.subject = subject
+        self.match = match
+    }
+
+    /// - Parameter secrets: Texts that no error may quote.
+    package func read(
+        _ response: HTTPResponse, limits: XMLLimits = XMLLimits(), secrets: [String] = []
+    ) -> PydioAnswer<Value> {
+        read(AnswerBody(response, limits: limits), secrets: secrets)
+    }
+
+    package func read(_ body: AnswerBody, secrets: [String] = []) -> PydioAnswer<Value> {
+        if body.status == 401 || body.isNotAuthorized { return .notAuthorized }
+        guard (200..<300).contains(body.status) else { return .unexpected(.status(of: body, to: subject, secrets)) }
+        if let message = body.errorMessage { return .serverError(.server(message, secrets)) }
+        switch match(body) {
+        case .value(let value): return .value(value)
+        case .serverError(let message): return .serverError(.server(message, secrets))
+        case .incomplete: return .unexpected(.incomplete(body, to: subject, secrets))
+        case .other:
+            if case .failure(let failure) = body.document {
+                return .unexpected(.unreadable(failure, body, to: subject))
+            }
+            return .unexpected(.notExpected(body, to: subject, secrets))
+        }
+    }
+
+    /// The same for another value.
+    package func map<New: Sendable>(_ transform: @escaping @Sendable (Value) -> New) -> AnswerRecogniser<New> {
+        AnswerRecogniser<New>(subject) { [match] body in
+            switch match(body) {
+            case .value(let value): .value(transform(value))
+            case .serverError(let message): .serverError(message)
+            case .incomplete: .incomplete
+            case .other: .other
+            }
+        }
+    }
+}
+
+extension AnswerRecogniser.Match {
+    /// What was found; if nothing, the answer is something else.
+    package init(_ value: Value?) {
+        if let value { self = .value(value) } else { self = .other }
+    }
+}
+
+extension PydioError {
+    static func server(_ message: String, _ secrets: [String]) -> PydioError {
+        let words = SafeText.cleaned(message, limit: 1000, without: secrets)
+        var error = PydioError(
+            .errorResponse, words.isEmpty ? "the server refused without saying why" : "the server says: \(words)")
+        error.serverMessage = words
+        return error
+    }
+
+    static func status(of body: AnswerBody, to subject: String, _ secrets: [String]) -> PydioError {
+        let meaning =
+            (300..<400).contains(body.status)
+            ? ": it sends the client elsewhere; the server's address may have changed, or need a login page first" : ""
+        var error = PydioError(.http(status: body.status), "status \(body.status) in answer to \(subject)\(meaning)")
+        error.describe(body, secrets)
+        return error
+    }
+
+    static func incomplete(_ body: AnswerBody, to subject: String, _ secrets: [String]) -> PydioError {
+        var error = PydioError(.unableToParseAnswer, "what was asked for is not in the answer to \(subject)")
+        error.status = body.status
+        return error
+    }
+
+    static func unreadable(_ failure: XMLReader.Failure, _ body: AnswerBody, to subject: String) -> PydioError {
+        var error =
+            switch failure {
+            case .tooLarge:
+                PydioError(.tooLarge, "the document in answer to \(subject) has too many elements or levels")
+            case .refused:
+                PydioError(
+                    .unableToParseAnswer,
+                    "the document in answer to \(subject) was not read: it has a document type, instructions or another encoding"
+                )
+            case .malformed:
+                PydioError(.unableToParseAnswer, "the document in answer to \(subject) is damaged or cut off")
+            }
+        error.status = body.status
+        return error
+    }
+
+    static func notExpected(_ body: AnswerBody, to subject: String, _ secrets: [String]) -> PydioError {
+        let kind = body.isBlank ? "an empty answer" : "something else"
+        let type = body.mimeType.isEmpty ? "no type" : SafeText.cleaned(body.mimeType, limit: 60, without: secrets)
+        var error = PydioError(
+            .receivedNotExpectedAnswer, "\(subject) was answered with \(kind) (\(type), status \(body.status))")
+        error.describe(body, secrets)
+        return error
+    }
+
+    private mutating func describe(_ body: AnswerBody, _ secrets: [String]) {
+        status = body.status
+        guard body.mimeType == "text/html" || body.mimeType == "text/plain" else { return }
+        let words = SafeText.words(ofPage: body.bytes, limit: 120, without: secrets)
+        excerpt = words.isEmpty ? nil : words
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// What may be quoted of what a server sent.
+enum SafeText {
+    /// One line of at most `limit` characters without control characters, and without any of `secrets`.
+    static func cleaned(_ text: String, limit: Int, without secrets: [String]) -> String {
+        var result = text
+        for secret in secrets where secret.count >= 3 { result = result.replacing(secret, with: "…") }
+        var kept = String.UnicodeScalarView()
+        for scalar in result.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: kept.append(" ")
+            case .format, .surrogate, .privateUse, .unassigned: break
+            default: kept.append(scalar)  // letters, marks, numbers, punctuation, symbols and spaces
+            }
+        }
+        let words = String(kept).split(separator: " ").joined(separator: " ")
+        return String(words.prefix(limit))
+    }
+
+    /// The same of a page: without markup, scripts and styles.
+    static func words(ofPage bytes: [UInt8], limit: Int, without secrets: [String]) -> String {
+        // Cut before anything else is done with it, but far behind what can be shown.
+        var rest = Substring(String(decoding: bytes.prefix(16_384), as: UTF8.self))
+        var text = ""
+        while let tag = rest.firstIndex(of: "<") {
+            text += rest[..<tag] + " "
+            rest = rest[tag...]
+            let name = rest.dropFirst().prefix { $0.isLetter }.lowercased()
+            if name == "script" || name == "style" {
+                guard let end = rest.range(of: "</" + name, options: .caseInsensitive) else {
+                    rest = ""
+                    break
+                }
+                rest = rest[end.upperBound...]
+            }
+            rest = rest.firstIndex(of: ">").map { rest[rest.index(after: $0)...] } ?? ""
+        }
+        return cleaned(text + rest, limit: limit, without: secrets)
+    }
+}

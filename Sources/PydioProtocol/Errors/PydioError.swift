@@ -1,0 +1,137 @@
+public import Foundation
+
+/// What went wrong with a call to a Pydio server, or on the way to it.
+///
+/// Neither message nor excerpt holds passwords, tokens, cookies or contents of files.
+public struct PydioError: Error, Sendable, Hashable {
+    /// What went wrong. The first eight are those of the original library, under its names.
+    @nonexhaustive
+    public enum Code: Hashable, Sendable {
+        /// XML or JSON arrived, but what was expected was not in it.
+        case unableToParseAnswer
+        /// The server says "not authorized", and says it again after a login.
+        case requireAuthorization
+        /// The login was refused, or there is nobody to log in as. See ``PydioError/loginResult``.
+        case unableToLogin
+        /// A captcha is to be solved before the login: `getCaptcha()`, then `login(captcha:)`.
+        case getSeedWithCaptcha
+        /// A captcha is to be solved, or was solved wrongly: fetch a new one.
+        case loginWithCaptcha
+        /// The server's error message, which is ``PydioError/serverMessage``, in the language of the user.
+        case errorResponse
+        /// The answer is none that the call can have: a proxy's page, say. See ``PydioError/excerpt``.
+        case receivedNotExpectedAnswer
+        /// What came instead of a download is none.
+        case notAZipFileResponse
+        /// A status other than success.
+        case http(status: Int)
+        /// This is no Pydio server, or one of a version that is not known.
+        case unsupportedServer
+        /// The server could not be reached, or the connection broke.
+        case network
+        case timedOut
+        case cancelled
+        /// An argument that cannot work. Nothing was sent; trying again does not help.
+        case invalidArgument
+        /// More than a bound, which the message names.
+        case tooLarge
+        /// A file on this side could not be read or written.
+        case file
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// What happened, to what, and what is next.
+    public let message: String
+    /// What the server says, of ``Code-swift.enum/errorResponse``; at most 1,000 characters, for people.
+    public internal(set) var serverMessage: String?
+    /// How the login was refused, of ``Code-swift.enum/unableToLogin``.
+    public internal(set) var loginResult: PydioLoginResult?
+    /// The HTTP status of an answer that is not the expected one.
+    public internal(set) var status: Int?
+    /// How the text of such an answer begins, without markup; at most 120 characters. Nil if it is not text.
+    public internal(set) var excerpt: String?
+
+    /// See the properties.
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// Whether trying again may help.
+    public var isRetryable: Bool {
+        switch code {
+        case .network, .timedOut: true
+        case .http(let status): status == 429 || status >= 500
+        case .unableToParseAnswer, .receivedNotExpectedAnswer: status.map { $0 < 300 } ?? false
+        case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha, .errorResponse,
+            .notAZipFileResponse, .unsupportedServer, .cancelled, .invalidArgument, .tooLarge, .file:
+            false
+        }
+    }
+
+    package static let cancelled = PydioError(.cancelled, "the operation was cancelled")
+}
+
+extension PydioError: CustomStringConvertible, LocalizedError, CustomNSError {
+    /// The same as ``message``.
+    public var description: String { message }
+    /// The same as ``message``.
+    public var errorDescription: String? { message }
+
+    /// The domain of the original library.
+    public static var errorDomain: String { "PydioErrorDomain" }
+
+    /// The numbers of the original library, 1 to 8, the last by its later version; others begin at 100, and an HTTP status
+    /// stands for itself.
+    public var errorCode: Int {
+        switch code {
+        case .unableToParseAnswer: 1
+        case .requireAuthorization: 2
+        case .unableToLogin: 3
+        case .getSeedWithCaptcha: 4
+        case .loginWithCaptcha: 5
+        case .errorResponse: 6
+        case .receivedNotExpectedAnswer: 7
+        case .notAZipFileResponse: 8
+        case .unsupportedServer: 100
+        case .network: 101
+        case .timedOut: 102
+        case .cancelled: 103
+        case .invalidArgument: 104
+        case .tooLarge: 105
+        case .file: 106
+        case .http(let status): status
+        }
+    }
+}
+
+/// How the server answered a login (`logging_result`).
+public enum PydioLoginResult: Sendable, Hashable {
+    /// 1
+    case success
+    /// 2, the answer to logging out.
+    case loggedOut
+    /// −1: wrong name or password, or the account is locked.
+    case refused
+    /// −3: the name and password were right, but the account may open no workspace.
+    case noWorkspace
+    /// −4: a captcha is needed.
+    case captcha
+    /// −5: the cookie of a former login is missing or bad.
+    case rememberedLoginInvalid
+    /// A value that no known version gives.
+    case other(String)
+
+    package init(value: String) {
+        switch value {
+        case "1": self = .success
+        case "2": self = .loggedOut
+        case "-1": self = .refused
+        case "-3": self = .noWorkspace
+        case "-4": self = .captcha
+        case "-5": self = .rememberedLoginInvalid
+        default: self = .other(String(value.prefix(20)))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Transport
+
+/// What a WebSocket brings while a mailbox is still consumed as well, so that nothing is lost in between, and nothing is
+/// taken twice: both bring the same messages in the same order.
+///
+///     mailbox   a b c d ┊            consumed for the last time
+///     WebSocket     c d e ┊ f        registered before that
+struct SocketBacklog: Sendable {
+    private enum State {
+        case waiting([ChannelMessage])
+        case live
+    }
+
+    /// A message that was consumed may still be on its way through the WebSocket for so long.
+    static let echoTime = Duration.seconds(5)
+    static let maximumCount = 10_000
+
+    private var state = State.waiting([])
+    /// What was consumed last and has not come through the WebSocket.
+    private var echoes: ArraySlice<ChannelMessage> = []
+    private var echoesEnd = MonotonicInstant(nanoseconds: .min)
+
+    /// A mailbox's messages: those that the WebSocket has brought as well are dropped here.
+    mutating func consumed(_ messages: [ChannelMessage], now: MonotonicInstant) {
+        guard case .waiting(var waiting) = state, !messages.isEmpty else { return }
+        let longest = min(messages.count, waiting.count)
+        let common = (0...longest).last { messages.suffix($0).elementsEqual(waiting.prefix($0)) } ?? 0
+        waiting.removeFirst(common)
+        echoes = common == 0 && waiting.isEmpty ? messages[...] : []
+        echoesEnd = now + Self.echoTime
+        state = .waiting(waiting)
+    }
+
+    /// - Returns: Whether a message of the WebSocket counts now.
+    mutating func isToBeTaken(_ message: ChannelMessage, now: MonotonicInstant) -> Bool {
+        if now < echoesEnd, let echo = echoes.firstIndex(of: message) {
+            echoes = echoes[(echo + 1)...]
+            return false
+        }
+        echoes = []
+        guard case .waiting(var waiting) = state else { return true }
+        // The oldest are in the mailbox all the same.
+        if waiting.count >= Self.maximumCount { waiting.removeFirst() }
+        waiting.append(message)
+        state = .waiting(waiting)
+        return false
+    }
+
+    /// The workspace is listed from now on: what has happened to its nodes before is in the listing.
+    mutating func listingBegins() {
+        guard case .waiting(let waiting) = state else { return }
+        state = .waiting(waiting.filter { if case .nodesDiff = $0 { false } else { true } })
+    }
+
+    /// - Returns: What counts now.
+    mutating func takeOver() -> [ChannelMessage] {
+        guard case .waiting(let waiting) = state else { return [] }
+        state = .live
+        return waiting
+    }
+
+    mutating func handBack() {
+        if case .live = state { state = .waiting([]) }
+    }
+}

@@ -1,0 +1,368 @@
+package import Realtime
+package import Transport
+
+/// When a workspace's events are asked for, and how: the order of requests, polls, the WebSocket, the back-off.
+///
+///     start ─ discover ─ register ─ consume ─┬─ list ─────────┬─ connected: consume … consume …
+///                                            └─ read changes ─┘      └─ a WebSocket takes over
+///
+/// The row of requests is the opening of a connection of the ``ConnectionMachine``, each answer proves it alive, and what
+/// fails ends it. A mailbox is opened before the workspace is listed, so that nothing happens unseen in between. The
+/// WebSocket is a second such connection, which may fail as it likes: polls take its place. One request is under way at a
+/// time.
+package struct WorkspaceLoop: Sendable {
+    package struct Configuration: Hashable, Sendable {
+        package var connection = ConnectionMachine.Configuration()
+        package var socket = ConnectionMachine.Configuration()
+        /// Between polls; nil is as the server says.
+        package var pollInterval: Duration?
+        package var minimumPollInterval = Duration.seconds(2)
+        /// The log of changes is read at least so often.
+        package var feedInterval = Duration.seconds(60)
+        /// A mailbox that was not consumed for so long may be gone. Servers keep it for ten minutes.
+        package var mailboxLife = Duration.seconds(540)
+        /// The shortest wait after an error of the server's.
+        package var errorDelay = Duration.seconds(5)
+        package var usesFeed = true
+        package var usesWebSocket = true
+
+        package init() {
+            connection.reconnectPolicy = .exponential(base: .seconds(2), maximumDelay: .seconds(60))
+            // Requests have time limits of their own, and silence between them is ours.
+            connection.connectTimeout = .seconds(Int(Int32.max))
+            connection.activityTimeout = .seconds(Int(Int32.max))
+            connection.pongTimeout = .seconds(60)
+            socket.reconnectPolicy = .exponential(base: .seconds(10), maximumDelay: .seconds(300))
+            socket.activityTimeout = .seconds(30)
+            socket.pongTimeout = .seconds(30)
+        }
+    }
+
+    /// What is still to be asked before things are as they should be.
+    struct Needs: Hashable, Sendable {
+        var discovery = false
+        var registration = false
+        var drain = false
+        var listing: Listing?
+        var changes = false
+        /// Whether the changes are those of a longer time.
+        var isFarBehind = false
+
+        var isEmpty: Bool { self == Needs() }
+    }
+
+    let configuration: Configuration
+    var connection: ConnectionMachine
+    var socket: ConnectionMachine
+    var services: WorkspaceServices?
+    var needs = Needs()
+    /// Under way.
+    var step: (number: Int, step: Step)?
+    private var lastStep = 0
+    var isHeld = false
+    /// Whether it is known what was in the workspace, or where its log ends.
+    var hasBase = false
+    /// Something was missed for certain, and the listing that finds out what has not ended.
+    var isGapCertain = false
+    /// Whether the log of changes is to be used, as far as is known.
+    package internal(set) var readsFeed = false
+    /// Whether it was read since the start.
+    private var hasReadFeed = false
+    /// The WebSocket counts instead of the mailbox.
+    var isSocketLive = false
+    var hasToldOfSocket = false
+    var nextPoll: MonotonicInstant?
+    private var lastConsumed: MonotonicInstant?
+    private var lastRead: MonotonicInstant?
+    private var problem = Problem.unreachable
+    private var jitter: JitterGenerator
+
+    package init(configuration: Configuration, seed: UInt64) {
+        self.configuration = configuration
+        connection = ConnectionMachine(configuration: configuration.connection, seed: seed)
+        socket = ConnectionMachine(configuration: configuration.socket, seed: seed &+ 1)
+        jitter = JitterGenerator(seed: seed &+ 2)
+    }
+
+    package var state: ConnectionState { connection.connectionState }
+
+    package var nextDeadline: MonotonicInstant? {
+        let isWaiting = step == nil && !isHeld && state == .connected
+        return [connection.nextDeadline, socket.nextDeadline, isWaiting ? nextPoll : nil].compactMap { $0 }.min()
+    }
+
+    /// Whether the answer to this step counts.
+    package func isUnderWay(_ number: Int) -> Bool { step?.number == number }
+
+    // MARK: What the application asks
+
+    /// Starts, or tries again at once if a retry is waited for.
+    package mutating func start(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.connect(now: now), now: now) + proceed(now: now)
+    }
+
+    /// Asks no more. What is under way is given up.
+    package mutating func pause(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.disconnect(), now: now)
+    }
+
+    /// Asks no more as long as `isHeld`; what is under way goes on.
+    package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [Action] {
+        guard isHeld != self.isHeld else { return [] }
+        self.isHeld = isHeld
+        connection.readingPaused(isHeld, now: now)
+        var actions: [Action] = []
+        if socket.connectionState == .connected {
+            socket.readingPaused(isHeld, now: now)
+            actions.append(.pauseSocket(isHeld))
+        }
+        return actions + proceed(now: now)
+    }
+
+    /// Asks at once.
+    package mutating func check(now: MonotonicInstant) -> [Action] {
+        nextPoll = now
+        if readsFeed, state == .connected { needs.changes = true }
+        return proceed(now: now)
+    }
+
+    // MARK: What comes back
+
+    /// What was asked was answered, and the answer told.
+    package mutating func succeeded(_ number: Int, _ outcome: Outcome, now: MonotonicInstant) -> [Action] {
+        guard let (current, step) = step, current == number, let id = connection.transport else { return [] }
+        self.step = nil
+        connection.heard(id, now: now)
+        switch outcome {
+        case .discovered(let services):
+            guard discovered(services, now: now) else { return stop(.silent, now: now) }
+        case .registered: break
+        case .consumed(let isWoken, let isStale, let isSuspect):
+            lastConsumed = now
+            nextPoll = pollTime(now: now)
+            if isStale { needs.discovery = true }
+            if isSuspect, step == .consume(.everything) || step == .consumeLast { missed(isGap: false) }
+            if isWoken, readsFeed { needs.changes = true }
+            if step == .consumeLast, !isSuspect {
+                // The mailbox is given up: what came since is nowhere if the socket is gone, too.
+                guard socket.connectionState == .connected else {
+                    missed(isGap: true)
+                    return proceed(now: now)
+                }
+                isSocketLive = true
+                // Of what came before it was registered.
+                if readsFeed { needs.changes = true }
+                return [.socketTakesOver] + proceed(now: now)
+            }
+        case .listed:
+            (hasBase, isGapCertain) = (true, false)
+        case .changesRead(let isReset):
+            needs.isFarBehind = isReset
+            if isReset {
+                needs.changes = true
+                isGapCertain = true
+                needs.listing = .compare(isGap: true)
+            }
+            (hasBase, hasReadFeed, lastRead) = (true, true, now)
+            if services?.hasMailbox != true { nextPoll = pollTime(now: now) }
+        }
+        return proceed(now: now)
+    }
+
+    package mutating func failed(_ number: Int, _ problem: Problem, now: MonotonicInstant) -> [Action] {
+        guard step?.number == number, let id = connection.transport else { return [] }
+        step = nil
+        self.problem = problem
+        let disposition: ConnectionMachine.Disposition
+        switch problem {
+        case .withoutFeed where !hasReadFeed:
+            guard services?.hasMailbox == true else { return stop(.silent, now: now) }
+            readsFeed = false
+            (needs.changes, needs.isFarBehind) = (false, false)
+            missed(isGap: hasBase)
+            return proceed(now: now)
+        case .unreachable, .timedOut: disposition = .backOff(atLeast: .zero)
+        case .refused, .withoutFeed: disposition = .backOff(atLeast: configuration.errorDelay)
+        case .unauthenticated, .unusable, .silent: disposition = .stop
+        }
+        return carryOut(connection.transportEnded(id, disposition: disposition, now: now), now: now)
+    }
+
+    private mutating func stop(_ problem: Problem, now: MonotonicInstant) -> [Action] {
+        guard let id = connection.transport else { return [] }
+        self.problem = problem
+        return carryOut(connection.transportEnded(id, disposition: .stop, now: now), now: now)
+    }
+
+    private mutating func discovered(_ services: WorkspaceServices, now: MonotonicInstant) -> Bool {
+        self.services = services
+        guard services.hasMailbox || services.hasFeed && configuration.usesFeed else { return false }
+        let readFeed = readsFeed
+        readsFeed = services.hasFeed && configuration.usesFeed
+        guard state == .connecting else {
+            if readFeed && !readsFeed { missed(isGap: true) }
+            if readsFeed && !readFeed { (needs.changes, needs.isFarBehind) = (true, true) }
+            return true
+        }
+        needs.registration = services.hasMailbox
+        needs.drain = services.hasMailbox
+        if readsFeed {
+            (needs.changes, needs.isFarBehind) = (true, true)
+            // The log began anew, and nobody knows yet what was missed.
+            if isGapCertain { needs.listing = .compare(isGap: true) }
+        } else {
+            needs.listing = hasBase ? .compare(isGap: isGapCertain || isMailboxExpired(now: now)) : .base
+        }
+        return true
+    }
+
+    // MARK: Time and network
+
+    package mutating func timePassed(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.timePassed(now: now), now: now) + carryOutSocket(socket.timePassed(now: now), now: now)
+            + proceed(now: now)
+    }
+
+    package mutating func networkLost(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.networkLost(now: now), now: now) + carryOutSocket(socket.networkLost(now: now), now: now)
+            + proceed(now: now)
+    }
+
+    package mutating func networkReturned(now: MonotonicInstant) -> [Action] {
+        carryOut(connection.networkReturned(now: now), now: now)
+            + carryOutSocket(socket.networkReturned(now: now), now: now) + proceed(now: now)
+    }
+
+    // MARK: What is next
+
+    /// Asks the next thing that is due, if nothing is under way.
+    mutating func proceed(now: MonotonicInstant) -> [Action] {
+        guard step == nil, !isHeld, let id = connection.transport, connection.isReceiving(from: id) else { return [] }
+        var actions: [Action] = []
+        if state == .connecting, needs.isEmpty {
+            actions += carryOut(connection.established(id, activityTimeout: nil, now: now), now: now)
+            if nextPoll == nil { nextPoll = pollTime(now: now) }
+        }
+        if state == .connected { actions += openSocketIfNeeded(now: now) }
+        guard let next = dueStep(now: now) else { return actions }
+        lastStep += 1
+        step = (lastStep, next)
+        begin(next)
+        return actions + [.perform(next, number: lastStep)]
+    }
+
+    /// What is asked for meanwhile is asked for anew.
+    private mutating func begin(_ step: Step) {
+        switch step {
+        case .discover: needs.discovery = false
+        case .register: needs.registration = false
+        case .consume: needs.drain = false
+        case .consumeLast: break
+        case .list: needs.listing = nil
+        case .readChanges: needs.changes = false
+        }
+    }
+
+    private mutating func dueStep(now: MonotonicInstant) -> Step? {
+        if needs.discovery { return .discover }
+        if state == .connected, let nextPoll, nextPoll <= now { pollIsDue(now: now) }
+        if needs.registration { return .register }
+        if needs.drain { return .consume(drainPurpose(now: now)) }
+        if let listing = needs.listing { return .list(listing) }
+        if needs.changes { return .readChanges(isFlattened: needs.isFarBehind) }
+        guard state == .connected else { return nil }
+        if socket.connectionState == .connected, !isSocketLive { return .consumeLast }
+        guard let nextPoll, nextPoll <= now, !isSocketLive else { return nil }
+        return .consume(.everything)
+    }
+
+    /// A mailbox that is new may have what waits for others, which is old.
+    private func drainPurpose(now: MonotonicInstant) -> WorkspaceModel.Purpose {
+        guard hasBase else { return .nothing }
+        return isGapCertain || isMailboxExpired(now: now) ? .allButNodes : .everything
+    }
+
+    private mutating func pollIsDue(now: MonotonicInstant) {
+        if readsFeed, lastRead.map({ now - $0 >= configuration.feedInterval }) ?? true || services?.hasMailbox != true {
+            needs.changes = true
+        }
+        if services?.hasMailbox != true || isSocketLive {
+            // The socket wakes; the log is read once in a while all the same.
+            nextPoll = readsFeed ? now + (isSocketLive ? configuration.feedInterval : pollInterval) : nil
+        } else if isMailboxExpired(now: now) {
+            nextPoll = nil
+            missed(isGap: true)
+        }
+    }
+
+    /// What a mailbox or a socket would have told may be lost.
+    mutating func missed(isGap: Bool) {
+        guard services?.hasMailbox == true else {
+            if readsFeed { (needs.changes, needs.isFarBehind) = (true, true) }
+            return
+        }
+        (needs.registration, needs.drain) = (true, true)
+        if readsFeed {
+            (needs.changes, needs.isFarBehind) = (true, true)
+        } else {
+            isGapCertain = isGapCertain || isGap
+            needs.listing = hasBase ? .compare(isGap: isGapCertain) : .base
+        }
+    }
+
+    private func isMailboxExpired(now: MonotonicInstant) -> Bool {
+        !isSocketLive && (lastConsumed.map { now - $0 >= configuration.mailboxLife } ?? false)
+    }
+
+    private var pollInterval: Duration {
+        let interval = configuration.pollInterval ?? services?.pollInterval ?? .seconds(15)
+        return max(interval, configuration.minimumPollInterval)
+    }
+
+    private mutating func pollTime(now: MonotonicInstant) -> MonotonicInstant {
+        now + pollInterval * Double.random(in: 0.9...1.1, using: &jitter)
+    }
+
+    // MARK: Steps
+
+    private mutating func carryOut(_ orders: [ConnectionMachine.Action], now: MonotonicInstant) -> [Action] {
+        var actions: [Action] = []
+        for order in orders {
+            switch order {
+            case .open:
+                needs = Needs(discovery: true)
+                nextPoll = nil
+            case .ping(let id):
+                // What is under way proves as much; where the socket is all there is, it is asked itself.
+                if isSocketLive, !readsFeed { connection.heard(id, now: now) } else { nextPoll = now }
+            case .drop: actions += giveUp()
+            case .close(let id):
+                actions += giveUp()
+                actions += carryOut(connection.transportEnded(id, disposition: .stop, now: now), now: now)
+            case .failed(let failure, let next):
+                switch failure {
+                case .transportEnded: break
+                case .connectTimedOut, .pongTimedOut: problem = .timedOut
+                }
+                switch next {
+                case .retry(let delay): actions.append(.failed(problem, retryAfter: delay))
+                case .stop: actions.append(.failed(problem, retryAfter: nil))
+                }
+            case .changed(let old, let new):
+                actions.append(.changed(from: old, to: new))
+                switch new {
+                case .disconnected: actions += endSocket()
+                case .reconnecting: actions += handBack()
+                case .connecting, .connected, .disconnecting: break
+                }
+            }
+        }
+        return actions
+    }
+
+    private mutating func giveUp() -> [Action] {
+        guard step != nil else { return [] }
+        step = nil
+        return [.cancelStep]
+    }
+}

@@ -1,0 +1,46 @@
+public import Foundation
+
+/// What the server's file system says of a node.
+public struct PydioNodeStat: Sendable, Hashable {
+    /// Bytes.
+    public let size: Int64
+    /// When its content was changed.
+    public let mTime: Date?
+    /// Kind and permissions as in Unix; nil if the server does not say.
+    public let mode: Int?
+    /// A digest of the content, if the server was asked for one and makes them.
+    public let contentHash: String?
+
+    /// See the properties.
+    public init(size: Int64, mTime: Date? = nil, mode: Int? = nil, contentHash: String? = nil) {
+        self.size = size
+        self.mTime = mTime
+        self.mode = mode
+        self.contentHash = contentHash
+    }
+
+    /// Whether it is a folder.
+    public var isFolder: Bool { mode.map { $0 & 0o170000 == 0o040000 } ?? false }
+
+    /// - Returns: Nil without a size or a time.
+    init?(json: [String: Any]) {
+        let size = JSONNumber.integer(json["size"])
+        let time = JSONNumber.integer(json["mtime"])
+        guard size != nil || time != nil else { return nil }
+        self.init(
+            size: max(size ?? 0, 0), mTime: time.map { Date(timeIntervalSince1970: Double($0)) },
+            mode: JSONNumber.integer(json["mode"]).map { Int($0) }, contentHash: json["hash"] as? String)
+    }
+}
+
+/// Numbers that come as numbers or as texts: databases differ.
+enum JSONNumber {
+    static func integer(_ value: Any?) -> Int64? {
+        switch value {
+        case let text as String: return Int64(text)
+        case let number as NSNumber:
+            return Int64(exactly: number) ?? Int64(exactly: number.doubleValue.rounded(.down))
+        default: return nil
+        }
+    }
+}

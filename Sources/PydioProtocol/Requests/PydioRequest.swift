@@ -1,0 +1,87 @@
+package import Transport
+
+/// One request to a server, before it is known how it will be authorised.
+///
+/// With a session it goes to the script as parameters; with a key pair it goes to the REST interface, where the workspace, the
+/// action and some of the parameters are the path (sections 6 and 11.1 of the protocol's notes).
+package struct PydioRequest: Sendable, Confidential {
+    package enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+    }
+
+    package var action: String
+    package var method: Method
+    package var parameters: [String: PydioParameter]
+    /// Those of the parameters that the REST interface takes as parts of the path, in order.
+    package var pathParameters: [String]
+    /// What the REST interface calls the action, if something else: one or more segments of the path.
+    package var restAction: [String]?
+    /// Whether the REST interface has it without a workspace.
+    package var isGlobal = false
+    /// The file of a multipart body.
+    package var upload: Upload?
+    /// Where an answer goes that is a download.
+    package var answerFile: HTTPAnswerFile?
+    /// The value of the field `Range`.
+    package var range: String?
+    /// Whether it must not be sent twice: over a connection that was kept alive and breaks it would be.
+    package var isSentOnce = false
+
+    /// What is uploaded.
+    package enum Upload: Sendable {
+        case file(HTTPBodyFile)
+        case bytes([UInt8])
+    }
+
+    package init(
+        _ method: Method, _ action: String, _ parameters: [String: PydioParameter] = [:], path: [String] = []
+    ) {
+        self.action = action
+        self.method = method
+        self.parameters = parameters
+        pathParameters = path
+    }
+
+    package init(_ method: Method, _ action: String, _ params: some PydioRequestParams, path: [String] = []) {
+        self.init(method, action, params.dictionaryRepresentation, path: path)
+    }
+
+    package var workspaceId: String? {
+        if case .text(let id) = parameters["tmp_repository_id"] { id } else { nil }
+    }
+
+    /// Neither parameters nor paths.
+    package var description: String { "the request \(action)" }
+
+    /// Names and values as they are sent, not encoded yet: in the order of their names.
+    package static func flattened(_ parameters: [String: PydioParameter]) -> [(name: String, value: String)] {
+        parameters.sorted { $0.key < $1.key }.flatMap { name, value -> [(name: String, value: String)] in
+            switch value {
+            case .text(let text): [(name, text)]
+            case .list(let texts): texts.map { (name + "[]", $0) }
+            }
+        }
+    }
+
+    /// Parameters that are paths or names of nodes.
+    private static let nodeParameters: Set<String> = [
+        "dir", "file", "nodes", "dest", "dirname", "filename", "filename_new", "node", "bm_path",
+    ]
+
+    /// Refuses what no server takes, or could take for something else.
+    package func validate() throws(PydioError) {
+        for (name, value) in Self.flattened(parameters) {
+            let name = name.hasSuffix("[]") ? String(name.dropLast(2)) : name
+            guard !value.utf8.contains(0) else {
+                throw PydioError(
+                    .invalidArgument, "the parameter \(name) of \(action) has a zero byte; nothing was sent")
+            }
+            guard !Self.nodeParameters.contains(name) || !value.split(separator: "/").contains("..") else {
+                throw PydioError(
+                    .invalidArgument,
+                    "the parameter \(name) of \(action) leads out of its folder (..); nothing was sent")
+            }
+        }
+    }
+}

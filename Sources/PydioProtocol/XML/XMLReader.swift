@@ -1,0 +1,105 @@
+import Foundation
+
+#if canImport(FoundationXML)
+    import FoundationXML
+#endif
+
+/// Reads documents of strangers with Foundation's parser.
+///
+/// A document with a `DOCTYPE` is refused before anything parses it, so there are no entities but the five of XML and
+/// references to characters, and nothing to fetch. No other encoding can hide one: UTF-8 alone is read. Processing
+/// instructions are refused as well: one without content makes Foundation's parser (6.3) read from a null pointer. No
+/// answer of the protocol has either.
+package enum XMLReader {
+    /// Why a document was not read.
+    package enum Failure: Error, Hashable, Sendable {
+        case tooLarge
+        /// It has a document type, a processing instruction, or an encoding other than UTF-8.
+        case refused
+        /// It is none, or it ends too soon.
+        case malformed
+    }
+
+    package static func read(_ bytes: [UInt8], limits: XMLLimits = XMLLimits()) throws(Failure) -> XMLNode {
+        guard bytes.count <= limits.bytes else { throw .tooLarge }
+        guard !bytes.isEmpty else { throw .malformed }
+        guard !hasInstructions(bytes), isUTF8(bytes) else { throw .refused }
+        let builder = TreeBuilder(limits)
+        let parser = XMLParser(data: Data(bytes))
+        parser.shouldResolveExternalEntities = false
+        parser.delegate = builder
+        let isComplete = parser.parse()
+        if builder.isTooLarge { throw .tooLarge }
+        guard isComplete, parser.parserError == nil, let root = builder.root else { throw .malformed }
+        return root
+    }
+
+    /// Anywhere: in text it would be escaped. The declaration at the start looks like an instruction, and is none.
+    private static func hasInstructions(_ bytes: [UInt8]) -> Bool {
+        let word = Array("!doctype".utf8)
+        let body = bytes.starts(with: Array("<?xml ".utf8)) ? bytes.dropFirst() : bytes[...]
+        var rest = body
+        while let found = rest.firstIndex(of: UInt8(ascii: "<")) {
+            rest = rest[(found + 1)...]
+            if rest.first == UInt8(ascii: "?") { return true }
+            if rest.prefix(word.count).elementsEqual(word, by: { $0 | 0x20 == $1 | 0x20 }) { return true }
+        }
+        return false
+    }
+
+    private static func isUTF8(_ bytes: [UInt8]) -> Bool {
+        guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { return false }
+        let start = bytes.prefix(200)
+        guard let end = start.firstIndex(of: UInt8(ascii: ">")), start.prefix(8).contains(UInt8(ascii: "?")) else {
+            return true
+        }
+        let declaration = String(decoding: start[..<end], as: UTF8.self).lowercased()
+        guard let name = declaration.range(of: "encoding") else { return true }
+        let value = declaration[name.upperBound...].drop { $0.isWhitespace || $0 == "=" }.dropFirst()
+        return value.hasPrefix("utf-8") || value.hasPrefix("utf8") || value.hasPrefix("us-ascii")
+    }
+}
+
+private final class TreeBuilder: NSObject, XMLParserDelegate {
+    private(set) var root: XMLNode?
+    private(set) var isTooLarge = false
+    private var open: [XMLNode] = []
+    private var left: Int
+    private let maximumDepth: Int
+
+    init(_ limits: XMLLimits) {
+        left = limits.nodes
+        maximumDepth = limits.depth
+    }
+
+    func parser(
+        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+        attributes: [String: String]
+    ) {
+        left -= 1 + attributes.count
+        guard left >= 0, open.count < maximumDepth else {
+            isTooLarge = true
+            return parser.abortParsing()
+        }
+        open.append(XMLNode(name, attributes: attributes))
+    }
+
+    func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
+        guard let node = open.popLast() else { return }
+        if open.isEmpty {
+            root = node
+        } else {
+            open[open.count - 1].children.append(node)
+        }
+    }
+
+    func parser(_ parser: XMLParser, foundCharacters text: String) {
+        guard !open.isEmpty else { return }
+        open[open.count - 1].text += text
+    }
+
+    func parser(_ parser: XMLParser, foundCDATA block: Data) {
+        guard !open.isEmpty else { return }
+        open[open.count - 1].text += String(decoding: block, as: UTF8.self)
+    }
+}

@@ -1,0 +1,142 @@
+import Logging
+import CurlTransport
+import PydioProtocol
+import Transport
+
+/// Logs in when it is needed, once for all who need it: the shell of ``AuthorizationMachine``.
+final class AuthorizationClient: Sendable {
+    let connection: ServerConnection
+    let session: ServerSession
+    private let kind: PydioAuthentication
+    private let logger: Logger?
+
+    init(_ connection: ServerConnection, session: ServerSession, options: PydioClientOptions) {
+        self.connection = connection
+        self.session = session
+        kind = options.authentication
+        logger = options.logger
+    }
+
+    // MARK: Calls
+
+    /// What a call is sent with now.
+    func pass() -> (AuthorizationMachine.Pass, RequestPass) {
+        let nonce = ServerConnection.randomText()
+        return session.read { [kind] machine in
+            let pass = machine.pass(as: kind)
+            return (pass, machine.requestPass(pass, nonce: nonce, now: .now))
+        }
+    }
+
+    /// Takes the cookies of an answer to a call.
+    func take(_ response: HTTPResponse, of pass: AuthorizationMachine.Pass) {
+        session.change { [connection] in
+            $0.take(
+                response.fields, of: pass, from: connection.server, now: .now, seconds: ServerConnection.timeOfDay)
+        }
+    }
+
+    /// What no error may quote.
+    var secrets: [String] { session.read { $0.secrets } }
+
+    /// Whether something could be sent with hope: a user to log in, or what is left of a login.
+    var canAuthorize: Bool {
+        session.read { [kind] machine in
+            let pass = machine.pass(as: kind)
+            return machine.user != nil || pass.keystoreToken != nil || pass.secureToken != nil
+                || !machine.cookies.cookies(now: .now).isEmpty
+        }
+    }
+
+    /// Whether a call would be sent without any sign of a login.
+    var hasNoPass: Bool {
+        session.read { [kind] machine in
+            let pass = machine.pass(as: kind)
+            return pass.keystoreToken == nil && pass.secureToken == nil
+        }
+    }
+
+    /// Whether another pass than this one is used by now, or will be.
+    func isOvertaken(_ pass: AuthorizationMachine.Pass) -> Bool {
+        session.read { $0.generation != pass.generation }
+    }
+
+    /// A call was refused; returns when it can be sent again.
+    func recover(_ pass: AuthorizationMachine.Pass, _ refusal: AuthorizationMachine.Refusal) async throws {
+        try await carryOut { [kind] in $0.refused(pass, refusal, as: kind) }
+    }
+
+    /// Logs in, whatever there is.
+    func authorize() async throws {
+        try await carryOut { [kind] in $0.authorize(as: kind) }
+    }
+
+    /// Logs in with the code of a captcha, after what is under way, however that ends.
+    func login(captcha: String) async throws {
+        while true {
+            let (action, version) = session.ask { [kind] in $0.login(captcha: captcha, as: kind) }
+            guard action == .wait else { return try await carryOut(action, since: version) }
+            try? await session.end(since: version)
+            if Task.isCancelled { throw PydioError.cancelled }
+        }
+    }
+
+    private func carryOut(
+        _ question: @Sendable (inout AuthorizationMachine) -> AuthorizationMachine.CallAction
+    ) async throws {
+        let (action, version) = session.ask(question)
+        try await carryOut(action, since: version)
+    }
+
+    private func carryOut(_ action: AuthorizationMachine.CallAction, since version: Int) async throws {
+        switch action {
+        case .retry: break
+        case .fail(let error): throw error
+        case .wait: try await session.end(since: version)
+        case .begin(let order):
+            // A task of its own: others wait for it, too, and nobody's cancellation may end it.
+            Task { await self.make(order) }
+            try await session.end(since: version)
+        }
+    }
+
+    // MARK: The attempt
+
+    private func make(_ first: AuthorizationMachine.Order) async {
+        var order = first
+        while true {
+            switch await progress(of: order) {
+            case .send(let next): order = next
+            case .done: return session.end(.success(()))
+            case .failed(let error): return session.end(.failure(error))
+            case .none: return
+            }
+        }
+    }
+
+    private func progress(of order: AuthorizationMachine.Order) async -> AuthorizationMachine.Progress {
+        let wanted = session.read { machine in
+            machine.request(for: order, now: .now).map { ($0, $1, machine.showsPassword(order)) }
+        }
+        guard let (request, pass, showsPassword) = wanted else {
+            return session.progress { $0.failed(order, Self.interrupted) }
+        }
+        if showsPassword && !connection.server.isSecure && session.warnsNow() {
+            logger?.warning(
+                "the server wants the password over a connection that is not encrypted",
+                metadata: ["pydio.server": "\(connection.server.host)"])
+        }
+        do throws(PydioError) {
+            let response = try await connection.send(request, as: pass)
+            return session.progress { [connection] in
+                $0.answered(
+                    order, response, from: connection.server, now: .now, seconds: ServerConnection.timeOfDay)
+            }
+        } catch {
+            return session.progress { $0.failed(order, error) }
+        }
+    }
+
+    private static let interrupted = PydioError(
+        .unableToLogin, "the seed was cleared while a login was under way; the next call begins anew")
+}

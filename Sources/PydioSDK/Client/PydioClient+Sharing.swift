@@ -1,0 +1,78 @@
+import PydioProtocol
+
+extension PydioClient {
+    /// What the server knows of how a node is shared, as JSON. Its members differ between versions.
+    ///
+    /// - Parameter elementType: Such as `file`, `minisite` or `repository`.
+    public func loadSharedElementData(workspaceId: String, path: String, elementType: String) async throws -> Data {
+        let request = PydioRequest(
+            .get, "load_shared_element_data",
+            ["tmp_repository_id": .text(workspaceId), "file": .text(path), "element_type": .text(elementType)])
+        return try await call(request, .json(of: "the request for how a node is shared"))
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func loadSharedElementData(
+        workspaceId: String, path: String, elementType: String, success: @escaping (Data) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) {
+            try await self.loadSharedElementData(workspaceId: workspaceId, path: path, elementType: elementType)
+        }
+    }
+
+    /// Shares nodes with the parameters of the server's version, such as `sub_action`, `expiration` or `downloadlimit`.
+    ///
+    /// - Returns: The server's answer as it is: text, XML or JSON.
+    public func share(workspaceId: String, nodes: [String], parameters: [String: PydioParameter]) async throws -> Data {
+        let request = PydioRequest.editing(
+            "share", workspaceId, parameters.merging(["nodes": .list(nodes)]) { $1 })
+        return try await call(request, .shareAnswer)
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func share(
+        workspaceId: String, nodes: [String], parameters: [String: PydioParameter], success: @escaping (Data) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) {
+            try await self.share(workspaceId: workspaceId, nodes: nodes, parameters: parameters)
+        }
+    }
+
+    /// Ends the sharing of a node.
+    ///
+    /// - Parameters:
+    ///   - elementType: As in ``loadSharedElementData(workspaceId:path:elementType:)``.
+    ///   - elementId: Which of its shares; nil where the version has no such thing.
+    @discardableResult
+    public func unshare(workspaceId: String, path: String, elementType: String, elementId: String? = nil) async throws
+        -> PydioSuccessResponse
+    {
+        var parameters: [String: PydioParameter] = ["file": .text(path), "element_type": .text(elementType)]
+        parameters["element_id"] = elementId.map { .text($0) }
+        return try await call(.editing("unshare", workspaceId, parameters), .successOrNothing(of: "unshare"))
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func unshare(
+        workspaceId: String, path: String, elementType: String, elementId: String? = nil,
+        success: @escaping (PydioSuccessResponse) -> Void, failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) {
+            try await self.unshare(workspaceId: workspaceId, path: path, elementType: elementType, elementId: elementId)
+        }
+    }
+}
+
+extension AnswerRecogniser where Value == Data {
+    /// Versions differ: anything but a page.
+    static let shareAnswer = Self("share") { body in
+        let isPage = body.document == nil && body.text.hasPrefix("<")
+        let isDamaged = body.document != nil && body.root == nil
+        return isPage || isDamaged ? .other : .value(Data(body.bytes))
+    }
+}

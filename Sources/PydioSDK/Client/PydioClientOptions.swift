@@ -1,0 +1,48 @@
+public import Logging
+import Transport
+
+/// How a ``PydioClient`` behaves. The defaults are good.
+public struct PydioClientOptions: Sendable {
+    /// How to prove who one is. Default: what the server offers.
+    public var authentication = PydioAuthentication.automatic
+    /// For each exchange with the server but transfers of files.
+    public var requestTimeout: Duration = .seconds(60)
+    /// A download or upload that stands still for this long fails.
+    public var stallTimeout: Duration = .seconds(60)
+    /// Bytes of any answer but a download that goes to a file. Default: 64 MiB.
+    public var maximumResponseSize = 64 << 20
+    /// Bytes of a download that goes to a file. Default: 1 TiB.
+    public var maximumDownloadSize = 1 << 40
+    /// Larger files are uploaded in parts of this size. Default: 1 GiB; servers may be set to take less.
+    public var uploadPartSize: Int64 = 1 << 30
+    /// How often a download whose connection broke goes on where it was, as long as each time something comes. Default: 5.
+    public var downloadResumptions = 5
+    /// Pages of one folder that are fetched when all are asked for; more is an error. Default: 1,000.
+    public var maximumPages = 1000
+    /// What the server sees; it needs one.
+    public var userAgent = "PydioSDK-Swift/1.0"
+    /// Texts that an error message has when the token against forged requests is wrong. No known version translates them.
+    public var tokenRefusals: Set<String> = ["You are not allowed to access this resource."]
+    /// A PEM file of authorities to trust instead of the system's.
+    public var caFile: String?
+    /// `http://`, `https://`, `socks5://` or `socks5h://`, with `user:password@` if needed. Nil, the default: what the
+    /// environment says. Empty: none.
+    public var proxy: String?
+    /// Where callbacks arrive. Default: the main queue. Nothing runs it by itself on Linux: a program needs an async `main`,
+    /// `dispatchMain()` or a run loop.
+    public var completionQueue = DispatchQueue.main
+    /// Gets a warning when a server wants the password over a connection that is not encrypted; nil, the default, logs
+    /// nothing.
+    public var logger: Logger?
+
+    /// The defaults.
+    public init() {}
+
+    var settings: PydioRequest.Settings {
+        PydioRequest.Settings(
+            userAgent: userAgent, timeout: requestTimeout, stallTimeout: stallTimeout,
+            maximumAnswerSize: maximumResponseSize, maximumDownloadSize: maximumDownloadSize)
+    }
+
+    var network: NetworkOptions { NetworkOptions(caFile: caFile, proxy: proxy) }
+}

@@ -1,0 +1,77 @@
+import PydioProtocol
+import Transport
+
+/// A call under way. It goes on without being held.
+public final class PydioOperation: Sendable {
+    private struct State {
+        var isCancelled = false
+        var task: Task<Void, Never>?
+    }
+
+    private let state = Lock(State())
+
+    private init() {}
+
+    /// Ends the call, its HTTP request included. Its failure block is told so, unless a block has been called. What the
+    /// server has begun it may finish.
+    public func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// Whether ``cancel()`` was called.
+    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    /// Runs `body`, and hands what it gives to one of the blocks on `queue`, once.
+    static func start<Value: Sendable>(
+        on queue: DispatchQueue, _ success: @escaping (Value) -> Void, _ failure: @escaping (PydioError) -> Void,
+        _ body: @escaping @Sendable () async throws -> Value
+    ) -> PydioOperation {
+        let operation = PydioOperation()
+        let blocks = Blocks(success: success, failure: failure)
+        let end = EndOfCall()
+        let task = Task {
+            let result = await EndOfCall.$current.withValue(end) { () -> Result<Value, PydioError> in
+                do {
+                    return .success(try await body())
+                } catch {
+                    return .failure(PydioError(any: error))
+                }
+            }
+            queue.async {
+                switch result {
+                case .success(let value): blocks.success(value)
+                case .failure(let error): blocks.failure(error)
+                }
+                end.run()
+            }
+        }
+        operation.state.withLock { $0.task = task }
+        return operation
+    }
+}
+
+/// `@unchecked Sendable`: the closures are only carried to the queue that they were made for, and called only there.
+private struct Blocks<Value>: @unchecked Sendable {
+    let success: (Value) -> Void
+    let failure: (PydioError) -> Void
+}
+
+/// What ends a call with blocks: it is not over before its block has run.
+final class EndOfCall: Sendable {
+    /// Of the call that this task makes; nil if it is not one with blocks.
+    @TaskLocal static var current: EndOfCall?
+
+    private let report = Lock<StateReport?>(nil)
+
+    func set(_ report: StateReport) {
+        self.report.withLock { $0 = report }
+    }
+
+    func run() {
+        report.withLock { $0 }?.end()
+    }
+}

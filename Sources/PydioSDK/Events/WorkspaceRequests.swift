@@ -1,0 +1,130 @@
+import PydioProtocol
+import Transport
+
+/// The requests behind the steps of a ``WorkspaceLoop``.
+struct WorkspaceRequests: Sendable {
+    let client: PydioClient
+    let workspaceId: String
+    let maximumNodes: Int
+    /// The mailbox's.
+    let clientId = UUID().uuidString.lowercased()
+
+    /// What came of a step.
+    enum Answer: Sendable {
+        case services(WorkspaceServices)
+        case registered
+        /// - Parameter generation: Tells one session from another.
+        case messages([ChannelMessage], generation: Int)
+        /// Nil is more than can be remembered.
+        case listing(NodeIndex?)
+        case changes(PydioChangesResponse)
+    }
+
+    /// - Parameters:
+    ///   - sequence: The place in the log of changes; nil is the beginning, for all that there is.
+    ///   - includesBin: Whether what is in the bin counts.
+    func carryOut(_ step: WorkspaceLoop.Step, since sequence: Int64?, includesBin: Bool) async throws -> Answer {
+        switch step {
+        case .discover: return .services(try await services())
+        case .register:
+            try await client.registerChannel(workspaceId: workspaceId, clientId: clientId)
+            return .registered
+        case .consume:
+            let messages = try await client.consumeChannel(workspaceId: workspaceId, clientId: clientId)
+            return .messages(messages, generation: client.sessionGeneration)
+        case .consumeLast:
+            let messages = try await client.consumeChannel(workspaceId: workspaceId, clientId: clientId)
+            // It would expire by itself.
+            try? await client.unregisterChannel(workspaceId: workspaceId, clientId: clientId)
+            return .messages(messages, generation: client.sessionGeneration)
+        case .list: return .listing(try await listing(includesBin: includesBin))
+        case .readChanges(let isFlattened):
+            return .changes(
+                try await client.changes(
+                    workspaceId: workspaceId, since: sequence ?? 0, isFlattened: isFlattened || sequence == nil))
+        }
+    }
+
+    func unregister() async {
+        try? await client.unregisterChannel(workspaceId: workspaceId, clientId: clientId)
+    }
+
+    // MARK: Services
+
+    /// Servers answer for a workspace that they do not know from another one, so that it is looked for first.
+    private func services() async throws -> WorkspaceServices {
+        guard try await client.listWorkspaces().contains(where: { $0.workspaceId == workspaceId }) else {
+            throw PydioError(
+                .invalidArgument, "the user has no workspace with the id \(workspaceId); listWorkspaces() gives the ids"
+            )
+        }
+        do {
+            let registry = try await client.plugins(workspaceId: workspaceId)
+            return WorkspaceServices(registry: registry) ?? WorkspaceServices()
+        } catch let error as PydioError {
+            switch error.code {
+            case .errorResponse, .receivedNotExpectedAnswer, .unableToParseAnswer, .tooLarge:
+                return WorkspaceServices()  // the server does not say: mailboxes are everywhere
+            default: throw error
+            }
+        }
+    }
+
+    // MARK: Listing
+
+    private func listing(includesBin: Bool) async throws -> NodeIndex? {
+        guard maximumNodes > 0 else { return nil }
+        var index = NodeIndex()
+        var folders = ["/"]
+        var listed: Set<String> = []
+        while let folder = folders.popLast() {
+            guard listed.insert(folder).inserted else { continue }
+            guard let node = try await contents(of: folder) else {
+                if folder == "/" { return nil }
+                continue
+            }
+            guard index.add(node, maximum: maximumNodes, includesBin: includesBin) else { return nil }
+            folders += Self.unlistedFolders(in: node)
+        }
+        return index
+    }
+
+    /// - Returns: Nil if it may not be read, or is gone or too large.
+    private func contents(of folder: String) async throws -> NodeResponse? {
+        var params = ListNodesRequestParams(workspaceId: workspaceId, path: folder)
+        params.isRecursive = true
+        do {
+            return try await client.listAllNodes(params)
+        } catch let error as PydioError where error.code == .tooLarge {
+            return nil
+        } catch let error as PydioError where error.code == .errorResponse && folder != "/" {
+            return nil
+        }
+    }
+
+    /// Folders that a recursive listing left out, wholly or in part.
+    private static func unlistedFolders(in node: NodeResponse) -> [String] {
+        var result: [String] = []
+        var waiting = node.children ?? []
+        while let node = waiting.popLast() {
+            if node.pagination.map({ $0.total > 1 }) ?? (node.hasUnlistedChildren && node.children == nil) {
+                result.append(node.fullPath)
+            }
+            waiting += node.children ?? []
+        }
+        return result
+    }
+}
+
+extension PydioClient {
+    /// The part of the registry that tells of plugins; of those of a workspace as well.
+    fileprivate func plugins(workspaceId: String) async throws -> XMLNode {
+        var request = PydioRequest(
+            .get, "get_xml_registry", ["xPath": "plugins", "tmp_repository_id": .text(workspaceId)], path: ["xPath"])
+        request.restAction = ["state"]
+        return try await call(request, .document(of: "the request for the server's plugins"))
+    }
+
+    /// Tells the session from others: it is another after each login.
+    fileprivate var sessionGeneration: Int { (try? operations().authorization.pass().0.generation) ?? 0 }
+}

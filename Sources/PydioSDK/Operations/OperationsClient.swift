@@ -1,0 +1,87 @@
+import PydioProtocol
+import Transport
+
+/// Sends requests and recognises their answers; asks for an authorisation when the server does.
+final class OperationsClient: Sendable {
+    let authorization: AuthorizationClient
+    let options: PydioClientOptions
+    let report: StateReport
+
+    /// How often a call is sent again because others have renewed the authorisation meanwhile.
+    private static let overtakings = 3
+
+    init(_ authorization: AuthorizationClient, options: PydioClientOptions, report: StateReport) {
+        self.authorization = authorization
+        self.options = options
+        self.report = report
+    }
+
+    private var connection: ServerConnection { authorization.connection }
+
+    /// Runs a call of however many requests, and reports its states.
+    @concurrent
+    func call<Value: Sendable>(
+        _ first: PydioClientState = .operation, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        report.begin(first)
+        defer { if let end = EndOfCall.current { end.set(report) } else { report.end() } }
+        do {
+            return try await body()
+        } catch {
+            throw PydioError(any: error)
+        }
+    }
+
+    /// Makes a request until it succeeds or fails: again after an authorisation, once.
+    func value<Value: Sendable>(
+        of request: PydioRequest, _ recogniser: AnswerRecogniser<Value>,
+        onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
+    ) async throws -> Value {
+        try request.validate()
+        guard authorization.canAuthorize else { throw AuthorizationMachine.nobody }
+        // A file is not sent in vain.
+        if request.upload != nil && authorization.hasNoPass { try await authorize { try await $0.authorize() } }
+        var overtakings = Self.overtakings
+        var hasRecovered = false
+        while true {
+            if Task.isCancelled { throw PydioError.cancelled }
+            let (pass, requestPass) = authorization.pass()
+            let response = try await connection.send(request, as: requestPass, onProgress: onProgress)
+            authorization.take(response, of: pass)
+            let refusal: AuthorizationMachine.Refusal
+            let refused: PydioError
+            switch recogniser.read(response, secrets: authorization.secrets) {
+            case .value(let value): return value
+            case .unexpected(let error): throw error
+            case .notAuthorized:
+                refusal = .notAuthorized
+                refused = Self.notAuthorized(connection.server)
+            case .serverError(let error):
+                guard pass.keystoreToken == nil, isTokenRefusal(error) else { throw error }
+                (refusal, refused) = (.token, error)
+            }
+            if hasRecovered {
+                guard authorization.isOvertaken(pass), overtakings > 0 else { throw refused }
+                overtakings -= 1
+            }
+            hasRecovered = true
+            try await authorize { try await $0.recover(pass, refusal) }
+        }
+    }
+
+    /// Does something about the authorisation, which the client's state tells.
+    private func authorize(_ body: (AuthorizationClient) async throws -> Void) async throws {
+        report.set(.authorization)
+        try await body(authorization)
+        report.set(.operation)
+    }
+
+    private func isTokenRefusal(_ error: PydioError) -> Bool {
+        error.serverMessage.map { options.tokenRefusals.contains($0) } ?? false
+    }
+
+    private static func notAuthorized(_ server: ServerAddress) -> PydioError {
+        PydioError(
+            .requireAuthorization, "\(server.host) says \"not authorized\" again after a login; nothing was done")
+    }
+}

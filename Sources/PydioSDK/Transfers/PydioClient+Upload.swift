@@ -1,0 +1,183 @@
+import CurlTransport
+import PydioProtocol
+import Transport
+
+extension PydioClient {
+    /// Uploads a file, with little memory however large it is. A file of its name there is replaced, unless
+    /// ``UploadNodesRequestParams/keepsBoth``.
+    ///
+    /// A file larger than ``PydioClientOptions/uploadPartSize`` goes in parts: they are put together under another name, which
+    /// then becomes the right one, so that nobody sees half a file. If that fails, what has come is deleted as far as possible.
+    ///
+    /// - Parameter onProgress: Called a few times a second on a thread of the network's.
+    @discardableResult
+    public func uploadNodes(
+        _ params: UploadNodesRequestParams, file: URL,
+        onProgress: (@Sendable (PydioTransferProgress) -> Void)? = nil
+    ) async throws -> PydioSuccessResponse {
+        let operations = try operations()
+        return try await operations.call {
+            let size = Int64(try PartialFile.size(of: file))
+            guard size > max(operations.options.uploadPartSize, 1) else {
+                let part = HTTPBodyFile(path: file.path, count: size)
+                return try await operations.upload(params, .file(part), from: 0, of: size, onProgress)
+            }
+            return try await operations.uploadParts(params, file, size, onProgress)
+        }
+    }
+
+    /// The same with blocks; `progress` is called on the same queue.
+    @discardableResult
+    public func uploadNodes(
+        _ params: UploadNodesRequestParams, file: URL,
+        progress: (@Sendable (PydioTransferProgress) -> Void)? = nil,
+        success: @escaping (PydioSuccessResponse) -> Void, failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        let report = onQueue(progress)
+        return start(success, failure) { try await self.uploadNodes(params, file: file, onProgress: report) }
+    }
+
+    /// Uploads what is in memory, as one request.
+    @discardableResult
+    public func uploadNodes(_ params: UploadNodesRequestParams, data: Data) async throws -> PydioSuccessResponse {
+        let operations = try operations()
+        return try await operations.call {
+            try await operations.upload(params, .bytes(Array(data)), from: 0, of: Int64(data.count), nil)
+        }
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func uploadNodes(
+        _ params: UploadNodesRequestParams, data: Data, success: @escaping (PydioSuccessResponse) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) { try await self.uploadNodes(params, data: data) }
+    }
+
+    func onQueue(
+        _ progress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) -> (@Sendable (PydioTransferProgress) -> Void)? {
+        guard let progress else { return nil }
+        let queue = options.completionQueue
+        return { step in queue.async { progress(step) } }
+    }
+}
+
+extension OperationsClient {
+    /// Uploads one piece.
+    ///
+    /// - Parameter start: Bytes of the file before it.
+    fileprivate func upload(
+        _ params: UploadNodesRequestParams, _ upload: PydioRequest.Upload, from start: Int64, of total: Int64,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws -> PydioSuccessResponse {
+        guard !params.fileName.isEmpty, !params.fileName.contains("/"), params.fileName != "..", params.fileName != "."
+        else {
+            throw PydioError(
+                .invalidArgument, "a file's name is not empty, not dots, and has no slash; nothing was sent")
+        }
+        var request = PydioRequest(.post, "upload", params, path: ["dir"])
+        request.restAction = ["upload", "put"]
+        request.upload = upload
+        return try await value(of: request, .upload) { progress in
+            // What is around the file counts for the connection only.
+            let around = progress.totalToSend - Self.size(of: upload)
+            let sent = min(max(progress.sent - around, 0), Self.size(of: upload))
+            onProgress?(PydioTransferProgress(completed: start + sent, total: total))
+        }
+    }
+
+    private static func size(of upload: PydioRequest.Upload) -> Int64 {
+        switch upload {
+        case .file(let file): file.count
+        case .bytes(let bytes): Int64(bytes.count)
+        }
+    }
+
+    /// The first part makes a file, the others are appended to it; then it gets its name.
+    fileprivate func uploadParts(
+        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws -> PydioSuccessResponse {
+        let id = ServerConnection.randomText().prefix(12)
+        var part = params
+        part.keepsBoth = false
+        var whole = params
+        whole.fileName = "\(id).upload"
+        var start: Int64 = 0
+        do {
+            while start < size {
+                let count = min(options.uploadPartSize, size - start)
+                part.fileName = start == 0 ? whole.fileName : "\(id).part"
+                if start > 0 {
+                    part.additional["appendto_urlencoded_part"] = .text(whole.fileName.percentEncoded)
+                }
+                let piece = HTTPBodyFile(path: file.path, offset: start, count: count)
+                _ = try await upload(part, .file(piece), from: start, of: size, onProgress)
+                start += count
+            }
+            guard let stat = try await value(of: .stat(workspaceId: params.workspaceId, path: whole.path), .stat),
+                stat.size == size
+            else {
+                throw PydioError(
+                    .receivedNotExpectedAnswer, "the server did not put the parts of the upload together; it was undone"
+                )
+            }
+            return try await name(whole, as: params)
+        } catch {
+            if start > 0 { await remove(whole) }
+            throw error
+        }
+    }
+
+    private func name(
+        _ upload: UploadNodesRequestParams, as params: UploadNodesRequestParams
+    ) async throws -> PydioSuccessResponse {
+        var target = params
+        if params.keepsBoth {
+            var number = 0
+            while try await exists(target) {
+                number += 1
+                guard number < 1000 else {
+                    throw PydioError(.file, "the folder has too many files of this name; the upload was undone")
+                }
+                target.fileName = Self.numbered(params.fileName, number)
+            }
+        } else if try await exists(target) {
+            let old = DeleteNodesRequestParams(workspaceId: params.workspaceId, nodes: [target.path])
+            _ = try await value(of: PydioRequest(.post, "delete", old, path: ["nodes"]), .success(of: "delete"))
+        }
+        return try await value(
+            of: .editing(
+                "rename", params.workspaceId,
+                [
+                    "file": .text(upload.path), "filename_new": .text(target.fileName), "dest": .text(target.path),
+                ]), .success(of: "rename"))
+    }
+
+    private func exists(_ params: UploadNodesRequestParams) async throws -> Bool {
+        try await value(of: .stat(workspaceId: params.workspaceId, path: params.path), .stat) != nil
+    }
+
+    /// What has come of an upload that failed. If this fails, too, the name tells what it is.
+    private func remove(_ upload: UploadNodesRequestParams) async {
+        let params = DeleteNodesRequestParams(workspaceId: upload.workspaceId, nodes: [upload.path])
+        // The call may have been cancelled; this is not.
+        await Task {
+            _ = try? await self.value(
+                of: PydioRequest(.post, "delete", params, path: ["nodes"]), .success(of: "delete"))
+        }.value
+    }
+
+    /// As the server numbers: before the extension.
+    private static func numbered(_ name: String, _ number: Int) -> String {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name)-\(number)" }
+        return "\(name[..<dot])-\(number)\(name[dot...])"
+    }
+}
+
+extension UploadNodesRequestParams {
+    /// Where the file will be.
+    fileprivate var path: String { (dir.hasSuffix("/") ? dir : dir + "/") + fileName }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import PydioSDK
+
+struct PydioListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ls", abstract: "List folders: when changed, bytes, name.",
+        discussion: """
+            Examples:
+              pusher-cli pydio ls plans:/docs
+              pusher-cli pydio ls plans: --recursive --json
+            """)
+
+    @Argument(
+        help: ArgumentHelp("A folder or a file: WORKSPACE:/path.", valueName: "remote"),
+        transform: { try RemotePath($0) })
+    var remotes: [RemotePath]
+
+    @Flag(name: .shortAndLong, help: "List what is in the folders, too; but for the recycle bin.")
+    var recursive = false
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    @OptionGroup var pydio: PydioOptions
+
+    func run() async throws {
+        try await pydio.run { account in
+            let workspaces = try await account.workspaces()
+            for remote in remotes {
+                let workspace = try PydioWorkspace.named(remote.workspace, among: workspaces)
+                switch try await workspace.existingNode(at: remote.path) {
+                case .file(let size, let modified):
+                    let record = NodeRecord(file: remote.path, size: size, modified: modified, in: workspace)
+                    guard record.write(asJSON: json) else { return }
+                case .folder:
+                    if remotes.count > 1, !json, !StandardOutput.write("\(remote):") { return }
+                    guard try await list(remote.path, of: workspace, shownAs: "") else { return }
+                }
+            }
+        }
+    }
+
+    /// - Parameter prefix: What comes before the names.
+    /// - Returns: Whether somebody still reads.
+    private func list(_ folder: String, of workspace: PydioWorkspace, shownAs prefix: String) async throws -> Bool {
+        for node in try await RemoteChild.all(of: folder, in: workspace) {
+            let name = prefix + node.name
+            guard NodeRecord(node.response, in: workspace, shownAs: name).write(asJSON: json) else { return false }
+            guard recursive, node.isOpened else { continue }
+            guard try await list(node.path, of: workspace, shownAs: name + "/") else { return false }
+        }
+        return true
+    }
+}

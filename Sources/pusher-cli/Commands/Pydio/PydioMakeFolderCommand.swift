@@ -1,0 +1,52 @@
+import ArgumentParser
+import PydioSDK
+
+struct PydioMakeFolderCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mkdir", abstract: "Make folders.",
+        discussion: """
+            Example:
+              pusher-cli pydio mkdir --parents plans:/docs/2026/may
+            """)
+
+    @Argument(
+        help: ArgumentHelp("A folder: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
+    var remotes: [RemotePath]
+
+    @Flag(name: .shortAndLong, help: "Make the folders above it, too; one that is there is no error.")
+    var parents = false
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    @OptionGroup var pydio: PydioOptions
+
+    func validate() throws {
+        guard parents || !remotes.contains(where: \.isTop) else {
+            throw ValidationError("The top of a workspace is there already.")
+        }
+    }
+
+    func run() async throws {
+        try await pydio.run { account in
+            let workspaces = try await account.workspaces()
+            let report = TransferReport(json: json)
+            for remote in remotes {
+                let workspace = try PydioWorkspace.named(remote.workspace, among: workspaces)
+                try await report.skipping("\(remote)") { try await make(remote, in: workspace, report) }
+            }
+            try report.end()
+        }
+    }
+
+    private func make(_ remote: RemotePath, in workspace: PydioWorkspace, _ report: TransferReport) async throws {
+        for folder in parents ? remote.ancestors + [remote] : [remote] {
+            if parents, let node = try await workspace.node(at: folder.path) {
+                guard node == .folder else { throw CommandFailure(.badData, "\(folder) is there, and is no folder") }
+                continue
+            }
+            try await workspace.makeFolder(folder)
+            report.done(TransferRecord(kind: .created, workspaceID: workspace.id, path: folder.path))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import Foundation
+import PydioSDK
+
+struct PydioPutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put", abstract: "Upload files or folders, and print where they are.",
+        usage: "pusher-cli pydio put <local> ... <remote> [<options>]",
+        discussion: """
+            Into REMOTE if that is a folder, or ends with a slash; else under its name. With --recursive folders go with \
+            everything in them. What cannot be put is told, and the rest goes.
+
+            Examples:
+              pusher-cli pydio put plan.pdf photo.jpg plans:/docs/
+              pusher-cli pydio put --recursive ~/plans plans:/archive
+              make 2>&1 | pusher-cli pydio put - plans:/log.txt --force
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "What: files, folders, or - for standard input; and where to, at the end: WORKSPACE:/path.",
+            valueName: "local ... remote"),
+        completion: .file())
+    var paths: [String]
+
+    @Flag(name: .shortAndLong, help: "Folders, with everything in them.")
+    var recursive = false
+
+    @Flag(help: "Replace files that are there.")
+    var force = false
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    @OptionGroup var pydio: PydioOptions
+
+    private var locals: ArraySlice<String> { paths.dropLast() }
+
+    func validate() throws {
+        guard paths.count > 1, let last = paths.last else { throw ValidationError("What, and where to?") }
+        let remote = try RemotePath(last)
+        guard !locals.contains("") else { throw ValidationError("LOCAL cannot be empty.") }
+        guard !locals.contains("-") || (locals.count == 1 && !remote.isFolder) else {
+            throw ValidationError("Standard input becomes one file: give its name, WORKSPACE:/path/name.")
+        }
+    }
+
+    func run() async throws {
+        let remote = try RemotePath(paths.last ?? "")
+        try await pydio.run { account in
+            let workspace = try await account.workspace(remote.workspace)
+            let report = TransferReport(json: json)
+            let upload = WorkspaceUpload(workspace: workspace, replaces: force, report: report)
+            if locals.first == "-" {
+                try await upload.requireRoom(at: remote)
+                try await TemporaryFile.withPath { file in
+                    try Input.copyStandardInput(to: file)
+                    try await upload.file(file, "-", to: remote, isNew: true)
+                }
+                return try report.end()
+            }
+            let isInto = try await isFolder(remote, in: workspace)
+            for local in locals {
+                let source = URL(filePath: local)
+                let target = isInto ? remote.appending(source.standardizedFileURL.lastPathComponent) : remote
+                try await report.skipping(local) { try await put(source, local, to: target, by: upload) }
+            }
+            try report.end()
+        }
+    }
+
+    /// Whether what is put comes into it, not in its place.
+    private func isFolder(_ remote: RemotePath, in workspace: PydioWorkspace) async throws -> Bool {
+        let node = try await workspace.node(at: remote.path)
+        guard node != .folder else { return true }
+        guard !remote.isFolder, locals.count == 1 else {
+            throw CommandFailure(.badData, "there is no folder \(remote)")
+        }
+        return false
+    }
+
+    private func put(_ source: URL, _ local: String, to target: RemotePath, by upload: WorkspaceUpload) async throws {
+        switch LocalNode.followed(source) {
+        case .file: try await upload.file(source, local, to: target)
+        case .folder:
+            guard recursive else {
+                throw CommandFailure(.badData, "\(local) is a folder: --recursive puts what is in it")
+            }
+            try await upload.folder(source, to: target)
+        case .link, .other: throw CommandFailure(.badData, "\(local) is neither a file nor a folder")
+        case nil: throw CommandFailure(.badData, "there is no \(local)")
+        }
+    }
+}

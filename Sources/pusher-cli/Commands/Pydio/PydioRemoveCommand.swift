@@ -1,0 +1,64 @@
+import ArgumentParser
+import PydioSDK
+
+struct PydioRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rm", abstract: "Delete files, and folders with --recursive.",
+        discussion: """
+            Where the workspace has a recycle bin they go there; what is in the bin goes for good. All are looked at before the \
+            first is deleted.
+
+            Example:
+              pusher-cli pydio rm plans:/draft.pdf plans:/old --recursive
+            """)
+
+    @Argument(
+        help: ArgumentHelp("What: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
+    var remotes: [RemotePath]
+
+    @Flag(name: .shortAndLong, help: "Folders, too, with everything in them.")
+    var recursive = false
+
+    @Flag(help: "What is not there is no error.")
+    var force = false
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    @OptionGroup var pydio: PydioOptions
+
+    func validate() throws {
+        guard !remotes.contains(where: \.isTop) else { throw ValidationError("A workspace itself cannot be deleted.") }
+    }
+
+    func run() async throws {
+        try await pydio.run { account in
+            let workspaces = try await account.workspaces()
+            let report = TransferReport(json: json)
+            var removals: [(workspace: PydioWorkspace, paths: [String])] = []
+            for remote in remotes {
+                let workspace = try PydioWorkspace.named(remote.workspace, among: workspaces)
+                guard let node = try await workspace.node(at: remote.path) else {
+                    if force { continue }
+                    throw CommandFailure(.badData, "there is no \(remote); nothing is deleted")
+                }
+                guard recursive || !node.isFolder else {
+                    throw CommandFailure(.badData, "\(remote) is a folder: --recursive deletes it; nothing is deleted")
+                }
+                if let index = removals.firstIndex(where: { $0.workspace.id == workspace.id }) {
+                    if !removals[index].paths.contains(remote.path) { removals[index].paths.append(remote.path) }
+                } else {
+                    removals.append((workspace, [remote.path]))
+                }
+            }
+            for (workspace, paths) in removals {
+                try await workspace.client.deleteNodes(
+                    DeleteNodesRequestParams(workspaceId: workspace.id, nodes: paths))
+                for path in paths {
+                    report.done(TransferRecord(kind: .removed, workspaceID: workspace.id, path: path))
+                }
+            }
+            try report.end()
+        }
+    }
+}

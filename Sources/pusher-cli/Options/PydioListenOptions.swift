@@ -1,0 +1,44 @@
+import ArgumentParser
+import PydioSDK
+
+/// Which workspaces `listen` listens to.
+struct PydioListenOptions: ParsableArguments {
+    @Option(
+        name: .customLong("pydio"),
+        help: ArgumentHelp(
+            "Print the events of this Pydio workspace as well: id, slug or label; or a server's address, for all that it has. "
+                + "May be repeated.", valueName: "workspace"))
+    var workspaces: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Which server --pydio means, if you are logged in at several. Default: where you have logged in last.",
+            valueName: "server"))
+    var pydioServer: String?
+
+    @OptionGroup var watch: PydioWatchOptions
+
+    func validate() throws {
+        guard !workspaces.isEmpty || (pydioServer == nil && watch.pollInterval == nil) else {
+            throw ValidationError("--pydio-server and --poll-interval go with --pydio.")
+        }
+    }
+
+    /// One for each server.
+    func feeds(_ client: PydioClientOptions) throws(CommandFailure) -> [PydioFeed] {
+        let file = PydioLoginFile()
+        var feeds: [PydioFeed] = []
+        var whole: [PydioLogin] = []
+        for address in workspaces where address.contains("://") {
+            let login = try file.login(address)
+            guard !whole.contains(login) else { continue }
+            whole.append(login)
+            feeds.append(PydioFeed(PydioAccount(login, options: client), workspaces: [], options: watch.events))
+        }
+        let names = workspaces.filter { !$0.contains("://") }
+        guard !names.isEmpty else { return feeds }
+        let login = try file.login(pydioServer)
+        guard !whole.contains(login) else { return feeds }
+        return feeds + [PydioFeed(PydioAccount(login, options: client), workspaces: names, options: watch.events)]
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+import PydioSDK
+
+/// How workspaces are watched: the same for `pydio watch` and `listen`.
+struct PydioWatchOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Seconds between questions to a Pydio server without a WebSocket. Default: what the server says, or 15.",
+            valueName: "seconds"))
+    var pollInterval: Double?
+
+    func validate() throws {
+        guard pollInterval.map({ $0 >= 2 && $0 < 1e6 }) ?? true else {
+            throw ValidationError("--poll-interval is 2 or more.")
+        }
+    }
+
+    var events: PydioEventsOptions {
+        var options = PydioEventsOptions()
+        options.pollInterval = pollInterval.map { .seconds($0) }
+        return options
+    }
+}

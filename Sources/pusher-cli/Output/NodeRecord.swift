@@ -1,0 +1,49 @@
+import Foundation
+import PydioSDK
+
+/// A file or folder of a workspace, as a line.
+struct NodeRecord {
+    let workspaceID: String
+    /// From the top of the workspace.
+    let path: String
+    /// Bytes; nil of a folder.
+    let size: Int64?
+    let modified: Date?
+    var isRecycleBin = false
+    /// What people see of the path.
+    var shownName: String
+
+    init(_ node: NodeResponse, in workspace: PydioWorkspace, shownAs name: String) {
+        (workspaceID, path, modified) = (workspace.id, node.fullPath, node.mTime)
+        size = node.isLeaf ? node.size : nil
+        isRecycleBin = node.isRecycleBin
+        shownName = name
+    }
+
+    init(file path: String, size: Int64, modified: Date?, in workspace: PydioWorkspace) {
+        (workspaceID, self.path, self.size, self.modified) = (workspace.id, path, size, modified)
+        shownName = path
+    }
+
+    var json: String {
+        var line = JSONLine(type: "node")
+        line.add("workspace_id", workspaceID)
+        line.add("path", path)
+        line.add("kind", size == nil ? "folder" : "file")
+        line.add("size", size.map { Int($0) })
+        line.add("modified", modified.map(JSONLine.text))
+        if isRecycleBin { line.add("recycle_bin", json: "true") }
+        return line.text
+    }
+
+    /// `2026-01-31 12:00          42  plan.txt`, and `-` for the size of `docs/`.
+    func text(style: TextStyle) -> String {
+        let size = size.map(String.init) ?? "-"
+        let date = modified.map { Record.minute($0) } ?? String(repeating: " ", count: 16)
+        let column = String(repeating: " ", count: max(12 - size.count, 0)) + size
+        let name = self.size == nil ? style.channel(shownName + "/") : style.event(shownName)
+        return "\(style.dim(date))\(column)  \(name)"
+    }
+
+    func write(asJSON: Bool) -> Bool { StandardOutput.write(asJSON ? json : text(style: .standardOutput)) }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import PydioSDK
+
+/// The server and the user that commands act for.
+struct PydioAccount: Sendable {
+    let login: PydioLogin
+    let client: PydioClient
+    private let params: ServersParamsManager
+
+    init(_ login: PydioLogin, options: PydioClientOptions) {
+        self.login = login
+        params = login.makeParams()
+        client = PydioClient(server: login.server, params: params, options: options)
+    }
+
+    /// Does work in the session, and keeps that for the next command, also if the work fails.
+    func working<Value>(_ work: (PydioAccount) async throws -> Value) async throws -> Value {
+        defer { keepSession() }
+        do {
+            return try await work(self)
+        } catch let error as PydioError where error.isOfLogin {
+            throw Self.failure(error, at: login)
+        }
+    }
+
+    /// What helps if the login is dead.
+    static func failure(_ error: PydioError, at login: PydioLogin) -> CommandFailure {
+        let command = "pusher-cli pydio login \(login.server.absoluteString) --user \(login.user)"
+        // Without a password there is nobody who could log in by himself.
+        let isOver = error.code == .unableToLogin && error.loginResult == nil
+        let what = isOver ? "the session is over, and no password was kept" : "\(error)"
+        return CommandFailure(.refused, "\(what): \(command)")
+    }
+
+    func keepSession() {
+        var now = login
+        now.take(params)
+        if now.keyPair != nil { now.password = nil }
+        guard now != login else { return }
+        do {
+            try PydioLoginFile().renew(login, as: now)
+        } catch {
+            StandardError.write("warning: the session is not kept for the next command: \(error)")
+        }
+    }
+
+    /// Those that hold files.
+    func workspaces() async throws -> [PydioWorkspace] {
+        try await client.listWorkspaces().filter(\.isFileStore).map { PydioWorkspace($0, client) }
+    }
+
+    /// The one that an argument names.
+    ///
+    /// Servers take an id that they do not know for the workspace that was used last, so that none is sent that they have
+    /// not listed.
+    func workspace(_ name: String) async throws -> PydioWorkspace {
+        try PydioWorkspace.named(name, among: try await workspaces())
+    }
+}

@@ -1,0 +1,31 @@
+import PydioSDK
+
+extension PydioError: ReportableError {
+    var exitStatus: ExitStatus {
+        switch code {
+        case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: .refused
+        case .http(status: 401), .http(status: 403): .refused
+        case .errorResponse, .notAZipFileResponse, .invalidArgument, .tooLarge, .file: .badData
+        case .unableToParseAnswer, .receivedNotExpectedAnswer, .http, .unsupportedServer, .network, .timedOut:
+            .unavailable
+        case .cancelled: .interrupted
+        @unknown default: .unavailable
+        }
+    }
+
+    /// Whether the login is what stands in the way.
+    var isOfLogin: Bool {
+        switch code {
+        case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
+        default: false
+        }
+    }
+
+    /// Whether the login wants a captcha solved.
+    var wantsCaptcha: Bool {
+        switch code {
+        case .getSeedWithCaptcha, .loginWithCaptcha: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import PydioSDK
+import PusherSwift
+import Transport
+
+/// Workspaces of a server whose events are to be printed, and the sources that they come from.
+final class PydioFeed: Feed {
+    private struct Source {
+        let events: PydioWorkspaceEvents
+        let workspace: PydioWorkspace
+        var state = ConnectionState.disconnected
+        /// Said once until it is connected again.
+        var failure: String?
+        var hasBeenConnected = false
+        /// Whether it is not tried again.
+        var hasEnded = false
+    }
+
+    private struct State {
+        /// By their channels.
+        var sources: [String: Source] = [:]
+        var isClosed = false
+    }
+
+    private let account: PydioAccount
+    private let names: [String]
+    private let options: PydioEventsOptions
+    private let state = Lock(State())
+
+    /// - Parameter names: Ids, slugs or labels of workspaces; none is all of them.
+    init(_ account: PydioAccount, workspaces names: [String], options: PydioEventsOptions) {
+        (self.account, self.names, self.options) = (account, names, options)
+    }
+
+    func start(on pusher: Pusher, failed: @escaping @Sendable (any Error) -> Void) {
+        Task {
+            do {
+                let workspaces = try await account.working { account in try await chosen(of: account.workspaces()) }
+                guard !workspaces.isEmpty else { throw CommandFailure(.badData, "there is no workspace to watch") }
+                add(workspaces).forEach { events in
+                    pusher.attach(events)
+                    events.start()
+                }
+            } catch {
+                failed(error)
+            }
+        }
+    }
+
+    private func chosen(of all: [PydioWorkspace]) throws -> [PydioWorkspace] {
+        names.isEmpty ? all : try names.map { try PydioWorkspace.named($0, among: all) }
+    }
+
+    /// - Returns: What is to be started; nothing if it was closed meanwhile.
+    private func add(_ workspaces: [PydioWorkspace]) -> [PydioWorkspaceEvents] {
+        state.withLock { state in
+            guard !state.isClosed else { return [] }
+            return workspaces.compactMap { workspace in
+                let events = PydioWorkspaceEvents(client: account.client, workspaceId: workspace.id, options: options)
+                guard state.sources[events.channelName] == nil else { return nil }
+                state.sources[events.channelName] = Source(events: events, workspace: workspace)
+                return events
+            }
+        }
+    }
+
+    func close() {
+        let sources = state.withLock { state in
+            state.isClosed = true
+            return state.sources.values.map(\.events)
+        }
+        for source in sources { source.close() }
+        account.keepSession()
+    }
+
+    // MARK: What comes
+
+    func brings(_ channel: String?) -> Bool {
+        channel.map { channel in state.withLock { $0.sources[channel] != nil } } ?? false
+    }
+
+    func news(of event: PusherEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews? {
+        guard let channel = event.channelName else { return nil }
+        guard event.eventName == PydioEventName.state else {
+            guard let workspace = state.withLock({ $0.sources[channel]?.workspace }) else { return nil }
+            return FeedNews(record: .pydioEvent(PydioEventRecord(event, in: workspace)), counts: true)
+        }
+        let name = PydioEventRecord.fields(of: event)["state"] as? String
+        guard let new = Self.states.first(where: { $0.stringValue() == name }) else { return nil }
+        return state.withLock { state in
+            guard var source = state.sources[channel], source.state != new else { return nil }
+            let old = source.state
+            source.state = new
+            if new == .connected { (source.failure, source.hasBeenConnected) = (nil, true) }
+            state.sources[channel] = source
+            return FeedNews(
+                record: .pydioState(channel: channel, workspace: source.workspace.name, from: old, to: new),
+                isConnected: state.sources.values.allSatisfy { $0.state == .connected })
+        }
+    }
+
+    private static let states: [ConnectionState] = [
+        .connecting, .connected, .disconnecting, .disconnected, .reconnecting,
+    ]
+
+    func wants(_ gap: PusherGap) -> Bool { brings(gap.channelName) }
+
+    func isConcerned(by error: PusherError) -> Bool { brings(error.channelName) }
+
+    func isNew(_ error: PusherError) -> Bool {
+        guard let channel = error.channelName else { return true }
+        return state.withLock { state in
+            defer { state.sources[channel]?.failure = error.message }
+            return state.sources[channel]?.failure != error.message
+        }
+    }
+
+    func end(by error: PusherError) -> ExitStatus? {
+        guard let channel = error.channelName else { return nil }
+        return state.withLock { state in
+            state.sources[channel]?.hasEnded = true
+            guard state.sources.values.allSatisfy(\.hasEnded) else { return nil }
+            // Whoever was connected once has lost the login; else the server has no events, for that had just been good.
+            return state.sources[channel]?.hasBeenConnected == true ? .refused : .unavailable
+        }
+    }
+
+    var isFailing: Bool {
+        state.withLock { $0.sources.values.contains { $0.failure != nil && $0.state != .connected } }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import PydioSDK
+import Transport
+
+/// What `login` leaves for the commands after it: who is logged in where, and what that is proved by.
+struct PydioLogin: Codable, Hashable, Confidential {
+    /// Of a session.
+    struct Cookie: Codable, Hashable {
+        let name: String
+        let value: String
+    }
+
+    let server: URL
+    let user: String
+    /// What the server calls a key pair by.
+    let deviceID: String
+    /// Nil where a key pair stands for it, and where it was not to be kept.
+    var password: String?
+    var keyPair: KeystoreToken?
+    var secureToken: String?
+    var cookies: [Cookie] = []
+
+    var description: String { "\(user) on \(server.absoluteString)" }
+
+    /// What a client needs to go on where this one was.
+    func makeParams() -> ServersParamsManager {
+        let params = ServersParamsManager(deviceId: deviceID)
+        // First: another user ends a session.
+        if let password { params.setUser(User(userid: user, password: password), forServer: server) }
+        params.setKeystoreToken(keyPair, forServer: server)
+        params.setCookies(cookies.map { PydioCookie(name: $0.name, value: $0.value) }, forServer: server)
+        params.setSecureToken(secureToken, forServer: server)
+        return params
+    }
+
+    /// Takes over the session that a client has by now.
+    mutating func take(_ params: ServersParamsManager) {
+        keyPair = params.keystoreToken(forServer: server)
+        secureToken = params.secureToken(forServer: server)
+        cookies = params.allServerCookies(server).map { Cookie(name: $0.name, value: $0.value) }
+    }
+
+    /// Addresses differ by a slash at the end at most.
+    static func isSame(_ one: URL, _ other: URL) -> Bool { normalized(one) == normalized(other) }
+
+    private static func normalized(_ server: URL) -> String {
+        let text = server.absoluteString
+        return text.hasSuffix("/") ? text : text + "/"
+    }
+}
+
+/// A login that waits for the code of a captcha: session and seed must be those that the image was made for.
+struct PydioPendingLogin: Codable, Hashable, Confidential {
+    let server: URL
+    let user: String
+    let seed: String?
+    let cookies: [PydioLogin.Cookie]
+    let secureToken: String?
+
+    var description: String { "\(user) on \(server.absoluteString)" }
+}

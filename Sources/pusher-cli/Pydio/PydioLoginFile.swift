@@ -1,0 +1,94 @@
+import Foundation
+import PydioSDK
+
+/// Who is logged in at which Pydio servers.
+struct PydioLoginFile {
+    private struct Content: Codable {
+        /// The last one is the default.
+        var logins: [PydioLogin] = []
+        var pending: PydioPendingLogin?
+    }
+
+    let store = PrivateFile("pydio.json")
+
+    private func load() throws(CommandFailure) -> Content {
+        guard let data = try store.read() else { return Content() }
+        guard let content = try? JSONDecoder().decode(Content.self, from: data) else {
+            throw CommandFailure(
+                .badData,
+                "\(store.file.path) is not as pusher-cli pydio login writes it: delete it, and log in again")
+        }
+        return content
+    }
+
+    /// In the order of their logins.
+    func logins() throws(CommandFailure) -> [PydioLogin] { try load().logins }
+
+    /// The login that waits for a code.
+    func pending() throws(CommandFailure) -> PydioPendingLogin? { try load().pending }
+
+    /// The login of a server, or the latest.
+    ///
+    /// - Parameter server: An address, or a host that only one of them is on.
+    func login(_ server: String?) throws(CommandFailure) -> PydioLogin {
+        let logins = try logins()
+        guard let last = logins.last else {
+            throw CommandFailure(.refused, "nobody is logged in: pusher-cli pydio login")
+        }
+        guard let server else { return last }
+        if let url = URL(string: server), let login = logins.first(where: { PydioLogin.isSame($0.server, url) }) {
+            return login
+        }
+        let onHost = logins.filter { $0.server.host == server }
+        guard onHost.count <= 1 else {
+            let addresses = onHost.map(\.server.absoluteString).joined(separator: " ")
+            throw CommandFailure(.badData, "\(onHost.count) servers are on \(server); give an address: \(addresses)")
+        }
+        guard let login = onHost.first else {
+            throw CommandFailure(.refused, "nobody is logged in at \(server): pusher-cli pydio login \(server)")
+        }
+        return login
+    }
+
+    /// Keeps a login as the latest; it ends the wait for a code.
+    func add(_ login: PydioLogin) throws(CommandFailure) {
+        try change { content in
+            content.logins.removeAll { PydioLogin.isSame($0.server, login.server) }
+            content.logins.append(login)
+            content.pending = nil
+        }
+    }
+
+    func wait(for pending: PydioPendingLogin) throws(CommandFailure) {
+        try change { $0.pending = pending }
+    }
+
+    /// Keeps the session of a login; nothing if somebody has logged out, or in anew, meanwhile.
+    func renew(_ old: PydioLogin, as new: PydioLogin) throws(CommandFailure) {
+        try change { content in
+            guard
+                let index = content.logins.firstIndex(where: {
+                    PydioLogin.isSame($0.server, old.server) && $0.deviceID == old.deviceID && $0.user == old.user
+                        && $0.password == old.password
+                })
+            else { return }
+            content.logins[index] = new
+        }
+    }
+
+    func remove(_ login: PydioLogin) throws(CommandFailure) {
+        try change { content in content.logins.removeAll { PydioLogin.isSame($0.server, login.server) } }
+    }
+
+    private func change(_ body: (inout Content) -> Void) throws(CommandFailure) {
+        try store.locking { () throws(CommandFailure) in
+            var content = try load()
+            body(&content)
+            guard !content.logins.isEmpty || content.pending != nil else { return try store.remove() }
+            guard let data = try? JSONEncoder().encode(content) else {
+                throw CommandFailure(.badData, "the login cannot be written as JSON")
+            }
+            try store.write(data)
+        }
+    }
+}

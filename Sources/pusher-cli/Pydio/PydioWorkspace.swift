@@ -1,0 +1,74 @@
+import Foundation
+import PydioSDK
+
+/// A workspace as commands use it.
+struct PydioWorkspace: Sendable {
+    let info: WorkspaceResponse
+    let client: PydioClient
+
+    init(_ info: WorkspaceResponse, _ client: PydioClient) {
+        (self.info, self.client) = (info, client)
+    }
+
+    var id: String { info.workspaceId }
+
+    /// What users call it by.
+    var name: String { info.slug ?? info.workspaceId }
+
+    /// As users write it.
+    func remote(_ path: String) -> String { "\(name):\(path)" }
+
+    /// By id, slug or label; the label in the same case if there is one.
+    static func named(_ name: String, among workspaces: [PydioWorkspace]) throws(CommandFailure) -> PydioWorkspace {
+        if let workspace = workspaces.first(where: { $0.id == name })
+            ?? workspaces.first(where: { $0.info.slug == name })
+        {
+            return workspace
+        }
+        let exact = workspaces.filter { $0.info.label == name }
+        let found = exact.isEmpty ? workspaces.filter { $0.info.label?.lowercased() == name.lowercased() } : exact
+        guard let first = found.first else {
+            throw CommandFailure(.badData, "there is no workspace “\(name)”: pusher-cli pydio workspaces lists them")
+        }
+        guard found.count == 1 else {
+            let ids = found.map(\.id).sorted().prefix(5).joined(separator: " ")
+            throw CommandFailure(.badData, "\(found.count) workspaces are called “\(name)”; give an id: \(ids)")
+        }
+        return first
+    }
+
+    // MARK: What is in it
+
+    /// What a path leads to.
+    enum Node: Hashable {
+        case folder
+        case file(size: Int64, modified: Date?)
+
+        var isFolder: Bool { self == .folder }
+    }
+
+    /// Nil if there is nothing.
+    func node(at path: String) async throws -> Node? {
+        if path == "/" { return .folder }
+        guard let stat = try await client.stat(workspaceId: id, path: path) else { return nil }
+        return stat.isFolder ? .folder : .file(size: stat.size, modified: stat.mTime)
+    }
+
+    /// The same where there must be something.
+    func existingNode(at path: String) async throws -> Node {
+        guard let node = try await node(at: path) else {
+            throw CommandFailure(.badData, "there is no \(remote(path))")
+        }
+        return node
+    }
+
+    /// What is in a folder, all pages of it.
+    func children(of path: String) async throws -> [NodeResponse] {
+        try await client.listAllNodes(ListNodesRequestParams(workspaceId: id, path: path))?.children ?? []
+    }
+
+    func makeFolder(_ path: RemotePath) async throws {
+        try await client.mkdir(
+            MkDirRequestParams(workspaceId: id, dir: path.parent.path, dirname: path.name))
+    }
+}

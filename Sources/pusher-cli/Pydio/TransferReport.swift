@@ -1,0 +1,51 @@
+import PydioSDK
+import Transport
+
+/// Tells of the files of a transfer, and of those that it leaves out.
+final class TransferReport: Sendable {
+    private let json: Bool
+    private let line = TransferLine()
+    private let status = Lock(ExitStatus.done)
+
+    init(json: Bool) { self.json = json }
+
+    func progress(_ label: String) -> @Sendable (PydioTransferProgress) -> Void {
+        let label = TextStyle.standardOutput.printable(label)
+        return { [line] in line.show($0.completed, of: $0.total, label) }
+    }
+
+    /// - Parameter words: What people read of it; nil for nothing.
+    func done(_ record: TransferRecord, _ words: String? = nil) {
+        line.erase()
+        // Whether or not somebody reads it, the files are what was asked for.
+        if json {
+            _ = StandardOutput.write(record.json)
+        } else if let words {
+            _ = StandardOutput.write(TextStyle.standardOutput.printable(words))
+        }
+    }
+
+    /// Something is left out, and the rest goes on.
+    func failed(_ words: String, _ status: ExitStatus = .badData) {
+        line.erase()
+        StandardError.write("error: " + TextStyle.standardOutput.printable(words))
+        self.status.withLock { $0 = $0 == .done ? status : $0 }
+    }
+
+    /// The same for what concerns one file alone; anything else ends the transfer.
+    func skipping(_ what: String, _ work: () async throws -> Void) async throws {
+        do {
+            try await work()
+        } catch let error as CommandFailure where error.exitStatus == .badData {
+            failed(error.description, error.exitStatus)
+        } catch let error as PydioError where error.exitStatus == .badData {
+            failed("\(what): \(error)", error.exitStatus)
+        }
+    }
+
+    /// Ends the command with the status of the first failure.
+    func end() throws {
+        line.erase()
+        try status.withLock { $0 }.exit()
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import PydioSDK
+
+/// Files and folders of a workspace on their way here. Nothing is written outside the folder that was asked for.
+struct WorkspaceDownload: Sendable {
+    /// Smaller files begin anew: a part costs a request more.
+    private static let resumableSize: Int64 = 1 << 20
+
+    let workspace: PydioWorkspace
+    let replaces: Bool
+    let report: TransferReport
+
+    /// Gets a file.
+    ///
+    /// - Parameter isAlone: Whether it is all that was asked for: what has come of it is then kept in any case.
+    func file(_ path: String, size: Int64, to file: URL, isAlone: Bool = true) async throws {
+        switch LocalNode(file) {
+        case nil: break
+        case .folder: throw CommandFailure(.badData, "\(file.path) is a folder")
+        case .file, .link, .other:
+            guard replaces else { throw CommandFailure(.badData, "\(file.path) is there already: --force replaces it") }
+        }
+        guard LocalNode(file.deletingLastPathComponent().resolvingSymlinksInPath()) == .folder else {
+            throw CommandFailure(.badData, "there is no folder \(file.deletingLastPathComponent().path)")
+        }
+        try await workspace.client.downloadNodes(
+            DownloadNodesRequestParams(workspaceId: workspace.id, nodes: [path]), to: file,
+            keepsPart: isAlone || size >= Self.resumableSize, onProgress: report.progress(file.lastPathComponent))
+        report.done(
+            TransferRecord(
+                kind: .downloaded, workspaceID: workspace.id, path: path, file: file.path,
+                size: (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber)?.int64Value),
+            file.path)
+    }
+
+    /// Gets what is in a folder, but for the recycle bin, and the folders in it.
+    func folder(_ path: String, to folder: URL) async throws {
+        switch LocalNode(folder) {
+        case .folder: break
+        case nil:
+            guard mkdir(folder.path, 0o777) == 0 else {
+                throw CommandFailure(
+                    .badData, "the folder \(folder.path) cannot be made: \(String(cString: strerror(errno)))")
+            }
+        case .file, .link, .other:
+            // Through a link it would go somewhere else.
+            throw CommandFailure(.badData, "\(folder.path) is there, and is no folder")
+        }
+        for child in try await RemoteChild.all(of: path, in: workspace) {
+            let target = folder.appending(path: child.name, directoryHint: .notDirectory)
+            guard child.response.isLeaf else {
+                guard child.isOpened else { continue }
+                try await report.skipping(workspace.remote(child.path)) {
+                    try await self.folder(child.path, to: target)
+                }
+                continue
+            }
+            try await report.skipping(workspace.remote(child.path)) {
+                try await file(child.path, size: child.response.size, to: target, isAlone: false)
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// A Pydio server for tests and demonstrations, as a process:
+//
+//     pydio-mock [--port P] [--path /pydio] [--mode 5.2|8] [--user name:password]… [--captcha-code C] [--captcha-after N]
+//                [--no-changes] [--no-polling] [--websocket]
+//
+// Prints `listening on 127.0.0.1:P`, and on standard error what each captcha image shows; ends at SIGTERM or SIGINT. Without
+// `--user` the users are `ada` with "open sesame" and `bob` with "pässwörd".
+import Glibc
+import PydioTestSupport
+
+@main
+struct PydioMock {
+    /// Not async: the mask of this thread is what all others begin with, and it waits for the signals itself.
+    static func main() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGTERM)
+        sigaddset(&signals, SIGINT)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+
+        let configuration = configuration(CommandLine.arguments.dropFirst())
+        // Detached: else it would wait for this thread, which waits for the signals.
+        Task.detached {
+            do {
+                let server = try await FakePydioServer.start(configuration)
+                server.onCaptcha { complain("captcha code: \($0)") }
+                print("listening on 127.0.0.1:\(server.port)")
+                fflush(nil)
+            } catch {
+                complain("pydio-mock: cannot listen on port \(configuration.port): \(error)")
+                exit(EX_UNAVAILABLE)
+            }
+        }
+        var signal: Int32 = 0
+        sigwait(&signals, &signal)
+    }
+
+    private static func configuration(_ arguments: ArraySlice<String>) -> FakePydioServer.Configuration {
+        var arguments = arguments
+        var configuration = FakePydioServer.Configuration()
+        if let index = arguments.firstIndex(of: "--mode") {
+            guard let mode = arguments.dropFirst(index - arguments.startIndex + 1).first.flatMap(FakePydioMode.init)
+            else {
+                fail("--mode is 5.2 or 8")
+            }
+            configuration = FakePydioServer.Configuration(mode: mode)
+        }
+        var users: [FakePydioUser] = []
+        while let option = arguments.popFirst() {
+            switch option {
+            case "--mode": _ = arguments.popFirst()
+            case "--port": configuration.port = number(&arguments, option)
+            case "--path": configuration.basePath = value(&arguments, option)
+            case "--user":
+                let pair = value(&arguments, option).split(separator: ":", maxSplits: 1)
+                guard pair.count == 2 else { fail("--user wants name:password") }
+                users.append(FakePydioUser(id: pair[0].lowercased(), password: String(pair[1])))
+            case "--captcha-code": configuration.captchaCode = value(&arguments, option)
+            case "--captcha-after": configuration.captchaAfter = number(&arguments, option)
+            case "--no-changes": configuration.hasChanges = false
+            case "--no-polling": configuration.hasPolling = false
+            case "--websocket": configuration.hasWebSocket = true
+            case _: fail("there is no option \(option)")
+            }
+        }
+        if !users.isEmpty { configuration.users = users }
+        return configuration
+    }
+
+    private static func value(_ arguments: inout ArraySlice<String>, _ option: String) -> String {
+        guard let value = arguments.popFirst() else { fail("\(option) wants a value") }
+        return value
+    }
+
+    private static func number(_ arguments: inout ArraySlice<String>, _ option: String) -> Int {
+        guard let number = Int(value(&arguments, option)), number >= 0 else { fail("\(option) wants a number") }
+        return number
+    }
+
+    private static func fail(_ text: String) -> Never {
+        complain("pydio-mock: \(text)")
+        exit(EX_USAGE)
+    }
+
+    private static func complain(_ text: String) {
+        let line = Array("\(text)\n".utf8)
+        _ = write(STDERR_FILENO, line, line.count)
+    }
+}

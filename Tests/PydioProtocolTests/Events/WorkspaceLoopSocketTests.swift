@@ -1,0 +1,152 @@
+import PydioProtocol
+import Realtime
+import TestSupport
+import Testing
+import Transport
+
+@Suite struct WorkspaceLoopSocketTests {
+    private static let webSocket = WorkspaceServices.WebSocket(url: "ws://s:8090/ws", host: "s", isSecure: false)
+    private static let services = WorkspaceServices(webSocket: webSocket)
+    private static let withFeed = WorkspaceServices(hasFeed: true, webSocket: webSocket)
+    private var script = LoopScript { $0.socket.reconnectPolicy = .quadratic() }
+    private let first = ConnectionMachine.TransportID(number: 1)
+
+    private mutating func heard(
+        _ id: ConnectionMachine.TransportID, isWoken: Bool = false
+    ) -> [WorkspaceLoop.Action] {
+        script.note(script.loop.socketHeard(id, isWoken: isWoken, now: script.now))
+    }
+
+    private mutating func ended(_ id: ConnectionMachine.TransportID) -> [WorkspaceLoop.Action] {
+        script.note(script.loop.socketEnded(id, now: script.now))
+    }
+
+    /// Until the WebSocket has taken over.
+    private mutating func live(_ services: WorkspaceServices) -> [WorkspaceLoop.Action] {
+        _ = script.open(services)
+        _ = heard(first)
+        return script.answer(.nothingNew)
+    }
+
+    @Test mutating func itIsOpenedOnceThingsAreKnown_andTakesOverWhenItHasProvedItself() {
+        _ = script.open(Self.services)
+        #expect(
+            script.lastActions == [
+                .changed(from: .connecting, to: .connected), .openSocket(first, Self.webSocket),
+            ])
+        #expect(heard(first) == [script.perform(.consumeLast)])
+        #expect(script.answer(.nothingNew) == [.socketTakesOver])
+        // It is asked every half minute, and nothing else is.
+        #expect(script.pass(.seconds(29)) == [])
+        #expect(script.pass(.seconds(1)) == [.pingSocket(first)])
+        #expect(heard(first) == [])
+        #expect(script.pass(.seconds(30)) == [.pingSocket(first)])
+    }
+
+    @Test mutating func polledMeanwhile_aServerThatClosesAfterOpeningCostsNothing() {
+        _ = script.open(Self.services)
+        #expect(ended(first) == [.socketFailed(retryAfter: .zero)])
+        #expect(
+            script.pass(.zero) == [.openSocket(ConnectionMachine.TransportID(number: 2), Self.webSocket)])
+        // It was told already.
+        #expect(ended(ConnectionMachine.TransportID(number: 2)) == [])
+        #expect(script.loop.state == .connected)
+        #expect(script.pass(.seconds(17)).contains(script.perform(.consume(.everything))))
+    }
+
+    @Test mutating func whenItIsLostThingsAreComparedPolledAndItIsTriedAgain() {
+        #expect(live(Self.services) == [.socketTakesOver])
+        #expect(
+            ended(first) == [.socketFailed(retryAfter: .zero), .socketHandsBack, script.perform(.register)])
+        #expect(script.finishOpening() == [.register, .consume(.allButNodes), .list(.compare(isGap: true))])
+        let second = ConnectionMachine.TransportID(number: 2)
+        #expect(script.pass(.seconds(1)).contains(.openSocket(second, Self.webSocket)))
+        #expect(heard(second) == [script.perform(.consumeLast)])
+        #expect(script.answer(.nothingNew) == [.socketTakesOver])
+        #expect(script.loop.state == .connected)
+    }
+
+    @Test mutating func aSilentOneIsGivenUp() {
+        _ = live(Self.services)
+        #expect(script.pass(.seconds(30)) == [.pingSocket(first)])
+        #expect(script.pass(.seconds(30)).contains(.dropSocket(first)))
+        #expect(script.loop.state == .connected)
+    }
+
+    @Test mutating func withALogItOnlyWakes_andItsLossLosesNothing() {
+        #expect(live(Self.withFeed) == [.socketTakesOver, script.perform(.readChanges(isFlattened: false))])
+        #expect(script.answer(.changesRead(isReset: false)) == [])
+        #expect(heard(first, isWoken: true) == [script.perform(.readChanges(isFlattened: false))])
+        #expect(script.answer(.changesRead(isReset: false)) == [])
+        #expect(
+            ended(first) == [.socketFailed(retryAfter: .zero), .socketHandsBack, script.perform(.register)])
+        #expect(
+            script.finishOpening(Self.withFeed) == [
+                .register, .consume(.everything), .readChanges(isFlattened: true),
+            ])
+    }
+
+    @Test mutating func oneThatEndsWhileTheMailboxIsGivenUpIsAGap() {
+        _ = script.open(Self.services)
+        #expect(heard(first) == [script.perform(.consumeLast)])
+        _ = ended(first)
+        #expect(script.answer(.nothingNew) == [script.perform(.register)])
+        #expect(script.finishOpening() == [.register, .consume(.allButNodes), .list(.compare(isGap: true))])
+    }
+
+    @Test mutating func withALogItIsReadOnceInAWhileAllTheSame() {
+        _ = live(Self.withFeed)
+        _ = script.answer(.changesRead(isReset: false))
+        var reads = 0
+        for _ in 0..<10 {
+            let actions = script.pass(.seconds(30))
+            if actions.contains(.pingSocket(first)) { _ = heard(first) }
+            for case .perform(let step, _) in actions {
+                #expect(step == .readChanges(isFlattened: false))
+                reads += 1
+                _ = script.answer(.changesRead(isReset: false))
+            }
+        }
+        #expect((3...5).contains(reads))
+    }
+
+    @Test mutating func whatCannotBeReadIsAGap_andTheMailboxIsAskedOnceMore() {
+        _ = live(Self.services)
+        #expect(
+            script.note(script.loop.socketMissed(first, now: script.now)) == [
+                .socketHandsBack, script.perform(.register),
+            ])
+        #expect(
+            script.finishOpening() == [
+                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consumeLast,
+            ])
+        #expect(script.lastActions == [.socketTakesOver])
+    }
+
+    @Test mutating func whoIsHeldDoesNotReadIt() {
+        _ = live(Self.services)
+        #expect(script.hold(true) == [.pauseSocket(true)])
+        #expect(script.pass(.seconds(300)) == [])
+        #expect(script.hold(false) == [.pauseSocket(false)])
+        #expect(script.pass(.seconds(30)) == [.pingSocket(first)])
+    }
+
+    @Test mutating func aPauseEndsIt_andWhatHappensMeanwhileIsAGap() {
+        _ = live(Self.services)
+        let actions = script.pause()
+        #expect(actions.contains(.dropSocket(first)) && actions.contains(.socketHandsBack))
+        #expect(script.loop.nextDeadline == nil)
+        _ = script.start()
+        #expect(
+            script.finishOpening(Self.services) == [
+                .discover, .register, .consume(.allButNodes), .list(.compare(isGap: true)),
+            ])
+    }
+
+    @Test mutating func lateReportsOfOneThatWasLeftDoNotCount() {
+        _ = live(Self.services)
+        _ = ended(first)
+        #expect(heard(first) == [])
+        #expect(ended(first) == [])
+    }
+}

@@ -1,0 +1,264 @@
+import PydioProtocol
+import Realtime
+import TestSupport
+import Testing
+import Transport
+
+@Suite struct WorkspaceModelTests {
+    private var model = Self.make()
+
+    private static func make(_ change: (inout WorkspaceModel.Configuration) -> Void = { _ in }) -> WorkspaceModel {
+        var configuration = WorkspaceModel.Configuration(workspaceId: "0")
+        change(&configuration)
+        return WorkspaceModel(configuration)
+    }
+
+    private static func messages(_ xml: String) throws -> [ChannelMessage] {
+        try #require(ChannelMessage.list(in: try XMLReader.read(Array("<tree>\(xml)</tree>".utf8))))
+    }
+
+    private static func file(_ path: String, size: Int = 5, time: Int = 100, from: String? = nil) -> String {
+        let original = from.map { #" original_path="\#($0)""# } ?? ""
+        return #"<tree is_file="true" filename="\#(path)" bytesize="\#(size)" ajxp_modiftime="\#(time)"\#(original)/>"#
+    }
+
+    private static func folder(_ path: String, from: String? = nil) -> String {
+        let original = from.map { #" original_path="\#($0)""# } ?? ""
+        return #"<tree is_file="false" filename="\#(path)" ajxp_modiftime="1" bytesize="0"\#(original)/>"#
+    }
+
+    private mutating func consume(_ xml: String, at seconds: Double = 0) throws -> [String] {
+        let messages = try Self.messages(xml)
+        return model.consumed(messages, for: .everything, now: .at(seconds)).events.map(Self.line)
+    }
+
+    private static func line(_ event: PydioEvent) -> String {
+        var line = event.name.dropFirst(6) + " " + (event.path ?? "-")
+        if let original = event.originalPath { line += " < " + original }
+        if event.isLate { line += " late" }
+        if let sequence = event.sequence { line += " #\(sequence)" }
+        return String(line)
+    }
+
+    private static func index(_ files: [String: Int] = [:], folders: [String] = []) -> NodeIndex {
+        var entries = files.mapValues { NodeIndex.Entry(isLeaf: true, size: 5, mTime: Int64($0)) }
+        for folder in folders { entries[folder] = NodeIndex.Entry(isLeaf: false, mTime: 1) }
+        return NodeIndex(entries)
+    }
+
+    // MARK: Messages
+
+    @Test mutating func messagesBecomeEvents() throws {
+        model.listed(Self.index())
+        #expect(
+            try consume(
+                "<nodes_diff><add>\(Self.file("/a"))</add></nodes_diff>"
+                    + "<nodes_diff><update>\(Self.file("/a", size: 6, from: "/a"))</update></nodes_diff>"
+                    + "<nodes_diff><update>\(Self.file("/b", from: "/a"))</update></nodes_diff>"
+                    + #"<nodes_diff><remove><tree filename="/b"/></remove></nodes_diff><reload_bookmarks/>"#
+                    + #"<reload_instruction object="repository_list"/><reload_instruction object="data" node="/x"/>"#
+                    + #"<require_registry_reload repositoryId="7"/><strange a="1"/>"#) == [
+                    "node_created /a", "node_updated /a", "node_moved /b < /a", "node_deleted /b",
+                    "bookmarks_changed -", "workspaces_changed -", "reload -", "workspaces_changed -", "message -",
+                ])
+    }
+
+    @Test mutating func whatWasListedIsNotTold() throws {
+        model.listed(Self.index(["/a": 100, "/n": 100]))
+        #expect(
+            try consume(
+                "<nodes_diff><add>\(Self.file("/a"))</add></nodes_diff>"
+                    + "<nodes_diff><update>\(Self.file("/a", from: "/a"))</update></nodes_diff>"
+                    + "<nodes_diff><update>\(Self.file("/n", from: "/o"))</update></nodes_diff>"
+                    + #"<nodes_diff><remove><tree filename="/gone"/></remove></nodes_diff>"#) == [])
+    }
+
+    @Test mutating func theSameTwiceIsToldOnce_butForUpdatesWhichNeedNotShow() throws {
+        model.listed(Self.index())
+        _ = try consume("")
+        let create = "<nodes_diff><add>\(Self.file("/a"))</add></nodes_diff>"
+        #expect(try consume(create + create) == ["node_created /a"])
+        let update = "<nodes_diff><update>\(Self.file("/a", from: "/a"))</update></nodes_diff>"
+        #expect(try consume(update + update) == ["node_updated /a", "node_updated /a"])
+        let move = "<nodes_diff><update>\(Self.file("/b", from: "/a"))</update></nodes_diff>"
+        #expect(try consume(move + move) == ["node_moved /b < /a"])
+        let delete = #"<nodes_diff><remove><tree filename="/b"/></remove></nodes_diff>"#
+        #expect(try consume(delete + delete) == ["node_deleted /b"])
+    }
+
+    @Test mutating func aFolderTakesAlongWhatIsInIt() throws {
+        model.listed(Self.index(["/d/x": 1, "/dx": 1], folders: ["/d"]))
+        _ = try consume("<nodes_diff><update>\(Self.folder("/e", from: "/d"))</update></nodes_diff>")
+        #expect(model.index == Self.index(["/e/x": 1, "/dx": 1], folders: ["/e"]))
+        #expect(try consume(#"<nodes_diff><remove><tree filename="/e"/></remove></nodes_diff>"#) == ["node_deleted /e"])
+        #expect(model.index == Self.index(["/dx": 1]))
+    }
+
+    @Test mutating func whatIsInACopiedFolderIsNotKnown_soThatItsDeletionIsTold() throws {
+        model.listed(Self.index())
+        _ = try consume("<nodes_diff><add>\(Self.folder("/copy"))</add></nodes_diff>")
+        #expect(
+            try consume(#"<nodes_diff><remove><tree filename="/copy/in"/></remove></nodes_diff>"#) == [
+                "node_deleted /copy/in"
+            ])
+    }
+
+    @Test mutating func withoutABaseEverythingIsTold() throws {
+        model = Self.make { $0.maximumNodes = 1 }
+        model.listed(nil)
+        let create = "<nodes_diff><add>\(Self.file("/a"))</add></nodes_diff>"
+        #expect(try consume(create + create) == ["node_created /a", "node_created /a"])
+        #expect(try consume(#"<nodes_diff><remove><tree filename="/z"/></remove></nodes_diff>"#) == ["node_deleted /z"])
+        #expect(model.compared(Self.index(["/b": 1])) == nil)
+    }
+
+    @Test mutating func tooMuchToRememberIsForgotten() throws {
+        model = Self.make { $0.maximumNodes = 2 }
+        model.listed(Self.index(["/a": 1, "/b": 1]))
+        #expect(model.index?.count == 2)
+        _ = try consume("<nodes_diff><add>\(Self.file("/c"))</add></nodes_diff>")
+        #expect(model.index == nil)
+    }
+
+    @Test mutating func pathsAreTheSameHoweverTheyAreComposed() throws {
+        model.listed(Self.index(["/caf\u{E9}": 100]))
+        #expect(try consume("<nodes_diff><add>\(Self.file("/cafe\u{301}"))</add></nodes_diff>") == [])
+    }
+
+    @Test mutating func aServerThatWantsTheRegistryReadWithEachPollIsToldOnce() throws {
+        let reload = #"<require_registry_reload repositoryId="7"/>"#
+        #expect(try consume(reload) == ["workspaces_changed -"])
+        #expect(try consume(reload) == [])
+        #expect(try consume("") == [])
+        #expect(try consume(reload) == ["workspaces_changed -"])
+    }
+
+    @Test mutating func beforeAListingNodesAreNotTold_andBeforeTheStartNothingIs() throws {
+        let messages = try Self.messages("<nodes_diff><add>\(Self.file("/a"))</add></nodes_diff><reload_bookmarks/>")
+        #expect(model.consumed(messages, for: .nothing, now: .start).events.isEmpty)
+        let events = model.consumed(messages, for: .allButNodes, now: .start).events
+        #expect(events.map(\.name) == [PydioEventName.bookmarksChanged])
+    }
+
+    // MARK: Comparison
+
+    @Test mutating func differencesAreTold_ofADeletedFolderTheFolderAlone() {
+        model.listed(
+            Self.index(
+                ["/d/x": 1, "/d/e/y": 1, "/d z": 1, "/same": 1, "/old": 1, "/kind": 1], folders: ["/d", "/d/e"]))
+        let events = model.compared(
+            Self.index(["/d z": 1, "/same": 1, "/old": 2, "/new/n": 3], folders: ["/new", "/kind"]))
+        #expect(
+            events?.map(Self.line) == [
+                "node_deleted /d late", "node_deleted /kind late", "node_created /kind late",
+                "node_created /new late", "node_created /new/n late", "node_updated /old late",
+            ])
+        #expect(model.compared(Self.index(["/d z": 1], folders: ["/kind"]))?.count == 3)
+    }
+
+    // MARK: WebSocket
+
+    @Test mutating func whatMailboxAndWebSocketBothBringIsToldOnce() throws {
+        model.listed(Self.index())
+        model.socketOpened()
+        let all = try Self.messages(
+            (1...5).map { "<nodes_diff><add>\(Self.file("/\($0)"))</add></nodes_diff>" }.joined()
+                + "<reload_bookmarks/>")
+        #expect(model.socketReceived(Array(all[2..<4]), now: .start).events.isEmpty)
+        let polled = model.consumed(Array(all[..<3]), for: .everything, now: .start).events
+        #expect(polled.map(Self.line) == ["node_created /1", "node_created /2", "node_created /3"])
+        #expect(model.socketTakesOver().events.map(Self.line) == ["node_created /4"])
+        #expect(
+            model.socketReceived(Array(all[4...]), now: .start).events.map(Self.line) == [
+                "node_created /5", "bookmarks_changed -",
+            ])
+    }
+
+    @Test mutating func whatWasPolledAndComesThroughTheWebSocketLateIsNotToldAgain() throws {
+        model.socketOpened()
+        let bookmarks = try Self.messages("<reload_bookmarks/>")
+        #expect(model.consumed(bookmarks, for: .everything, now: .start).events.count == 1)
+        _ = model.socketTakesOver()
+        #expect(model.socketReceived(bookmarks, now: .at(1)).events.isEmpty)
+        #expect(model.socketReceived(bookmarks, now: .at(1)).events.count == 1)
+    }
+
+    @Test mutating func muchLaterItIsNews() throws {
+        model.socketOpened()
+        let bookmarks = try Self.messages("<reload_bookmarks/>")
+        _ = model.consumed(bookmarks, for: .everything, now: .start)
+        _ = model.socketTakesOver()
+        #expect(model.socketReceived(bookmarks, now: .at(60)).events.count == 1)
+    }
+
+    // MARK: Log of changes
+
+    private static func change(
+        _ sequence: Int64, _ kind: PydioLoggedChange.Kind, _ source: String?, _ target: String?, size: Int64? = 5
+    ) -> PydioLoggedChange {
+        PydioLoggedChange(
+            sequence: sequence, nodeId: sequence, kind: kind, source: source, target: target,
+            node: target.map { .init(size: size, md5: "x", mTime: nil, path: $0, isFolder: false) })
+    }
+
+    @Test mutating func theLogIsReadOnFromWhereItWas() {
+        model.readsFeed = true
+        #expect(
+            model.read(PydioChangesResponse(changes: [Self.change(3, .create, nil, "/a")], lastSequence: 7)).isEmpty)
+        #expect(model.sequence == 7)
+        let events = model.read(
+            PydioChangesResponse(
+                changes: [
+                    Self.change(7, .create, nil, "/told"), Self.change(8, .create, nil, "/b"),
+                    Self.change(9, .content, "/b", "/b"), Self.change(10, .path, "/b", "/c"),
+                    Self.change(11, .delete, "/c", nil),
+                ], lastSequence: 11))
+        #expect(
+            events.map(Self.line) == [
+                "node_created /b #8", "node_updated /b #9", "node_moved /c < /b #10", "node_deleted /c #11",
+            ])
+        #expect(model.sequence == 11)
+    }
+
+    @Test mutating func fromAGivenPlaceEverythingAfterItIsTold() {
+        model = Self.make { $0.sequence = 3 }
+        let events = model.read(
+            PydioChangesResponse(changes: [Self.change(4, .create, nil, "/a")], lastSequence: 4))
+        #expect(events.map(Self.line) == ["node_created /a #4"])
+    }
+
+    @Test mutating func aLogThatBeganAnewTellsNothingUntilAListing_andThenWhatIsNotInIt() {
+        model.readsFeed = true
+        _ = model.read(PydioChangesResponse(changes: [Self.change(3, .create, nil, "/a")], lastSequence: 9))
+        #expect(model.read(PydioChangesResponse(changes: [], lastSequence: 1, isReset: true)).isEmpty)
+        #expect(
+            model.compared(NodeIndex(["/b": .init(isLeaf: true, size: 5)]))?.map(Self.line) == [
+                "node_deleted /a late", "node_created /b late",
+            ])
+        let events = model.read(
+            PydioChangesResponse(
+                changes: [Self.change(2, .create, nil, "/b"), Self.change(3, .create, nil, "/c")], lastSequence: 3))
+        #expect(events.map(Self.line) == ["node_created /c #3"])
+    }
+
+    @Test mutating func withALogMessagesOfNodesOnlyWake() throws {
+        model.readsFeed = true
+        let messages = try Self.messages("<nodes_diff><add>\(Self.file("/a"))</add></nodes_diff><reload_bookmarks/>")
+        let taken = model.consumed(messages, for: .everything, now: .start)
+        #expect(taken.isWoken && taken.events.map(\.name) == [PydioEventName.bookmarksChanged])
+    }
+
+    // MARK: Data
+
+    @Test mutating func dataIsJSONUnderTheDocumentedKeys() throws {
+        model.listed(Self.index())
+        let messages = try Self.messages(
+            "<nodes_diff><update>\(Self.file("/b é", size: 7_000_000_000, from: "/a"))</update></nodes_diff>")
+        let event = try #require(model.consumed(messages, for: .everything, now: .start).events.first)
+        #expect(
+            String(decoding: event.data, as: UTF8.self)
+                == #"{"is_leaf":true,"mtime":100,"original_path":"/a","path":"/b é","size":7000000000}"#)
+        #expect(
+            String(decoding: PydioEvent(state: .connected, in: "0").data, as: UTF8.self) == #"{"state":"connected"}"#)
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import PydioSDK
+import PydioTestSupport
+import TestSupport
+import Testing
+import Transport
+
+/// The forms of calls, states, and what is told of them.
+@Suite(.overSockets)
+struct CallTests {
+    private static let stateQueue = DispatchSpecificKey<Bool>()
+
+    @Test func blocksAreCalledOnceOnTheirQueue() async throws {
+        let queue = DispatchQueue(label: "blocks")
+        queue.setSpecific(key: Self.stateQueue, value: true)
+        try await PydioScene.with(options: { $0.completionQueue = queue }) { scene in
+            let calls = Lock<[String]>([])
+            // Nothing is called before this returns: the queue is busy with it.
+            queue.sync {
+                scene.client.listWorkspaces(
+                    success: { workspaces in
+                        let isThere = DispatchQueue.getSpecific(key: Self.stateQueue) == true
+                        calls.withLock { $0.append("\(workspaces.count) \(isThere)") }
+                    }, failure: { _ in calls.withLock { $0.append("failure") } })
+                #expect(calls.withLock { $0.isEmpty })
+            }
+            #expect(await eventually { !calls.withLock { $0.isEmpty } })
+            scene.server.inject(.errorDocument("No"), into: "ls")
+            scene.client.listNodes(
+                ListNodesRequestParams(workspaceId: "0"), success: { _ in calls.withLock { $0.append("success") } },
+                failure: { error in
+                    let isThere = DispatchQueue.getSpecific(key: Self.stateQueue) == true
+                    calls.withLock { $0.append("\(error.errorCode) \(isThere)") }
+                })
+            #expect(await eventually { calls.withLock { $0.count } == 2 })
+            queue.sync {}
+            #expect(calls.withLock { $0 } == ["4 true", "6 true"])
+        }
+    }
+
+    @Test func aCancelledOperationFails() async throws {
+        try await PydioScene.with { scene in
+            scene.server.inject(.hold, into: "get_xml_registry")
+            let codes = Lock<[PydioError.Code]>([])
+            let operation = scene.client.listWorkspaces(success: { _ in }) { error in
+                codes.withLock { $0.append(error.code) }
+            }
+            #expect(await eventually { scene.server.heldCount == 1 })
+            operation.cancel()
+            #expect(operation.isCancelled)
+            #expect(await eventually { codes.withLock { $0 } == [.cancelled] })
+            #expect(await eventually { scene.server.connectionCount == 0 })
+            #expect(!scene.client.progress)
+        }
+    }
+
+    @Test func statesAreThoseOfTheOriginal() async throws {
+        try await PydioScene.with { scene in
+            let states = Lock<[PydioClientState]>([])
+            func seen(_ count: Int) async -> [PydioClientState] {
+                _ = await eventually { states.withLock { $0.count } >= count }
+                return states.withLock { states in
+                    defer { states = [] }
+                    return states
+                }
+            }
+            scene.client.onStateChange = { state in states.withLock { $0.append(state) } }
+            #expect(scene.client.state == .idle && !scene.client.progress)
+            _ = try await scene.client.listWorkspaces()
+            #expect(await seen(4) == [.operation, .authorization, .operation, .finished])
+            _ = try await scene.client.listWorkspaces()
+            #expect(await seen(2) == [.operation, .finished])
+            try await scene.client.authorize()
+            #expect(await seen(2) == [.authorization, .finished])
+            scene.server.configure { $0.loginValue = -1 }
+            scene.server.expireSessions()
+            _ = await failure { _ = try await scene.client.listWorkspaces() }
+            #expect(await seen(3) == [.operation, .authorization, .finished])
+            #expect(scene.client.state == .finished && !scene.client.progress)
+        }
+    }
+
+    @Test func aCallIsFinishedAfterItsBlock() async throws {
+        try await PydioScene.with { scene in
+            try await scene.client.authorize()
+            let told = Lock<[String]>([])
+            scene.client.onStateChange = { state in told.withLock { $0.append("\(state)") } }
+            scene.client.listWorkspaces(
+                success: { [client = scene.client] _ in told.withLock { $0.append("block \(client.progress)") } },
+                failure: { _ in })
+            #expect(await eventually { told.withLock { $0.contains("finished") } })
+            #expect(told.withLock { $0 } == ["operation", "block true", "finished"] && !scene.client.progress)
+        }
+    }
+
+    @Test func anAddressThatIsNoneIsAnErrorOfEachCall() async {
+        let client = PydioClient(server: "ftp://example.org", params: ServersParamsManager())
+        for _ in 0..<2 {
+            #expect(await failure { _ = try await client.listWorkspaces() }?.code == .invalidArgument)
+        }
+    }
+
+    @Test func aServerThatIsNotThereIsAnErrorOfTheNetwork() async throws {
+        try await PydioScene.with { scene in
+            await scene.server.stop()
+            let error = await failure { _ = try await scene.client.listWorkspaces() }
+            #expect(error?.code == .network && error?.isRetryable == true)
+        }
+    }
+
+    @Test func silenceEndsInTime() async throws {
+        try await PydioScene.with(options: { $0.requestTimeout = .milliseconds(300) }) { scene in
+            scene.server.inject(.silence, into: "get_xml_registry", times: nil)
+            #expect(await failure { _ = try await scene.client.listWorkspaces() }?.code == .timedOut)
+        }
+    }
+
+    @Test func largeAnswersAreBounded() async throws {
+        try await PydioScene.with(options: { $0.maximumResponseSize = 1000 }) { scene in
+            for number in 0..<50 { try scene.server.addFile("/file \(number)") }
+            let error = await failure {
+                _ = try await scene.client.listNodes(ListNodesRequestParams(workspaceId: "0"))
+            }
+            #expect(error?.code == .tooLarge)
+        }
+    }
+
+    @Test func certificatesOfAnOwnAuthorityAreTrusted() async throws {
+        let authority = try CertificateAuthority()
+        var configuration = FakePydioServer.Configuration()
+        configuration.tls = try authority.issue("IP:127.0.0.1")
+        try await PydioScene.with(configuration, options: { $0.caFile = authority.certificate }) { scene in
+            let workspaces = try await scene.client.listWorkspaces()
+            #expect(workspaces.count == 4)
+            var options = scene.client.options
+            options.caFile = nil
+            let stranger = PydioClient(server: scene.server.url, params: scene.params, options: options)
+            #expect(await failure { _ = try await stranger.listWorkspaces() }?.code == .network)
+        }
+    }
+
+    // MARK: Pages
+
+    @Test func pagesArePutTogether() async throws {
+        try await PydioScene.with { scene in
+            for number in 0..<45 { try scene.server.addFile("/many/\(number + 100)") }
+            scene.server.configure { ($0.pageThreshold, $0.pageSize) = (20, 20) }
+            var params = ListNodesRequestParams(workspaceId: "0", path: "/many")
+            params.page = 2
+            let page = try await scene.client.listNodes(params).first
+            #expect(page?.pagination == NodePagination(count: 45, total: 3, current: 2))
+            #expect(page?.children?.count == 20)
+            let all = try await scene.client.listAllNodes(params)
+            #expect(all?.children?.map(\.name) == (100..<145).map(String.init))
+            #expect(all?.children?.allSatisfy { $0.parent === all } == true)
+            #expect(scene.server.count("ls") == 5)
+        }
+    }
+
+    @Test func tooManyPagesAreAnError() async throws {
+        try await PydioScene.with(options: { $0.maximumPages = 2 }) { scene in
+            scene.server.configure { ($0.pageThreshold, $0.pageSize) = (1, 1) }
+            let error = await failure {
+                _ = try await scene.client.listAllNodes(ListNodesRequestParams(workspaceId: "0"))
+            }
+            #expect(error?.code == .tooLarge && scene.server.count("ls") == 2)
+        }
+    }
+
+    @Test func whoMayNotReadGetsAnError() async throws {
+        let user = FakePydioUser(id: "ada", password: PydioScene.password, rights: ["0": .read])
+        try await PydioScene.with(FakePydioServer.Configuration(users: [user])) { scene in
+            let error = await failure {
+                try await scene.client.mkdir(MkDirRequestParams(workspaceId: "0", dir: "/", dirname: "x"))
+            }
+            #expect(error?.code == .errorResponse && scene.server.count("login") == 1)
+        }
+    }
+}

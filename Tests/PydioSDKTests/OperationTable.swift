@@ -1,0 +1,205 @@
+import Foundation
+import PydioProtocol
+import PydioSDK
+import PydioTestSupport
+import Testing
+
+/// Everything that a client can be asked for, with what must come of it.
+struct OperationCase: Sendable, CustomStringConvertible {
+    let name: String
+    /// The request that things go wrong with.
+    let action: String
+    /// How often it is made when all goes well.
+    var count = 1
+    /// Whether the answer is empty, so that it cannot be cut.
+    var isSilent = false
+    /// Whether it has no need of a refusal to log in, because it sends a file.
+    var logsInFirst = false
+    /// Whether a broken connection is mended by going on.
+    var survivesCut = false
+    /// Throws if the result is not right.
+    let run: @Sendable (PydioScene) async throws -> Void
+
+    var description: String { name }
+
+    struct Wrong: Error {
+        let operation: String
+    }
+
+    private init(
+        _ name: String, _ action: String, count: Int = 1, isSilent: Bool = false, logsInFirst: Bool = false,
+        survivesCut: Bool = false, _ run: @escaping @Sendable (PydioScene) async throws -> Bool
+    ) {
+        self.name = name
+        self.action = action
+        self.count = count
+        self.isSilent = isSilent
+        self.logsInFirst = logsInFirst
+        self.survivesCut = survivesCut
+        self.run = { scene in
+            guard try await run(scene) else { throw Wrong(operation: name) }
+        }
+    }
+
+    static let all: [OperationCase] = reading + editing + transfers + sharing + changes
+
+    private static let reading = [
+        OperationCase("listWorkspaces", "get_xml_registry") { scene in
+            try await scene.client.listWorkspaces().filter(\.isFileStore).map(\.label) == ["Plans", "My Files", "Team"]
+        },
+        OperationCase("listNodes", "ls") { scene in
+            let root = try await scene.client.listNodes(ListNodesRequestParams(workspaceId: "0"))
+            return root.first?.children?.map(\.path) == ["/docs", "/a.txt", "/recycle_bin"]
+        },
+        OperationCase("listNodes, recursive", "ls") { scene in
+            var params = ListNodesRequestParams(workspaceId: "0")
+            params.isRecursive = true
+            let docs = try await scene.client.listNodes(params).first?.children?.first
+            return docs?.children?.map(\.fullPath) == ["/docs/b.txt"]
+        },
+        OperationCase("listAllNodes", "ls", count: 3) { scene in
+            scene.server.configure { ($0.pageThreshold, $0.pageSize) = (1, 1) }
+            let root = try await scene.client.listAllNodes(ListNodesRequestParams(workspaceId: "0"))
+            return root?.children?.contains { $0.path == "/a.txt" } == true && root?.pagination == nil
+        },
+        OperationCase("stat", "stat") { try await $0.client.stat(workspaceId: "0", path: "/a.txt")?.size == 5 },
+        OperationCase("getContent", "get_content") { scene in
+            try await scene.client.getContent(workspaceId: "0", path: "/a.txt") == Data("hello".utf8)
+        },
+    ]
+
+    private static let editing = [
+        OperationCase("mkdir", "mkdir") { scene in
+            let answer = try await scene.client.mkdir(MkDirRequestParams(workspaceId: "0", dir: "/", dirname: "new"))
+            return answer.nodesDiff?.added.map(\.path) == ["/new"] && scene.server.exists("/new")
+        },
+        OperationCase("mkfile", "mkfile") { scene in
+            try await scene.client.mkfile(workspaceId: "0", dir: "/docs", fileName: "n.txt", content: "x")
+            return scene.server.contents(of: "/docs/n.txt") == Array("x".utf8)
+        },
+        OperationCase("deleteNodes", "delete") { scene in
+            try await scene.client.deleteNodes(DeleteNodesRequestParams(workspaceId: "0", nodes: ["/a.txt", "/docs"]))
+            return !scene.server.exists("/a.txt") && scene.server.exists("/recycle_bin/docs")
+        },
+        OperationCase("rename", "rename") { scene in
+            let answer = try await scene.client.rename(workspaceId: "0", path: "/docs/b.txt", newName: "c.txt")
+            return answer.nodesDiff?.updated.first?.originalPath == "/docs/b.txt" && scene.server.exists("/docs/c.txt")
+        },
+        OperationCase("move", "move") { scene in
+            try await scene.client.move(workspaceId: "0", nodes: ["/a.txt"], destination: "/docs")
+            return scene.server.exists("/docs/a.txt") && !scene.server.exists("/a.txt")
+        },
+        OperationCase("copy", "copy") { scene in
+            try await scene.client.copy(workspaceId: "0", nodes: ["/a.txt"], destination: "/docs")
+            return scene.server.exists("/docs/a.txt") && scene.server.exists("/a.txt")
+        },
+        OperationCase("restore", "restore") { scene in
+            try await scene.client.restore(workspaceId: "0", nodes: ["/recycle_bin/old.txt"])
+            return scene.server.exists("/old.txt")
+        },
+        OperationCase("emptyRecycleBin", "empty_recycle") { scene in
+            try await scene.client.emptyRecycleBin(workspaceId: "0")
+            return !scene.server.exists("/recycle_bin/old.txt")
+        },
+        OperationCase("putContent", "put_content") { scene in
+            try await scene.client.putContent(workspaceId: "0", path: "/a.txt", content: Data("<new> &lt;".utf8))
+            return scene.server.contents(of: "/a.txt") == Array("<new> &lt;".utf8)
+        },
+    ]
+
+    private static let transfers = [
+        OperationCase("uploadNodes, file", "upload", logsInFirst: true) { scene in
+            let file = try scene.file("up", Array("uploaded".utf8))
+            let params = UploadNodesRequestParams(workspaceId: "0", dir: "/docs", fileName: "up 100%.txt")
+            let answer = try await scene.client.uploadNodes(params, file: file)
+            return answer.nodesDiff?.added.map(\.path) == ["/docs/up 100%.txt"]
+                && scene.server.contents(of: "/docs/up 100%.txt") == Array("uploaded".utf8)
+        },
+        OperationCase("uploadNodes, data", "upload", logsInFirst: true) { scene in
+            let params = UploadNodesRequestParams(workspaceId: "0", dir: "/", fileName: "a.txt")
+            try await scene.client.uploadNodes(params, data: Data("replaced".utf8))
+            return scene.server.contents(of: "/a.txt") == Array("replaced".utf8)
+        },
+        OperationCase("uploadNodes, parts", "upload", count: 3, logsInFirst: true) { scene in
+            let content = (0..<2500).map { UInt8(truncatingIfNeeded: $0) }
+            var options = scene.client.options
+            options.uploadPartSize = 1000
+            let client = PydioClient(server: scene.server.url, params: scene.params, options: options)
+            let params = UploadNodesRequestParams(workspaceId: "0", dir: "/docs", fileName: "large")
+            try await client.uploadNodes(params, file: try scene.file("large", content))
+            return scene.server.contents(of: "/docs/large") == content
+                && scene.server.paths().filter { $0.hasPrefix("/docs/") } == ["/docs/b.txt", "/docs/large"]
+        },
+        OperationCase("downloadNodes, file", "download", survivesCut: true) { scene in
+            let file = try scene.file("down")
+            try await scene.client.downloadNodes(
+                DownloadNodesRequestParams(workspaceId: "0", nodes: ["/a.txt"]), to: file)
+            return try Data(contentsOf: file) == Data("hello".utf8) && scene.files == ["down"]
+        },
+        OperationCase("downloadNodes, folder", "download", survivesCut: true) { scene in
+            let file = try await scene.client.downloadNodes(
+                DownloadNodesRequestParams(workspaceId: "0", nodes: ["/docs"]), intoFolder: scene.folder)
+            return file.lastPathComponent == "docs.zip" && scene.files == ["docs.zip"]
+        },
+        OperationCase("downloadNodes, memory", "download") { scene in
+            try await scene.client.downloadNodes(DownloadNodesRequestParams(workspaceId: "0", nodes: ["/a.txt"]))
+                == Data("hello".utf8)
+        },
+    ]
+
+    private static let sharing = [
+        OperationCase("bookmarks", "get_bookmarks") { try await $0.client.bookmarks(workspaceId: "0").isEmpty },
+        OperationCase("addBookmark", "get_bookmarks") { scene in
+            try await scene.client.addBookmark(workspaceId: "0", path: "/docs", title: "D & é")
+                == [PydioBookmark(path: "/docs", title: "D & é")]
+        },
+        OperationCase("renameBookmark", "get_bookmarks") { scene in
+            scene.server.act(
+                "get_bookmarks", ["bm_action": "add_bookmark", "bm_path": "/docs", "bm_title": "D"], as: "ada")
+            return try await scene.client.renameBookmark(workspaceId: "0", path: "/docs", title: "E").map(\.title) == [
+                "E"
+            ]
+        },
+        OperationCase("deleteBookmark", "get_bookmarks") { scene in
+            scene.server.act(
+                "get_bookmarks", ["bm_action": "add_bookmark", "bm_path": "/docs", "bm_title": "D"], as: "ada")
+            return try await scene.client.deleteBookmark(workspaceId: "0", path: "/docs").isEmpty
+        },
+        OperationCase("loadSharedElementData", "load_shared_element_data") { scene in
+            scene.server.act("share", ["file": "/a.txt"], as: "ada")
+            let data = try await scene.client.loadSharedElementData(
+                workspaceId: "0", path: "/a.txt", elementType: "file")
+            return String(decoding: data, as: UTF8.self).contains("element_id")
+        },
+        OperationCase("share", "share") { scene in
+            let data = try await scene.client.share(
+                workspaceId: "0", nodes: ["/a.txt"], parameters: ["sub_action": "delegate_repo"])
+            return String(decoding: data, as: UTF8.self).contains("/public/")
+        },
+        OperationCase("unshare", "unshare") { scene in
+            scene.server.act("share", ["file": "/a.txt"], as: "ada")
+            return try await scene.client.unshare(workspaceId: "0", path: "/a.txt", elementType: "file").message != nil
+        },
+    ]
+
+    private static let changes = [
+        OperationCase("changes", "changes") { scene in
+            let first = try await scene.client.changes(workspaceId: "0", since: 0)
+            return first.lastSequence > 0 && !first.isReset
+        },
+        OperationCase("registerChannel", "client_register_channel", isSilent: true) { scene in
+            try await scene.client.registerChannel(workspaceId: "0", clientId: "c1")
+            return scene.server.pollers == ["c1"]
+        },
+        OperationCase("consumeChannel", "client_consume_channel") { scene in
+            scene.server.act("client_register_channel", ["channel": "nodes:0", "client_id": "c1"], as: "ada")
+            scene.server.post("<reload_bookmarks/>")
+            return try await scene.client.consumeChannel(workspaceId: "0", clientId: "c1").last == .reloadBookmarks
+        },
+        OperationCase("unregisterChannel", "client_unregister_channel", isSilent: true) { scene in
+            scene.server.act("client_register_channel", ["channel": "nodes:0", "client_id": "c1"], as: "ada")
+            try await scene.client.unregisterChannel(workspaceId: "0", clientId: "c1")
+            return scene.server.pollers.isEmpty
+        },
+    ]
+}

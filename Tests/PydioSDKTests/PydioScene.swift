@@ -1,0 +1,80 @@
+import Foundation
+import PydioSDK
+import PydioTestSupport
+import Testing
+import Transport
+
+/// A server with some files and a client of it, who logs in as `ada`.
+struct PydioScene: Sendable {
+    static let password = "open sesame"
+
+    let server: FakePydioServer
+    let client: PydioClient
+    let params: ServersParamsManager
+    /// For files on this side; is removed with ``end()``.
+    let folder: URL
+
+    init(
+        _ configuration: FakePydioServer.Configuration = FakePydioServer.Configuration(), user: String = "ada",
+        password: String = PydioScene.password, options change: (inout PydioClientOptions) -> Void = { _ in }
+    ) async throws {
+        server = try await FakePydioServer.start(configuration)
+        params = ServersParamsManager()
+        params.setUser(User(userid: user, password: password), forServer: server.url)
+        var options = PydioClientOptions()
+        options.proxy = ""
+        options.completionQueue = DispatchQueue(label: "test")
+        change(&options)
+        client = PydioClient(server: server.url, params: params, options: options)
+        folder = FileManager.default.temporaryDirectory.appending(path: "pydio-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try server.addFile("/a.txt", Array("hello".utf8))
+        try server.addFile("/docs/b.txt", Array("world".utf8))
+        try server.addFile("/old.txt", Array("old".utf8))
+        server.act("delete", ["nodes[]": "/old.txt"], as: "ada")
+    }
+
+    /// With it for the length of `body`.
+    static func with<Value>(
+        _ configuration: FakePydioServer.Configuration = FakePydioServer.Configuration(), user: String = "ada",
+        password: String = PydioScene.password, options change: (inout PydioClientOptions) -> Void = { _ in },
+        _ body: (PydioScene) async throws -> Value
+    ) async throws -> Value {
+        let scene = try await PydioScene(configuration, user: user, password: password, options: change)
+        do {
+            let value = try await body(scene)
+            await scene.end()
+            return value
+        } catch {
+            await scene.end()
+            throw error
+        }
+    }
+
+    func end() async {
+        await server.stop()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// A file on this side.
+    func file(_ name: String, _ content: [UInt8] = []) throws -> URL {
+        let file = folder.appending(path: name)
+        if !content.isEmpty { try Data(content).write(to: file) }
+        return file
+    }
+
+    /// Names of what is in the folder on this side, hidden files included.
+    var files: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+    }
+}
+
+/// The error that `body` throws.
+func failure(_ body: () async throws -> Void) async -> PydioError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? PydioError ?? PydioError(.network, "another error: \(error)")
+    }
+}

@@ -1,0 +1,86 @@
+/// Actions that the servers know. Others, `ping` among them, are answered with nothing.
+enum Action: String, CaseIterable {
+    case getSeed = "get_seed"
+    case getCaptcha = "get_captcha"
+    case login
+    case logout
+    case getSecureToken = "get_secure_token"
+    case getBootConf = "get_boot_conf"
+    case webSocketAuthenticate = "ws_authenticate"
+    case getRegistry = "get_xml_registry"
+    case state
+    case switchRepository = "switch_repository"
+    case saveUserPreference = "save_user_pref"
+    case passChange = "pass_change"
+
+    case list = "ls"
+    case makeFolder = "mkdir"
+    case makeFile = "mkfile"
+    case rename
+    case copy
+    case move
+    case delete
+    case restore
+    case emptyRecycle = "empty_recycle"
+    case purge
+    case changeMode = "chmod"
+    case stat
+    case statHash = "stat_hash"
+    case getContent = "get_content"
+    case putContent = "put_content"
+    case upload
+    case download
+    case prepareChunkDownload = "prepare_chunk_dl"
+    case downloadChunk = "download_chunk"
+    case compress
+    case moveInIndex = "lsync"
+    case applyCheckHook = "apply_check_hook"
+
+    case getBookmarks = "get_bookmarks"
+    case share
+    case loadSharedElement = "load_shared_element_data"
+    case unshare
+
+    case registerChannel = "client_register_channel"
+    case consumeChannel = "client_consume_channel"
+    case unregisterChannel = "client_unregister_channel"
+    case changes
+
+    case makeKeyPair = "keystore_generate_auth_token"
+    case listKeyPairs = "keystore_list_tokens"
+    case revokeKeyPairs = "keystore_revoke_tokens"
+
+    /// May be asked for without the secure token of the session.
+    func needsNoToken(_ mode: FakePydioMode) -> Bool {
+        switch self {
+        case .getSecureToken, .getBootConf, .webSocketAuthenticate: true
+        case .makeKeyPair: mode == .v8
+        case _: false
+        }
+    }
+
+    static let otherNamesWithoutToken: Set<String> = [
+        "get_boot_gui", "get_binary_param", "get_global_binary_param", "open_file",
+    ]
+
+    /// May be asked for by somebody who is not logged in.
+    var isForAnybody: Bool {
+        switch self {
+        case .getSeed, .getCaptcha, .login, .logout, .getSecureToken, .getBootConf, .getRegistry: true
+        case _: false
+        }
+    }
+
+    /// What it does needs this right in the workspace.
+    var right: FakePydioUser.Rights? {
+        switch self {
+        case .stat, .statHash, .getContent, .download, .prepareChunkDownload, .downloadChunk, .changes, .getBookmarks,
+            .loadSharedElement:
+            .read
+        case .makeFolder, .makeFile, .rename, .copy, .move, .delete, .restore, .emptyRecycle, .purge, .changeMode,
+            .compress, .share, .unshare, .moveInIndex:
+            .write
+        case _: nil
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/// What those who are logged in may ask for.
+extension ServerState {
+    /// - Parameter action: Nil is one that the server does not know: it answers nothing.
+    mutating func answer(_ action: Action?, to call: Call) -> FakePydioAnswer {
+        guard let action else { return .empty }
+        if let right = action.right, !call.rights.contains(right) {
+            let what = right == .write ? "write" : "read"
+            return .refusal("You have no \(what) permission on this folder")
+        }
+        return switch action {
+        case .getSeed, .getCaptcha, .login, .logout, .getSecureToken, .getBootConf: .empty  // of the session API alone
+        case .webSocketAuthenticate: .tree("")
+        case .getRegistry, .state: registryAnswer(call)
+        case .switchRepository: switchAnswer(call)
+        case .saveUserPreference: .text("SUCCESS")
+        case .passChange: passwordAnswer(call)
+        case .list: listAnswer(call)
+        case .makeFolder, .makeFile, .rename, .copy, .move, .delete, .restore, .emptyRecycle, .purge, .changeMode,
+            .compress, .moveInIndex:
+            changeAnswer(action, call)
+        case .stat, .statHash, .getContent, .putContent, .applyCheckHook: contentAnswer(action, call)
+        case .upload: uploadAnswer(call)
+        case .download, .prepareChunkDownload, .downloadChunk: downloadAnswer(action, call)
+        case .getBookmarks, .share, .loadSharedElement, .unshare: extraAnswer(action, call)
+        case .registerChannel, .consumeChannel, .unregisterChannel: channelAnswer(action, call)
+        case .changes: changesAnswer(call)
+        case .makeKeyPair, .listKeyPairs, .revokeKeyPairs: keystoreAnswer(action, call)
+        }
+    }
+
+    private mutating func switchAnswer(_ call: Call) -> FakePydioAnswer {
+        if let id = call["repository_id"], let session = call.session,
+            workspaces(of: call.user).contains(where: { $0.id == id })
+        {
+            sessions[session]?.workspace = id
+        }
+        return .tree("")
+    }
+}

@@ -1,0 +1,244 @@
+/// Actions that change the tree. Each is told differently to who asked and to who listens.
+extension ServerState {
+    /// What comes of a change, or why there is none.
+    struct Outcome {
+        var message: String
+        var diff = NodesDiff()
+        var events: [TreeEvent] = []
+        var failure: String?
+
+        static func failed(_ text: String) -> Outcome { Outcome(message: "", failure: text) }
+    }
+
+    mutating func changeAnswer(_ action: Action, _ call: Call) -> FakePydioAnswer {
+        let outcome = outcome(of: action, call)
+        if let failure = outcome.failure { return .error(failure) }
+        publish(outcome.events, call)
+        if action == .purge { return .empty }
+        return success(outcome.message, outcome.diff, call)
+    }
+
+    private mutating func outcome(of action: Action, _ call: Call) -> Outcome {
+        switch action {
+        case .makeFolder: makeFolder(call)
+        case .makeFile: makeFile(call)
+        case .rename: rename(call)
+        case .copy, .move: transfer(call, isMove: action == .move)
+        case .delete: delete(call)
+        case .restore: restore(call)
+        case .emptyRecycle: emptyRecycle(call)
+        case .changeMode: changeMode(call)
+        case .compress: compress(call)
+        case _: Outcome(message: "")
+        }
+    }
+
+    func success(_ message: String, _ diff: NodesDiff, _ call: Call) -> FakePydioAnswer {
+        let message = XMLElement("message", [("type", "SUCCESS")], text: message)
+        return .tree(message.xml + diffXML(diff, call))
+    }
+
+    /// The newer servers add that there is something to consume.
+    func diffXML(_ diff: NodesDiff, _ call: Call) -> String {
+        guard !diff.isEmpty else { return "" }
+        let notice = mode == .v8 && configuration.hasPolling ? XMLElement("consume_channel").xml : ""
+        return diffElement(diff, call).xml + notice
+    }
+
+    func diffElement(_ diff: NodesDiff, _ call: Call) -> XMLElement {
+        let tree = tree(call.treeKey)
+        var parts: [XMLElement] = []
+        if !diff.removed.isEmpty {
+            parts.append(XMLElement("remove", [], diff.removed.map { XMLElement("tree", [("filename", $0.text)]) }))
+        }
+        if !diff.added.isEmpty {
+            parts.append(XMLElement("add", [], diff.added.map { nodeElement($0, tree[$0], nil, call) }))
+        }
+        if !diff.updated.isEmpty {
+            parts.append(
+                XMLElement("update", [], diff.updated.map { nodeElement($0.path, tree[$0.path], $0.original, call) }))
+        }
+        return XMLElement("nodes_diff", [], parts)
+    }
+
+    /// A node that is gone by now lacks size and time.
+    private func nodeElement(_ path: TreePath, _ node: Node?, _ original: TreePath?, _ call: Call) -> XMLElement {
+        var attributes =
+            node.map { element(path, $0, call).attributes }
+            ?? [("is_file", "true"), ("filename", path.text), ("text", path.name)]
+        if let original { attributes.append(("original_path", original.text)) }
+        if mode == .v8 { attributes.append(("node_repository_id", call.workspace.id)) }
+        return XMLElement("tree", attributes)
+    }
+
+    // MARK: One thing
+
+    private mutating func makeFolder(_ call: Call) -> Outcome {
+        let path =
+            call["dirname"].map { TreePath(call["dir"] ?? "/") / TreePath($0).name } ?? call.selection.first ?? .root
+        guard !path.name.isEmpty else { return .failed("The folder needs a name") }
+        let tree = tree(call.treeKey)
+        guard tree[path] == nil else {
+            if call.isSet("ignore_exists") { return Outcome(message: "The directory \(path.name) is there") }
+            return .failed("This directory already exists (names are case insensitive)")
+        }
+        guard tree.isFolder(path.parent) else { return .failed("Cannot find the folder \(path.parent.shown)") }
+        put(.folder(id: makeNodeID(), now: now), at: path, call)
+        return Outcome(
+            message: "The directory \(path.name) has been created in \(path.parent.shown)",
+            diff: NodesDiff(added: [path]), events: [.created(path)])
+    }
+
+    private mutating func makeFile(_ call: Call) -> Outcome {
+        let path =
+            call["node"].map { TreePath($0) } ?? TreePath(call["dir"] ?? "/") / TreePath(call["filename"] ?? "").name
+        guard !path.name.isEmpty else { return .failed("The file needs a name") }
+        let tree = tree(call.treeKey)
+        guard tree[path] == nil || call.isSet("force") else { return .failed("This file already exists") }
+        guard tree.isFolder(path.parent), let content = try? FileContent(Array((call["content"] ?? "").utf8)) else {
+            return .failed("Cannot find the folder \(path.parent.shown)")
+        }
+        put(.file(content, id: tree[path]?.id ?? makeNodeID(), now: now), at: path, call)
+        return Outcome(
+            message: "The file \(path.name) has been created in \(path.parent.shown)",
+            diff: NodesDiff(added: [path]), events: [tree[path] == nil ? .created(path) : .updated(path)])
+    }
+
+    private mutating func rename(_ call: Call) -> Outcome {
+        guard let from = call.selection.first else { return .failed("The selection is empty!") }
+        let to = call["dest"].map { TreePath($0) } ?? from.parent / TreePath(call["filename_new"] ?? "").name
+        let tree = tree(call.treeKey)
+        guard let node = tree[from] else { return .failed("Cannot find file!") }
+        guard !to.name.isEmpty, tree[to] == nil else {
+            return .failed("A file with the name \(to.name) already exists")
+        }
+        guard tree.isFolder(to.parent), !to.isAtOrBelow(from) else {
+            return .failed("Cannot find the folder of the new name")
+        }
+        relocate(node, from: from, to: to, call)
+        return Outcome(
+            message: "\(from.name) has been renamed to \(to.name)",
+            diff: NodesDiff(updated: [(to, from)]), events: [.moved(from: from, to: to)])
+    }
+
+    // MARK: Several things
+
+    private mutating func transfer(_ call: Call, isMove: Bool) -> Outcome {
+        guard !call.selection.isEmpty else { return .failed("The selection is empty!") }
+        let folder = TreePath(call["dest"] ?? "/")
+        guard tree(call.treeKey).isFolder(folder) else { return .failed("Cannot find the folder \(folder.shown)") }
+        var outcome = Outcome(message: isMove ? "The selection has been moved" : "The selection has been copied")
+        for from in call.selection {
+            guard let node = tree(call.treeKey)[from], !folder.isAtOrBelow(from) || !node.isFolder else {
+                return .failed("Cannot find file!")
+            }
+            if isMove && from.parent == folder { continue }
+            let to = tree(call.treeKey).freePath(folder / from.name)
+            if isMove {
+                relocate(node, from: from, to: to, call)
+                outcome.diff.removed.append(from)
+                outcome.events.append(.moved(from: from, to: to))
+            } else {
+                let now = now
+                put(node.copied(now: now) { makeNodeID() }, at: to, call)
+                outcome.events.append(.created(to))
+            }
+            outcome.diff.added.append(to)
+        }
+        return outcome
+    }
+
+    private mutating func delete(_ call: Call) -> Outcome {
+        guard !call.selection.isEmpty else { return .failed("The selection is empty!") }
+        var outcome = Outcome(message: "The selection has been deleted")
+        for path in call.selection {
+            let tree = tree(call.treeKey)
+            guard let node = tree[path], !path.pieces.isEmpty, path != .recycleBin else {
+                return .failed("Cannot find file!")
+            }
+            outcome.diff.removed.append(path)
+            if tree.hasRecycleBin, !path.isInBin {
+                let to = tree.freePath(.recycleBin / path.name)
+                var recycled = node
+                recycled.origin = path
+                relocate(recycled, from: path, to: to, call)
+                outcome.diff.added.append(to)
+                outcome.events.append(.moved(from: path, to: to))
+            } else {
+                remove(path, call)
+                outcome.events.append(.deleted(path, node))
+            }
+        }
+        return outcome
+    }
+
+    private mutating func restore(_ call: Call) -> Outcome {
+        guard !call.selection.isEmpty else { return .failed("The selection is empty!") }
+        var outcome = Outcome(message: "The selection has been restored")
+        for path in call.selection {
+            let tree = tree(call.treeKey)
+            guard path.isInBin, var node = tree[path] else { return .failed("Cannot find file!") }
+            let wanted = node.origin ?? .root / path.name
+            let to = tree.freePath(tree.isFolder(wanted.parent) ? wanted : .root / wanted.name)
+            node = node.copied(now: node.modified) { makeNodeID() }  // the feed knows it as another node
+            relocate(node, from: path, to: to, call)
+            outcome.diff.removed.append(path)
+            outcome.diff.added.append(to)
+            outcome.events.append(.moved(from: path, to: to))
+        }
+        return outcome
+    }
+
+    private mutating func emptyRecycle(_ call: Call) -> Outcome {
+        var outcome = Outcome(message: "The recycle bin has been emptied")
+        for (name, node) in tree(call.treeKey)[.recycleBin]?.children ?? [:] {
+            let path = TreePath.recycleBin / name
+            remove(path, call)
+            outcome.diff.removed.append(path)
+            outcome.events.append(.deleted(path, node))
+        }
+        return outcome
+    }
+
+    /// Nobody is told of it but who asked.
+    private mutating func changeMode(_ call: Call) -> Outcome {
+        var outcome = Outcome(message: "The rights have been changed")
+        for path in call.selection {
+            guard tree(call.treeKey)[path] != nil else { return .failed("Cannot find file!") }
+            changeTree(call.treeKey) { $0.change(path) { $0.mode = call["chmod_value"] ?? $0.mode } }
+            outcome.diff.updated.append((path, nil))
+        }
+        return outcome
+    }
+
+    private mutating func compress(_ call: Call) -> Outcome {
+        let tree = tree(call.treeKey)
+        let nodes = call.selection.compactMap { path in tree[path].map { (path, $0) } }
+        let name = TreePath(call["archive_name"] ?? "Files.zip").name
+        guard !nodes.isEmpty, let folder = nodes.first?.0.parent, let file = try? ZipFile.make(nodes) else {
+            return .failed("The selection is empty!")
+        }
+        let path = tree.freePath(folder / name)
+        put(.file(.disk(file, size: file.size), id: makeNodeID(), now: now), at: path, call)
+        return Outcome(
+            message: "The archive \(path.name) has been created", diff: NodesDiff(added: [path]),
+            events: [.created(path)])
+    }
+
+    // MARK: The tree
+
+    mutating func put(_ node: Node, at path: TreePath, _ call: Call) {
+        let now = now
+        changeTree(call.treeKey) { $0.put(node, at: path, now: now) }
+    }
+
+    private mutating func remove(_ path: TreePath, _ call: Call) {
+        let now = now
+        changeTree(call.treeKey) { _ = $0.remove(path, now: now) }
+    }
+
+    private mutating func relocate(_ node: Node, from: TreePath, to: TreePath, _ call: Call) {
+        remove(from, call)
+        put(node, at: to, call)
+    }
+}

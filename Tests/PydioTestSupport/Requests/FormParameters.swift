@@ -1,0 +1,58 @@
+/// Parameters of a query or a form, decoded as PHP does; repeated ones keep their order.
+package struct FormParameters: Sendable {
+    package private(set) var pairs: [(name: String, value: String)] = []
+
+    package init() {}
+
+    init(_ encoded: some StringProtocol) {
+        for parameter in encoded.split(separator: "&") {
+            let pair = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            append(pair[0].urlDecoded, pair.count > 1 ? pair[1].urlDecoded : "")
+        }
+    }
+
+    mutating func append(_ name: String, _ value: String) { pairs.append((name, value)) }
+
+    /// The last of that name counts.
+    package subscript(name: String) -> String? { pairs.last { $0.name == name }?.value }
+
+    /// Values of an array: `name[]=…`, or with numbers between the brackets.
+    package func array(_ name: String) -> [String] {
+        pairs.filter { $0.name.hasPrefix(name + "[") && $0.name.hasSuffix("]") }.map(\.value)
+    }
+
+    /// What stands in `other` wins.
+    func merged(with other: FormParameters) -> FormParameters {
+        var result = self
+        result.pairs += other.pairs
+        return result
+    }
+
+    /// Long values are not remembered whole.
+    var abridged: FormParameters {
+        var result = self
+        for index in result.pairs.indices where result.pairs[index].value.utf8.count > 65_536 {
+            result.pairs[index].value = String(result.pairs[index].value.prefix(65_536))
+        }
+        return result
+    }
+}
+
+extension StringProtocol {
+    /// `%XX` and `+` resolved; what is not a valid escape stays.
+    var urlDecoded: String {
+        var bytes: [UInt8] = []
+        var rest = Array(utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

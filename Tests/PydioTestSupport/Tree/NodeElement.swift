@@ -1,0 +1,55 @@
+/// How a node is written in listings and diffs.
+struct NodeElement {
+    let path: TreePath
+    let node: Node
+    let mode: FakePydioMode
+    var now = 0
+    var isBookmarked = false
+    var isReadOnly = false
+    /// Everything, or little more than the name.
+    var isFull = true
+
+    private var isBin: Bool { path == .recycleBin }
+    var isArchive: Bool { !node.isFolder && path.name.lowercased().hasSuffix(".zip") }
+    private var isImage: Bool { [".png", ".jpg", ".jpeg", ".gif"].contains { path.name.lowercased().hasSuffix($0) } }
+
+    var attributes: [(String, String)] {
+        var result = [
+            ("is_file", String(!node.isFolder)), ("filename", path.text), ("text", isBin ? "Recycle Bin" : path.name),
+        ]
+        if node.isFolder {
+            result.append(("ajxp_mime", isBin ? "ajxp_recycle" : "ajxp_folder"))
+            result.append(("icon", isBin ? "trashcan.png" : "folder.png"))
+        } else if isArchive {
+            result.append(("ajxp_mime", "ajxp_browsable_archive"))
+        }
+        return isFull ? result + metadata : result
+    }
+
+    private var metadata: [(String, String)] {
+        var result = [("ajxp_modiftime", String(node.modified)), ("bytesize", String(node.size))]
+        result.append(("filesize", node.isFolder ? "-" : Self.shown(node.size)))
+        result.append(("file_perms", node.mode))
+        if !node.isFolder {
+            result += [
+                ("mimestring", isArchive ? "Zip file" : isImage ? "Image" : "Text file"), ("mimestring_id", "10"),
+                ("file_group", "33"), ("file_owner", "33"), ("meta_fields", "tags"), ("meta_labels", "Tags"),
+            ]
+            result.append(("is_image", isImage ? "1" : "0"))
+            if isImage { result += [("image_width", "1"), ("image_height", "1")] }
+        }
+        if isBookmarked { result.append(("ajxp_bookmarked", "true")) }
+        if isReadOnly { result.append(("ajxp_readonly", "true")) }
+        if mode == .v8 { result.append(("ajxp_relativetime", "\(max(now - node.modified, 0)) seconds ago")) }
+        return result
+    }
+
+    /// For people: `42 b`, `77,61 Kb`.
+    static func shown(_ size: Int) -> String {
+        guard size >= 1024 else { return "\(size) b" }
+        var (value, unit) = (size * 100 / 1024, 0)
+        let units = ["Kb", "Mb", "Gb"]
+        while value >= 102_400 && unit + 1 < units.count { (value, unit) = (value / 1024, unit + 1) }
+        return "\(value / 100),\(value % 100 < 10 ? "0" : "")\(value % 100) \(units[unit])"
+    }
+}
