@@ -246,7 +246,9 @@ let package = Package(
 )
 
 // What `make fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz among the tests.
-let fuzzTargets: [Target.Dependency] = ["PusherMockServer", "PusherProtocol", "Realtime", "Transport", "CLibcrypto"]
+let fuzzTargets: [Target.Dependency] = [
+    "PusherMockServer", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "Realtime", "Transport", "CLibcrypto",
+]
 if Context.environment["FUZZ"] == nil {
     package.targets.append(
         .testTarget(

@@ -10,6 +10,10 @@ enum FuzzTarget: String, CaseIterable {
     case encryption
     case httpAPI = "http-api"
     case clientFrames = "client-frames"
+    case matrixJSON = "matrix-json"
+    case matrixSync = "matrix-sync"
+    case pydioAnswers = "pydio-answers"
+    case pydioDocuments = "pydio-documents"
 
     func run(_ bytes: [UInt8]) throws(BrokenClaim) {
         switch self {
@@ -23,6 +27,10 @@ enum FuzzTarget: String, CaseIterable {
         case .encryption: try fuzzEncryption(bytes)
         case .httpAPI: try fuzzHTTPAPI(bytes)
         case .clientFrames: try fuzzClientFrames(bytes)
+        case .matrixJSON: try fuzzMatrixJSON(bytes)
+        case .matrixSync: try fuzzMatrixSync(bytes)
+        case .pydioAnswers: try fuzzPydioAnswers(bytes)
+        case .pydioDocuments: try fuzzPydioDocuments(bytes)
         }
     }
 }
