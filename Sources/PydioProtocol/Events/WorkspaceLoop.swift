@@ -71,6 +71,8 @@ package struct WorkspaceLoop: Sendable {
     /// The WebSocket counts instead of the mailbox.
     var isSocketLive = false
     var hasToldOfSocket = false
+    /// For which the mailbox is consumed the last time.
+    private var nextSocket: ConnectionMachine.TransportID?
     var nextPoll: MonotonicInstant?
     private var lastConsumed: MonotonicInstant?
     private var lastRead: MonotonicInstant?
@@ -145,7 +147,7 @@ package struct WorkspaceLoop: Sendable {
             if isWoken, readsFeed { needs.changes = true }
             if step == .consumeLast, !isSuspect {
                 // The mailbox is given up: what came since is nowhere if the socket is gone, too.
-                guard socket.connectionState == .connected else {
+                guard socket.connectionState == .connected, socket.transport == nextSocket else {
                     missed(isGap: true)
                     return proceed(now: now)
                 }
@@ -257,7 +259,7 @@ package struct WorkspaceLoop: Sendable {
         case .discover: needs.discovery = false
         case .register: needs.registration = false
         case .consume: needs.drain = false
-        case .consumeLast: break
+        case .consumeLast: nextSocket = socket.transport
         case .list: needs.listing = nil
         case .readChanges: needs.changes = false
         }

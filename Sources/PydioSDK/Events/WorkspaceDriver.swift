@@ -30,6 +30,10 @@ final class WorkspaceDriver {
     private var generation: Int?
     private var lastError: PydioError?
     private var isRegistered = false
+    /// Whether what is under way asks for the mailbox.
+    private var isMailboxInUse = false
+    /// What is under way may open the mailbox again after it was given up.
+    private var mustFinish = false
     private var timer: NetworkTimer?
     private var network: NetworkMonitor.Observation?
 
@@ -56,6 +60,7 @@ final class WorkspaceDriver {
     func hold(_ isHeld: Bool) { carryOut(loop.hold(isHeld, now: .now)) }
 
     func close() {
+        mustFinish = isMailboxInUse
         carryOut(loop.pause(now: .now))
         timer = nil
         network = nil
@@ -85,7 +90,7 @@ final class WorkspaceDriver {
         for action in actions {
             switch action {
             case .perform(let step, let number): perform(step, number)
-            case .cancelStep: task?.cancel()
+            case .cancelStep: if !mustFinish { task?.cancel() }
             case .openSocket(let id, let webSocket): openSocket(id, webSocket)
             case .pingSocket(let id): liveSocket(id)?.ping()
             case .dropSocket(let id):
@@ -135,10 +140,12 @@ final class WorkspaceDriver {
 
     /// The next request waits for the end of the last one, which may have been given up.
     private func perform(_ step: WorkspaceLoop.Step, _ number: Int) {
+        isMailboxInUse = false
         switch step {
         case .list: model.listingBegins()
-        case .register, .consume: isRegistered = true
-        case .discover, .consumeLast, .readChanges: break
+        case .register, .consume: (isRegistered, isMailboxInUse) = (true, true)
+        case .consumeLast: isMailboxInUse = true
+        case .discover, .readChanges: break
         }
         model.readsFeed = loop.readsFeed
         lastError = nil
@@ -195,8 +202,10 @@ final class WorkspaceDriver {
             return .listed
         case .changes(let response):
             let isReset = model.sequence != nil && response.isReset
-            tell(model.read(response))
+            let events = model.read(response)
+            // Before them: who hears of one can keep the place.
             if let sequence = model.sequence { tell(.sequence(sequence)) }
+            tell(events)
             return .changesRead(isReset: isReset)
         }
     }
