@@ -64,6 +64,8 @@ package struct WorkspaceLoop: Sendable {
     var hasBase = false
     /// Something was missed for certain, and the listing that finds out what has not ended.
     var isGapCertain = false
+    /// A listing waits for the messages that came meanwhile.
+    private var isComparing = false
     /// Whether the log of changes is to be used, as far as is known.
     package internal(set) var readsFeed = false
     /// Whether it was read since the start.
@@ -92,6 +94,9 @@ package struct WorkspaceLoop: Sendable {
         let isWaiting = step == nil && !isHeld && state == .connected
         return [connection.nextDeadline, socket.nextDeadline, isWaiting ? nextPoll : nil].compactMap { $0 }.min()
     }
+
+    /// Whether nothing is missing as far as is known.
+    package var isUpToDate: Bool { state == .connected && needs.isEmpty && !isComparing }
 
     /// Whether the answer to this step counts.
     package func isUnderWay(_ number: Int) -> Bool { step?.number == number }
@@ -143,6 +148,7 @@ package struct WorkspaceLoop: Sendable {
             lastConsumed = now
             nextPoll = pollTime(now: now)
             if isStale { needs.discovery = true }
+            if isComparing, step == .consume(.everything) { (isComparing, isGapCertain) = (false, false) }
             if isSuspect, step == .consume(.everything) || step == .consumeLast { missed(isGap: false) }
             if isWoken, readsFeed { needs.changes = true }
             if step == .consumeLast, !isSuspect {
@@ -157,7 +163,13 @@ package struct WorkspaceLoop: Sendable {
                 return [.socketTakesOver] + proceed(now: now)
             }
         case .listed:
-            (hasBase, isGapCertain) = (true, false)
+            hasBase = true
+            // What happened while it was listed is in the mailbox, and is not to be told as missed.
+            if case .list(.compare) = step, !readsFeed {
+                (needs.drain, isComparing) = (true, true)
+            } else {
+                isGapCertain = false
+            }
         case .changesRead(let isReset):
             needs.isFarBehind = isReset
             if isReset {
@@ -281,6 +293,7 @@ package struct WorkspaceLoop: Sendable {
     /// A mailbox that is new may have what waits for others, which is old.
     private func drainPurpose(now: MonotonicInstant) -> WorkspaceModel.Purpose {
         guard hasBase else { return .nothing }
+        guard !isComparing else { return .everything }
         return isGapCertain || isMailboxExpired(now: now) ? .allButNodes : .everything
     }
 
@@ -303,7 +316,7 @@ package struct WorkspaceLoop: Sendable {
             if readsFeed { (needs.changes, needs.isFarBehind) = (true, true) }
             return
         }
-        (needs.registration, needs.drain) = (true, true)
+        (needs.registration, needs.drain, isComparing) = (true, true, false)
         if readsFeed {
             (needs.changes, needs.isFarBehind) = (true, true)
         } else {
@@ -333,6 +346,7 @@ package struct WorkspaceLoop: Sendable {
             switch order {
             case .open:
                 needs = Needs(discovery: true)
+                isComparing = false
                 nextPoll = nil
             case .ping(let id):
                 // What is under way proves as much; where the socket is all there is, it is asked itself.

@@ -33,6 +33,13 @@ package struct WorkspaceModel: Sendable {
         package var isWoken = false
         /// Whether workspaces or rights are others.
         package var isRegistryStale = false
+        /// What the listing before has found that no message told; it comes before the events.
+        package var comparison: Comparison?
+    }
+
+    package struct Comparison: Hashable, Sendable {
+        /// Nil if there was nothing to compare with.
+        package var events: [PydioEvent]?
     }
 
     package let configuration: Configuration
@@ -46,6 +53,12 @@ package struct WorkspaceModel: Sendable {
     /// What comes next may have been listed.
     private var mayRepeat = false
     private var wasRegistryStale = false
+    /// A listing that is to be compared.
+    private var listing: Listing?
+
+    private struct Listing: Sendable {
+        let index: NodeIndex?
+    }
     private var socketBacklog = SocketBacklog()
 
     package init(_ configuration: Configuration) {
@@ -70,8 +83,22 @@ package struct WorkspaceModel: Sendable {
             if isStaleAgain, case .requireRegistryReload = message { continue }
             take(message, withNodes: purpose == .everything, &taken)
         }
-        if purpose == .everything { mayRepeat = false }
+        guard purpose == .everything else { return taken }
+        mayRepeat = false
+        if let listing {
+            self.listing = nil
+            taken.comparison = compare(listing, after: messages)
+        }
         return taken
+    }
+
+    /// What the messages have told is in the listing, or has happened after it: both sides get it.
+    private mutating func compare(_ listing: Listing, after messages: [ChannelMessage]) -> Comparison {
+        let old = index
+        index = listing.index
+        _ = take(messages)
+        guard let old, let index else { return Comparison(events: nil) }
+        return Comparison(events: old.differences(to: index).map { event(of: $0) })
     }
 
     // MARK: WebSocket
@@ -182,6 +209,7 @@ package struct WorkspaceModel: Sendable {
 
     /// The workspace is about to be listed.
     package mutating func listingBegins() {
+        listing = nil
         socketBacklog.listingBegins()
     }
 
@@ -191,28 +219,31 @@ package struct WorkspaceModel: Sendable {
         mayRepeat = true
     }
 
-    /// The same, as news.
-    ///
-    /// - Returns: Nil if there was nothing to compare with.
-    package mutating func compared(_ new: NodeIndex?) -> [PydioEvent]? {
-        let old = index
-        listed(new)
-        guard let old, let new else { return nil }
-        return old.differences(to: new).map { difference in
-            let (name, path, entry) =
-                switch difference {
-                case .created(let path, let entry): (PydioEventName.nodeCreated, path, entry)
-                case .updated(let path, let entry): (PydioEventName.nodeUpdated, path, entry)
-                case .deleted(let path, let entry): (PydioEventName.nodeDeleted, path, entry)
-                }
-            var event = PydioEvent(name, in: workspaceId, path: path)
-            event.isLeaf = entry.isLeaf
-            event.isLate = true
-            guard name != PydioEventName.nodeDeleted else { return event }
-            event.size = entry.isLeaf ? entry.size : nil
-            event.mTime = entry.mTime.map { Date(timeIntervalSince1970: Double($0)) }
-            return event
-        }
+    /// The same, as news: to be compared once the messages that came meanwhile are known.
+    package mutating func listedForComparison(_ new: NodeIndex?) {
+        listing = Listing(index: new)
+    }
+
+    /// The same, compared at once.
+    package mutating func compared(_ new: NodeIndex?) -> Comparison {
+        defer { mayRepeat = true }
+        return compare(Listing(index: new), after: [])
+    }
+
+    private func event(of difference: NodeIndex.Difference) -> PydioEvent {
+        let (name, path, entry) =
+            switch difference {
+            case .created(let path, let entry): (PydioEventName.nodeCreated, path, entry)
+            case .updated(let path, let entry): (PydioEventName.nodeUpdated, path, entry)
+            case .deleted(let path, let entry): (PydioEventName.nodeDeleted, path, entry)
+            }
+        var event = PydioEvent(name, in: workspaceId, path: path)
+        event.isLeaf = entry.isLeaf
+        event.isLate = true
+        guard name != PydioEventName.nodeDeleted else { return event }
+        event.size = entry.isLeaf ? entry.size : nil
+        event.mTime = entry.mTime.map { Date(timeIntervalSince1970: Double($0)) }
+        return event
     }
 
     // MARK: Log of changes

@@ -48,8 +48,8 @@ extension WorkspaceDriver {
     }
 
     private func heard(_ id: ConnectionMachine.TransportID) {
-        lastHeard = Date()
         carryOut(loop.socketHeard(id, now: .now))
+        heard()
     }
 
     private func ended(_ id: ConnectionMachine.TransportID, _ error: TransportError?) {
@@ -77,10 +77,10 @@ extension WorkspaceDriver {
         }
         let taken = model.socketReceived(news, now: .now)
         take(taken)
-        lastHeard = Date()
         carryOut(
             loop.socketHeard(id, isWoken: taken.isWoken, isStale: taken.isRegistryStale, now: .now))
         if isMissing { carryOut(loop.socketMissed(id, now: .now)) }
+        heard()
     }
 }
 

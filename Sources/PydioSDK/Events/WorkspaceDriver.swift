@@ -24,12 +24,14 @@ final class WorkspaceDriver {
     var socket: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
     var frames = SocketFrames()
     var socketError: TransportError?
-    /// When something was heard last, for gaps.
+    /// When something was heard last before anything was missed, for gaps.
     var lastHeard = Date()
     private var task: Task<Void, Never>?
     private var generation: Int?
     private var lastError: PydioError?
     private var isRegistered = false
+    /// Of the listing that is to be compared.
+    private var isGapCertain = false
     /// Whether what is under way asks for the mailbox.
     private var isMailboxInUse = false
     /// What is under way may open the mailbox again after it was given up.
@@ -170,12 +172,16 @@ final class WorkspaceDriver {
         switch result {
         case .success(let answer):
             let outcome = take(answer, of: step)
-            lastHeard = Date()
             carryOut(loop.succeeded(number, outcome, now: .now))
+            heard()
         case .failure(let error):
             lastError = error
             carryOut(loop.failed(number, WorkspaceLoop.Problem(error, in: step), now: .now))
         }
+    }
+
+    func heard() {
+        if loop.isUpToDate { lastHeard = Date() }
     }
 
     /// Tells what is news of an answer.
@@ -187,6 +193,7 @@ final class WorkspaceDriver {
             defer { self.generation = generation }
             let purpose = if case .consume(let purpose) = step { purpose } else { WorkspaceModel.Purpose.everything }
             let taken = model.consumed(messages, for: purpose, now: .now)
+            if let comparison = taken.comparison { tell(comparison) }
             tell(taken.events)
             return .consumed(
                 isWoken: taken.isWoken, isStale: taken.isRegistryStale,
@@ -196,9 +203,8 @@ final class WorkspaceDriver {
                 model.listed(index)
                 return .listed
             }
-            let events = model.compared(index)
-            if isGap || events?.isEmpty != true { tell(.gap(start: lastHeard, end: Date())) }
-            tell(events ?? [])
+            isGapCertain = isGap
+            if loop.readsFeed { tell(model.compared(index)) } else { model.listedForComparison(index) }
             return .listed
         case .changes(let response):
             let isReset = model.sequence != nil && response.isReset
@@ -212,6 +218,11 @@ final class WorkspaceDriver {
 
     func take(_ taken: WorkspaceModel.Taken) {
         tell(taken.events)
+    }
+
+    private func tell(_ comparison: WorkspaceModel.Comparison) {
+        if isGapCertain || comparison.events?.isEmpty != true { tell(.gap(start: lastHeard, end: Date())) }
+        tell(comparison.events ?? [])
     }
 
     private func tell(_ events: [PydioEvent]) {

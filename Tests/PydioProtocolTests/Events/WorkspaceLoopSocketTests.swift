@@ -58,7 +58,10 @@ import Transport
         #expect(live(Self.services) == [.socketTakesOver])
         #expect(
             ended(first) == [.socketFailed(retryAfter: .zero), .socketHandsBack, script.perform(.register)])
-        #expect(script.finishOpening() == [.register, .consume(.allButNodes), .list(.compare(isGap: true))])
+        #expect(
+            script.finishOpening() == [
+                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything),
+            ])
         let second = ConnectionMachine.TransportID(number: 2)
         #expect(script.pass(.seconds(1)).contains(.openSocket(second, Self.webSocket)))
         #expect(heard(second) == [script.perform(.consumeLast)])
@@ -96,7 +99,7 @@ import Transport
         #expect(script.answer(.nothingNew) == [script.perform(.register)])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consumeLast,
+                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything), .consumeLast,
             ])
     }
 
@@ -124,7 +127,7 @@ import Transport
             ])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consumeLast,
+                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything), .consumeLast,
             ])
         #expect(script.lastActions == [.socketTakesOver])
     }
@@ -145,7 +148,7 @@ import Transport
         _ = script.start()
         #expect(
             script.finishOpening(Self.services) == [
-                .discover, .register, .consume(.allButNodes), .list(.compare(isGap: true)),
+                .discover, .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything),
             ])
     }
 

@@ -146,7 +146,9 @@ import Transport
         #expect(delay <= .seconds(2))
         #expect(script.pass(delay) == [.changed(from: .reconnecting, to: .connecting), script.perform(.discover)])
         #expect(
-            script.finishOpening() == [.discover, .register, .consume(.everything), .list(.compare(isGap: false))])
+            script.finishOpening() == [
+                .discover, .register, .consume(.everything), .list(.compare(isGap: false)), .consume(.everything),
+            ])
         #expect(script.loop.state == .connected)
     }
 
@@ -173,7 +175,10 @@ import Transport
         _ = script.check()
         #expect(
             script.answer(.consumed(isWoken: false, isStale: false, isSuspect: true)) == [script.perform(.register)])
-        #expect(script.finishOpening() == [.register, .consume(.everything), .list(.compare(isGap: false))])
+        #expect(
+            script.finishOpening() == [
+                .register, .consume(.everything), .list(.compare(isGap: false)), .consume(.everything),
+            ])
     }
 
     @Test mutating func aMailboxThatNobodyAskedForTooLongIsGone_withWhatWasInIt() {
@@ -181,7 +186,10 @@ import Transport
         #expect(script.hold(true) == [])
         #expect(script.pass(.seconds(1000)) == [])
         #expect(script.hold(false) == [script.perform(.register)])
-        #expect(script.finishOpening() == [.register, .consume(.allButNodes), .list(.compare(isGap: true))])
+        #expect(
+            script.finishOpening() == [
+                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything),
+            ])
     }
 
     @Test mutating func aLogThatBeganAnewIsComparedWithAListing_thenReadForItsNetEffect() {
@@ -218,7 +226,9 @@ import Transport
         #expect(script.loop.failed(number, .unreachable, now: script.now) == [])
         _ = script.start()
         #expect(
-            script.finishOpening() == [.discover, .register, .consume(.everything), .list(.compare(isGap: false))])
+            script.finishOpening() == [
+                .discover, .register, .consume(.everything), .list(.compare(isGap: false)), .consume(.everything),
+            ])
     }
 
     // MARK: Network

@@ -55,13 +55,15 @@ struct WorkspaceSocketTests {
     func oneThatIsNotThereCostsNothing_pollsDo(mode: FakePydioMode) async throws {
         try await PydioScene.with(EventScene.configuration(mode, .webSocket)) { pydio in
             let scene = EventScene(pydio)
-            pydio.server.setGate { request in request.rawPath.hasSuffix("/ws") ? .html("", status: 404) : nil }
+            let server = pydio.server
+            server.inject(.hold, into: "client_register_channel")
             var errors = scene.events.errors.makeAsyncIterator()
             scene.events.start()
+            // It was offered by now.
+            #expect(await eventually { server.heldCount == 1 })
+            server.configure { $0.hasWebSocket = false }
+            server.release()
             #expect(await scene.isConnected())
-            // A WebSocket's handshake does not come by the gate: it is taken away once it was offered.
-            pydio.server.configure { $0.hasWebSocket = false }
-            pydio.server.dropWebSockets()
             #expect(await errors.next()?.willRetry == true)
             scene.makeFolder("one")
             #expect(await scene.recorder.waitFor("node_created /one"))
