@@ -13,7 +13,7 @@ private func agree(_ view: JSONView, _ theirs: Any) throws(BrokenClaim) {
     if let text = theirs as? String {
         if let own = view.string { try claim("same text", Array(own.utf8) == Array(text.utf8)) }
     } else if let list = theirs as? [Any] {
-        guard let own = view.array else { throw BrokenClaim(description: "an array is one") }
+        guard let own = view.array else { return }  // Foundation takes more than JSON: `[2,,]`
         try claim("as many elements", own.count == list.count)
         for (one, other) in zip(own, list) { try agree(one, other) }
     } else if let object = theirs as? [String: Any] {
