@@ -119,7 +119,7 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "TestSupport", dependencies: ["CLinux", "PusherProtocol", "Realtime", "Transport"],
+            name: "TestSupport", dependencies: ["CLinux", "PusherProtocol", "Realtime", "Transport", swiftLog],
             path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],

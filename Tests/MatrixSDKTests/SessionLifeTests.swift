@@ -217,35 +217,3 @@ struct SessionLifeTests {
         #expect(lines.all.count == 1 && lines.all.first?.contains("matrix.malformed") == true)
     }
 }
-
-/// Keeps what is logged, as one text a line.
-private final class LogLines: LogHandler {
-    private let lines = Lock<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    var logger: Logger {
-        var logger = Logger(label: "test") { _ in self }
-        logger.logLevel = .trace
-        return logger
-    }
-
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-
-    var logLevel: Logger.Level {
-        get { .trace }
-        set {}
-    }
-
-    func log(event: LogEvent) {
-        lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
-    }
-}

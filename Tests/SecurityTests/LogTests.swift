@@ -89,35 +89,3 @@ struct LogTests {
         #expect(error.message.utf8.count <= 4000)
     }
 }
-
-/// Keeps what is logged, as one text a line.
-private final class LogLines: LogHandler {
-    private let lines = Lock<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    var logger: Logger {
-        var logger = Logger(label: "test") { _ in self }
-        logger.logLevel = .trace
-        return logger
-    }
-
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-
-    var logLevel: Logger.Level {
-        get { .trace }
-        set {}
-    }
-
-    func log(event: LogEvent) {
-        lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
-    }
-}

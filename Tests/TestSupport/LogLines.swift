@@ -1,0 +1,36 @@
+package import Logging
+import Transport
+
+/// Keeps what is logged, as one text a line.
+package final class LogLines: LogHandler {
+    private let lines = Lock<[String]>([])
+
+    package init() {}
+
+    package var all: [String] { lines.withLock { $0 } }
+
+    package var logger: Logger {
+        var logger = Logger(label: "test") { _ in self }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    package subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    package var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+
+    package var logLevel: Logger.Level {
+        get { .trace }
+        set {}
+    }
+
+    package func log(event: LogEvent) {
+        lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
+    }
+}
