@@ -10,7 +10,6 @@ final class ServerCore: Sendable {
     let connections = Connections()
     /// WebSockets by their numbers.
     let sockets = Lock<[Int: any Channel]>([:])
-    private let delivery = Lock(())
     private let gate = Lock<Gate?>(nil)
     private let captchaListener = Lock<(@Sendable (String) -> Void)?>(nil)
     /// Answers that wait to be released.
@@ -50,13 +49,13 @@ final class ServerCore: Sendable {
     /// Sends what a change of the state has left to be sent on WebSockets.
     func deliver() {
         // Frames of two threads' messages must not mix, and those of an event loop's own thread not overtake.
-        delivery.withLock { _ in
+        sockets.withLock { sockets in
             let frames = state.withLock { state in
                 defer { state.outbox = [] }
                 return state.outbox.flatMap { message in state.frames(of: message.text).map { (message.peer, $0) } }
             }
             for (peer, text) in frames {
-                guard let channel = sockets.withLock({ $0[peer] }) else { continue }
+                guard let channel = sockets[peer] else { continue }
                 channel.eventLoop.execute {
                     channel.writeAndFlush(
                         WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(string: text)), promise: nil)
