@@ -7,7 +7,9 @@ struct FileDownload: Sendable {
     let params: DownloadNodesRequestParams
     /// Where it goes until all is there.
     private(set) var part: PartialFile
-    /// Set if the part stays for another call.
+    /// Whether the part stays for another call.
+    private(set) var isKept = false
+    /// Of a part that may be another call's as well.
     private(set) var lock: PartialFileLock?
     /// What the server's file system said of the file before its first byte came; nil if that is not known.
     private(set) var version: PydioNodeStat?
@@ -36,12 +38,13 @@ struct FileDownload: Sendable {
         let name = (FileName.sanitised(path) ?? "download").prefix(80)
         let part = PartialFile(beside: target, name: "\(name).\(id).\(version.size)-\(time)")
         guard let lock = PartialFileLock(part) else { return }
-        (self.part, self.lock) = (part, lock)
+        (self.part, self.lock, isKept) = (part, lock, true)
     }
 
     /// What has come is not a part of what is there now.
     mutating func beginAnew(with version: PydioNodeStat?) {
         part.empty()
+        isKept = false  // its name is that of another version
         self.version = version
         announcedSize.withLock { $0 = nil }
     }

@@ -112,8 +112,8 @@ extension OperationsClient {
             let name = header ?? params.singlePath.flatMap { FileName.sanitised($0) } ?? "download"
             return try download.part.move(to: target, name: name)
         } catch {
-            let isKept = download.lock != nil && download.part.size > 0 && PydioError(any: error).keepsPart
-            if !isKept { download.part.remove() }
+            let staysOnDisk = download.isKept && download.part.size > 0 && PydioError(any: error).keepsPart
+            if !staysOnDisk { download.part.remove() }
             throw error
         }
     }
