@@ -75,6 +75,18 @@ struct AnswerRecogniserTests {
         #expect(Self.outcome(request, body, type: type) == expected)
     }
 
+    @Test(
+        arguments: [
+            ("text/plain", "The file was saved.", "success The file was saved."), ("text/plain", " \n", "7"),
+            ("text/html", "", "7"), ("text/html", "Bad gateway", "7"),
+            ("text/plain", "1001", "6 the file is not writeable (1001)"),
+        ] as [(String, String, String)])
+    func newContentIsAcknowledgedInPlainText(type: String, body: String, expected: String) {
+        let response = HTTPResponse(status: 200, fields: ["Content-Type": type], body: Array(body.utf8))
+        let answer = AnswerRecogniser.putContent.read(response)
+        #expect(Self.describe(answer) { "success \($0.message ?? "")" } == expected)
+    }
+
     @Test(arguments: [(401, "2"), (302, "302"), (404, "404"), (500, "500")] as [(Int, String)])
     func otherStatusesAreErrors(status: Int, expected: String) {
         #expect(Self.outcome(.ls, Self.listing, status: status) == expected)

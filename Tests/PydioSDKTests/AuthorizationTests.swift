@@ -27,6 +27,18 @@ struct AuthorizationTests {
         results.filter { (try? $0.get()) == 5 }.count
     }
 
+    @Test func aTokenThatIsRefusedAndThenTheUserAreTwoSteps() async throws {
+        try await PydioScene.with { scene in
+            try await scene.client.authorize()
+            let refusal = try #require(scene.client.options.tokenRefusals.first)
+            scene.server.inject(.errorDocument(refusal), into: "stat")
+            scene.server.inject(.requireAuth, into: "stat")
+            #expect(try await Self.stat(scene) == 5)
+            scene.server.inject(.requireAuth, into: "stat", times: nil)
+            #expect(await failure { _ = try await Self.stat(scene) }?.code == .requireAuthorization)
+        }
+    }
+
     // MARK: Many calls
 
     @Test func fiftyCallsLogInOnceAndAreRepeatedOnce() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import PydioSDK
 import PydioTestSupport
 import TestSupport
@@ -154,6 +155,80 @@ struct CallTests {
             #expect(all?.children?.map(\.name) == (100..<145).map(String.init))
             #expect(all?.children?.allSatisfy { $0.parent === all } == true)
             #expect(scene.server.count("ls") == 5)
+        }
+    }
+
+    @Test func aFolderThatShrinksBetweenPagesIsListedWhole() async throws {
+        try await PydioScene.with { scene in
+            for number in 0..<45 { try scene.server.addFile("/many/\(number + 100)") }
+            scene.server.configure { ($0.pageThreshold, $0.pageSize) = (20, 20) }
+            scene.server.setGate { [server = scene.server] request in
+                guard request.action == "ls", request.parameter("dir")?.contains("%23") == true else { return nil }
+                server.configure { $0.pageThreshold = 100 }  // as if it were a small one by now
+                return nil
+            }
+            let params = ListNodesRequestParams(workspaceId: "0", path: "/many")
+            #expect(try await scene.client.listAllNodes(params)?.children?.count == 45)
+        }
+    }
+
+    @Test func aPageThatIsAnotherIsNoEndOfTheFolder() async throws {
+        try await PydioScene.with { scene in
+            let page = FakePydioAnswer.xml(
+                #"<tree filename="/many"><pagination count="3" total="3" current="1"/><tree filename="/many/a"/></tree>"#
+            )
+            try await scene.client.authorize()
+            scene.server.setGate { $0.action == "ls" ? page : nil }
+            let error = await failure {
+                _ = try await scene.client.listAllNodes(ListNodesRequestParams(workspaceId: "0", path: "/many"))
+            }
+            #expect(error?.code == .receivedNotExpectedAnswer && scene.server.count("ls") == 4)
+        }
+    }
+
+    /// Over global queues nothing else keeps the order.
+    @Test func statesComeInOrderOnAConcurrentQueue() async throws {
+        try await PydioScene.with(options: { $0.completionQueue = .global() }) { scene in
+            try await scene.client.authorize()
+            let (states, running, overlaps) = (Lock<[PydioClientState]>([]), Lock(0), Lock(0))
+            scene.client.onStateChange = { state in
+                if running.withLock({
+                    $0 += 1; return $0
+                }) > 1 {
+                    overlaps.withLock { $0 += 1 }
+                }
+                usleep(5000)
+                states.withLock { $0.append(state) }
+                running.withLock { $0 -= 1 }
+            }
+            for _ in 0..<10 { _ = try await scene.client.stat(workspaceId: "0", path: "/a.txt") }
+            #expect(await eventually { states.withLock { $0.count } == 20 })
+            #expect(states.withLock { $0 } == (0..<10).flatMap { _ in [.operation, .finished] })
+            #expect(overlaps.withLock { $0 } == 0)
+        }
+    }
+
+    @Test func whatChangesSomethingIsNotSentOverAKeptConnection() async throws {
+        let heads = Lock(0)
+        // Takes a second request on a connection, and breaks it without an answer.
+        let server = SocketServer { peer in
+            for number in 0..<2 {
+                guard !peer.readHead().isEmpty else { return }
+                heads.withLock { $0 += 1 }
+                if number == 1 { return }
+                let body = #"<tree><message type="SUCCESS">ok</message></tree>"#
+                peer.write(
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            }
+        }
+        try await PydioScene.with { scene in
+            let url = try #require(URL(string: "http://127.0.0.1:\(server.port)"))
+            scene.params.setUser(User(userid: "ada", password: "x"), forServer: url)
+            let client = PydioClient(server: url, params: scene.params, options: scene.client.options)
+            for number in 1...3 {
+                try await client.mkdir(MkDirRequestParams(workspaceId: "0", dir: "/", dirname: "\(number)"))
+            }
+            #expect(heads.withLock { $0 } == 3)
         }
     }
 

@@ -15,6 +15,8 @@ struct OperationCase: Sendable, CustomStringConvertible {
     var isSilent = false
     /// Whether it has no need of a refusal to log in, because it sends a file.
     var logsInFirst = false
+    /// Whether it asks what is there first, so that it is this which is refused and repeated.
+    var asksFirst = false
     /// Whether a broken connection is mended by going on.
     var survivesCut = false
     /// Throws if the result is not right.
@@ -28,13 +30,14 @@ struct OperationCase: Sendable, CustomStringConvertible {
 
     private init(
         _ name: String, _ action: String, count: Int = 1, isSilent: Bool = false, logsInFirst: Bool = false,
-        survivesCut: Bool = false, _ run: @escaping @Sendable (PydioScene) async throws -> Bool
+        asksFirst: Bool = false, survivesCut: Bool = false, _ run: @escaping @Sendable (PydioScene) async throws -> Bool
     ) {
         self.name = name
         self.action = action
         self.count = count
         self.isSilent = isSilent
         self.logsInFirst = logsInFirst
+        self.asksFirst = asksFirst
         self.survivesCut = survivesCut
         self.run = { scene in
             guard try await run(scene) else { throw Wrong(operation: name) }
@@ -120,7 +123,7 @@ struct OperationCase: Sendable, CustomStringConvertible {
             try await scene.client.uploadNodes(params, data: Data("replaced".utf8))
             return scene.server.contents(of: "/a.txt") == Array("replaced".utf8)
         },
-        OperationCase("uploadNodes, parts", "upload", count: 3, logsInFirst: true) { scene in
+        OperationCase("uploadNodes, parts", "upload", count: 3, logsInFirst: true, asksFirst: true) { scene in
             let content = (0..<2500).map { UInt8(truncatingIfNeeded: $0) }
             var options = scene.client.options
             options.uploadPartSize = 1000
@@ -130,13 +133,13 @@ struct OperationCase: Sendable, CustomStringConvertible {
             return scene.server.contents(of: "/docs/large") == content
                 && scene.server.paths().filter { $0.hasPrefix("/docs/") } == ["/docs/b.txt", "/docs/large"]
         },
-        OperationCase("downloadNodes, file", "download", survivesCut: true) { scene in
+        OperationCase("downloadNodes, file", "download", asksFirst: true, survivesCut: true) { scene in
             let file = try scene.file("down")
             try await scene.client.downloadNodes(
                 DownloadNodesRequestParams(workspaceId: "0", nodes: ["/a.txt"]), to: file)
             return try Data(contentsOf: file) == Data("hello".utf8) && scene.files == ["down"]
         },
-        OperationCase("downloadNodes, folder", "download", survivesCut: true) { scene in
+        OperationCase("downloadNodes, folder", "download", asksFirst: true, survivesCut: true) { scene in
             let file = try await scene.client.downloadNodes(
                 DownloadNodesRequestParams(workspaceId: "0", nodes: ["/docs"]), intoFolder: scene.folder)
             return file.lastPathComponent == "docs.zip" && scene.files == ["docs.zip"]

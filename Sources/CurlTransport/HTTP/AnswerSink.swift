@@ -45,7 +45,9 @@ final class AnswerSink {
     private func openIfNeeded(from start: Int64) throws(TransportError) {
         guard descriptor < 0 else { return }
         let resumes = file.resumes && start != 0
-        descriptor = open(file.path, O_WRONLY | O_CREAT | O_CLOEXEC | (resumes ? O_APPEND : O_TRUNC), 0o600)
+        // Its name may be one that others can guess: it is not to lead elsewhere.
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (resumes ? O_APPEND : O_TRUNC)
+        descriptor = open(file.path, flags, 0o600)
         guard descriptor >= 0 else { throw failure("opened") }
         guard resumes else { return }
         size = Int(max(lseek(descriptor, 0, SEEK_END), 0))

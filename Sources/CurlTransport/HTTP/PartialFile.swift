@@ -28,6 +28,12 @@ package struct PartialFile: Sendable {
         unlink(path)
     }
 
+    /// Unlike removing it, this keeps a lock.
+    package func empty() {
+        let descriptor = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC)
+        if descriptor >= 0 { close(descriptor) }
+    }
+
     /// - Parameter name: For folders. Must be one that cannot lead elsewhere; a number makes it new where it is taken.
     /// - Returns: Where the file is now.
     package func move(to target: Target, name: String) throws(TransportError) -> URL {
@@ -67,5 +73,26 @@ package struct PartialFile: Sendable {
             throw TransportError(.file, "\(file.path) is not a file that can be read")
         }
         return Int(status.st_size)
+    }
+}
+
+/// Keeps all other downloads, of all processes, from a part with a name that they could have, too. It is made if it is not
+/// there. The lock lasts as long as this.
+package final class PartialFileLock: Sendable {
+    private let descriptor: Int32
+
+    /// Nil if another has it, or it is no file.
+    package init?(_ part: PartialFile) {
+        descriptor = open(part.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return nil }
+        var (mine, there) = (stat(), stat())
+        // Whoever had it until now may have given it its name meanwhile, or removed it.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &mine) == 0, lstat(part.path, &there) == 0,
+            mine.st_ino == there.st_ino, mine.st_dev == there.st_dev, mine.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
     }
 }

@@ -43,7 +43,8 @@ extension AnswerRecogniser where Value == PydioSuccessResponse {
 
     /// A sentence, or a number that says why not (section 7).
     package static let putContent = Self("the new content of a file") { body in
-        guard body.mimeType == "text/plain" || body.mimeType == "text/html", !body.text.hasPrefix("<") else {
+        guard body.mimeType == "text/plain", !body.isBlank, !body.text.hasPrefix("<") else {
+            // A page, or nothing, is what a server or a proxy sends that has failed.
             return Match(body.root.flatMap { PydioSuccessResponse(answer: $0) })
         }
         switch body.text {

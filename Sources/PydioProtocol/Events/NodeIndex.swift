@@ -71,6 +71,20 @@ package struct NodeIndex: Hashable, Sendable {
         return true
     }
 
+    /// What is in the folder is not known, but may be there.
+    package mutating func couldNotList(_ folder: String) {
+        entries[folder]?.isUnlisted = true
+    }
+
+    /// Takes over what an older index knows of folders that could not be listed for this one.
+    package mutating func fill(from old: NodeIndex) {
+        let folders = entries.filter { $0.value.isUnlisted }.keys.map { $0 + "/" }
+        guard !folders.isEmpty else { return }
+        for (path, entry) in old.entries where entries[path] == nil {
+            if folders.contains(where: { path.hasPrefix($0) }) { entries[path] = entry }
+        }
+    }
+
     private func paths(below folder: String) -> [String] {
         let start = folder + "/"
         return entries.keys.filter { $0.hasPrefix(start) }

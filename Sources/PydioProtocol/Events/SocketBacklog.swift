@@ -23,11 +23,18 @@ struct SocketBacklog: Sendable {
     /// A mailbox's messages: those that the WebSocket has brought as well are dropped here.
     mutating func consumed(_ messages: [ChannelMessage], now: MonotonicInstant) {
         guard case .waiting(var waiting) = state, !messages.isEmpty else { return }
+        let lastStart = messages.count - waiting.count
+        if lastStart >= 0, let start = (0...lastStart).last(where: { messages[$0...].starts(with: waiting) }) {
+            // The WebSocket is behind the mailbox: it brings what follows as well. With nothing yet, that may be all.
+            echoes = messages[(waiting.isEmpty ? 0 : start + waiting.count)...]
+            echoesEnd = now + Self.echoTime
+            state = .waiting([])
+            return
+        }
         let longest = min(messages.count, waiting.count)
         let common = (0...longest).last { messages.suffix($0).elementsEqual(waiting.prefix($0)) } ?? 0
         waiting.removeFirst(common)
-        echoes = common == 0 && waiting.isEmpty ? messages[...] : []
-        echoesEnd = now + Self.echoTime
+        echoes = []
         state = .waiting(waiting)
     }
 

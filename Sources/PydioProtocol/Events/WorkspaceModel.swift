@@ -96,6 +96,7 @@ package struct WorkspaceModel: Sendable {
     private mutating func compare(_ listing: Listing, after messages: [ChannelMessage]) -> Comparison {
         let old = index
         index = listing.index
+        if let old { index?.fill(from: old) }
         _ = take(messages)
         guard let old, let index else { return Comparison(events: nil) }
         return Comparison(events: old.differences(to: index).map { event(of: $0) })

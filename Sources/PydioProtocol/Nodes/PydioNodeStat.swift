@@ -28,7 +28,7 @@ public struct PydioNodeStat: Sendable, Hashable {
         let time = JSONNumber.integer(json["mtime"])
         guard size != nil || time != nil else { return nil }
         self.init(
-            size: max(size ?? 0, 0), mTime: time.map { Date(timeIntervalSince1970: Double($0)) },
+            size: max(size ?? 0, 0), mTime: time.flatMap { NodeResponse.time(String($0)) },
             mode: JSONNumber.integer(json["mode"]).map { Int($0) }, contentHash: json["hash"] as? String)
     }
 }

@@ -25,8 +25,9 @@ package struct PydioRequest: Sendable, Confidential {
     package var answerFile: HTTPAnswerFile?
     /// The value of the field `Range`.
     package var range: String?
-    /// Whether it must not be sent twice: over a connection that was kept alive and breaks it would be.
-    package var isSentOnce = false
+    /// Whether it must not be sent twice: over a connection that was kept alive and breaks it would be. So with all that may
+    /// change something.
+    package var isSentOnce: Bool
 
     /// What is uploaded.
     package enum Upload: Sendable {
@@ -41,6 +42,7 @@ package struct PydioRequest: Sendable, Confidential {
         self.method = method
         self.parameters = parameters
         pathParameters = path
+        isSentOnce = method == .post
     }
 
     package init(_ method: Method, _ action: String, _ params: some PydioRequestParams, path: [String] = []) {

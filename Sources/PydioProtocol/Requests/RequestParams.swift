@@ -136,6 +136,9 @@ public struct UploadNodesRequestParams: PydioRequestParams, Hashable {
     public var fileName: String
     /// Whether a file of this name stays, and the new one gets a number; else it is replaced.
     public var keepsBoth = false
+    /// Whether a file of this name may be replaced; if not, the upload fails where there is one. Servers know nothing of this:
+    /// it is looked for before, so that one which comes at the same moment is not seen. Without effect with ``keepsBoth``.
+    public var replaces = true
     /// Further parameters; these win over those above.
     public var additional: [String: PydioParameter] = [:]
 

@@ -107,9 +107,7 @@ final class AuthorizationClient: Sendable {
         while true {
             switch await progress(of: order) {
             case .send(let next): order = next
-            case .done: return session.end(.success(()))
-            case .failed(let error): return session.end(.failure(error))
-            case .none: return
+            case .done, .failed, .none: return
             }
         }
     }

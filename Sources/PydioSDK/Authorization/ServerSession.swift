@@ -12,6 +12,25 @@ final class ServerSession: Sendable {
         var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
         var nextWaiter = 0
         var hasWarned = false
+
+        /// The attempt is over.
+        ///
+        /// - Returns: Who waits for it, to go on after the lock.
+        mutating func end(_ outcome: Result<Void, PydioError>) -> Ended {
+            defer { waiters = [:] }
+            version += 1
+            self.outcome = outcome
+            return Ended(waiters: Array(waiters.values), outcome: outcome)
+        }
+    }
+
+    private struct Ended {
+        var waiters: [CheckedContinuation<Void, any Error>] = []
+        var outcome: Result<Void, PydioError> = .success(())
+
+        func resume() {
+            for waiter in waiters { waiter.resume(with: outcome.mapError { $0 }) }
+        }
     }
 
     private let state: Lock<State>
@@ -27,12 +46,12 @@ final class ServerSession: Sendable {
     /// Changes what is known. Who waits for an attempt that does not count any more goes on.
     @discardableResult
     func change<Value: Sendable>(_ body: @Sendable (inout AuthorizationMachine) -> Value) -> Value {
-        let (value, hasEnded) = state.withLock { state in
+        let (value, ended) = state.withLock { state in
             let wasAuthorizing = state.machine.isAuthorizing
             let value = body(&state.machine)
-            return (value, wasAuthorizing && !state.machine.isAuthorizing)
+            return (value, wasAuthorizing && !state.machine.isAuthorizing ? state.end(.success(())) : Ended())
         }
-        if hasEnded { end(.success(())) }
+        ended.resume()
         return value
     }
 
@@ -43,11 +62,21 @@ final class ServerSession: Sendable {
         state.withLock { (body(&$0.machine), $0.version) }
     }
 
-    /// The answer to an order, or why there is none.
+    /// The answer to an order, or why there is none. The end of an attempt and that nobody waits for it any more are one step:
+    /// who asks next must not wait for what is over, nor end with another attempt.
     func progress(
         _ body: @Sendable (inout AuthorizationMachine) -> AuthorizationMachine.Progress
     ) -> AuthorizationMachine.Progress {
-        state.withLock { body(&$0.machine) }
+        let (progress, ended) = state.withLock { state in
+            let progress = body(&state.machine)
+            switch progress {
+            case .done: return (progress, state.end(.success(())))
+            case .failed(let error): return (progress, state.end(.failure(error)))
+            case .send, .none: return (progress, Ended())
+            }
+        }
+        ended.resume()
+        return progress
     }
 
     /// Whether this is the first time that a warning is due.
@@ -80,22 +109,6 @@ final class ServerSession: Sendable {
             }
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(throwing: PydioError.cancelled)
-        }
-    }
-
-    /// The attempt is over.
-    func end(_ outcome: Result<Void, PydioError>) {
-        let waiters = state.withLock { state in
-            state.version += 1
-            state.outcome = outcome
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters {
-            switch outcome {
-            case .success: waiter.resume()
-            case .failure(let error): waiter.resume(throwing: error)
-            }
         }
     }
 }

@@ -30,6 +30,8 @@ final class StateReport: Sendable {
         var handler: (@Sendable (PydioClientState) -> Void)?
         /// Changes of which the handler is still to hear.
         var untold: [PydioClientState] = []
+        /// Whether they are being told, or are about to be.
+        var isTelling = false
     }
 
     private let current = Lock(Current())
@@ -69,22 +71,28 @@ final class StateReport: Sendable {
     }
 
     private func change(to state: PydioClientState, _ body: (inout Current) -> Void) {
-        let isToTell = current.withLock { current in
+        let begins = current.withLock { current in
             body(&current)
             current.state = state
-            if current.handler != nil { current.untold.append(state) }
-            return current.handler != nil
+            guard current.handler != nil else { return false }
+            current.untold.append(state)
+            defer { current.isTelling = true }
+            return !current.isTelling
         }
-        guard isToTell else { return }
-        // One after the other, also where the queue is a concurrent one of the application's.
-        queue.async(flags: .barrier) { self.tell() }
+        if begins { queue.async(flags: .barrier) { self.tell() } }
     }
 
+    /// One after the other, also where the queue is a concurrent one: what comes meanwhile waits for the end of this.
     private func tell() {
         let (states, handler) = current.withLock { current in
             defer { current.untold = [] }
             return (current.untold, current.handler)
         }
         for state in states { handler?(state) }
+        let goesOn = current.withLock { current in
+            current.isTelling = !current.untold.isEmpty
+            return current.isTelling
+        }
+        if goesOn { queue.async(flags: .barrier) { self.tell() } }
     }
 }

@@ -87,6 +87,6 @@ extension PydioRequest {
 }
 
 extension ServerAddress {
-    /// Not the WebSocket's own path.
-    var webSocketSignaturePath: String { "/api/pydio/ws_authenticate" }
+    /// Not the WebSocket's own path, but one below the server's (11.1).
+    var webSocketSignaturePath: String { path + "api/pydio/ws_authenticate" }
 }

@@ -17,7 +17,8 @@ extension PydioClient {
     }
 
     /// A folder with all that is in it, page by page if it is a large one; nil if the user may not read there. Pages are
-    /// fetched one after the other: what is created or deleted meanwhile may be missing, or come twice.
+    /// fetched one after the other: what is created or deleted meanwhile may be missing, or come twice. If there are fewer
+    /// pages all at once, it begins anew, and fails if that happens again.
     public func listAllNodes(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
         let operations = try operations()
         return try await operations.call { try await operations.allPages(params) }
@@ -55,24 +56,46 @@ extension PydioRequest {
 
 extension OperationsClient {
     fileprivate func allPages(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
+        for _ in 0..<2 {
+            switch try await allPagesOnce(params) {
+            case .whole(let node): return node
+            case .pagesAreGone: continue
+            }
+        }
+        throw PydioError(
+            .receivedNotExpectedAnswer, "the folder has changed twice while its pages were fetched; it was not listed")
+    }
+
+    private enum Pages {
+        case whole(NodeResponse?)
+        case pagesAreGone
+    }
+
+    private func allPagesOnce(_ params: ListNodesRequestParams) async throws -> Pages {
         var params = params
         params.page = nil
-        guard let first = try await page(params) else { return nil }
-        guard let pagination = first.pagination, pagination.total > 1 else { return first }
-        guard pagination.total <= options.maximumPages else {
-            throw PydioError(
-                .tooLarge, "the folder has \(pagination.total) pages, more than \(options.maximumPages) (maximumPages)")
-        }
+        guard let first = try await page(params) else { return .whole(nil) }
         var children = first.children ?? []
-        for number in 2...pagination.total {
+        var (number, total) = (1, first.pagination?.total ?? 1)
+        guard total > 1 else { return .whole(first) }
+        while number < total {
+            guard total <= options.maximumPages else {
+                throw PydioError(
+                    .tooLarge, "the folder has \(total) pages, more than \(options.maximumPages) (maximumPages)")
+            }
+            number += 1
             params.page = number
-            // The folder may have become smaller.
-            guard let next = try await page(params), next.pagination?.current ?? 1 == number else { break }
+            guard let next = try await page(params) else { return .pagesAreGone }
+            // The folder has become small enough to come whole.
+            guard let pagination = next.pagination else { return .whole(next) }
+            guard pagination.current == number else { return .pagesAreGone }
             children += next.children ?? []
+            total = pagination.total
         }
-        return NodeResponse(
-            name: first.name, isLeaf: first.isLeaf, path: first.path, size: first.size, mTime: first.mTime,
-            children: children.isEmpty ? nil : children, attributes: first.attributes)
+        return .whole(
+            NodeResponse(
+                name: first.name, isLeaf: first.isLeaf, path: first.path, size: first.size, mTime: first.mTime,
+                children: children.isEmpty ? nil : children, attributes: first.attributes))
     }
 
     private func page(_ params: ListNodesRequestParams) async throws -> NodeResponse? {

@@ -19,6 +19,8 @@ final class PydioEventBindings: Sendable {
         /// Events that are still to be told.
         var untold: [PydioEvent] = []
         var isFull = false
+        /// Whether they are being told, or are about to be.
+        var isTelling = false
     }
 
     /// Events that wait before the source is held.
@@ -57,20 +59,21 @@ final class PydioEventBindings: Sendable {
     }
 
     func tell(_ events: [PydioEvent]) {
-        let (isFirst, isFull) = state.withLock { state -> (Bool, Bool) in
+        let (begins, isFull) = state.withLock { state -> (Bool, Bool) in
             guard !state.bindings.isEmpty else { return (false, false) }
-            let isFirst = state.untold.isEmpty
+            let begins = !state.isTelling
+            state.isTelling = true
             state.untold += events
-            guard !state.isFull, state.untold.count >= Self.limit else { return (isFirst, false) }
+            guard !state.isFull, state.untold.count >= Self.limit else { return (begins, false) }
             state.isFull = true
-            return (isFirst, true)
+            return (begins, true)
         }
         if isFull { onFull(true) }
-        guard isFirst else { return }
-        // One after the other, also where the queue is a concurrent one.
+        guard begins else { return }
         queue.async(flags: .barrier) { self.tellWaiting() }
     }
 
+    /// One batch after the other, also where the queue is a concurrent one: what comes meanwhile waits for its end.
     private func tellWaiting() {
         let (events, wasFull) = state.withLock { state -> ([PydioEvent], Bool) in
             defer {
@@ -88,5 +91,10 @@ final class PydioEventBindings: Sendable {
             }
         }
         if wasFull { onFull(false) }
+        let goesOn = state.withLock { state in
+            state.isTelling = !state.untold.isEmpty
+            return state.isTelling
+        }
+        if goesOn { queue.async(flags: .barrier) { self.tellWaiting() } }
     }
 }

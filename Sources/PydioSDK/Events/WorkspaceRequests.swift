@@ -81,6 +81,7 @@ struct WorkspaceRequests: Sendable {
             guard listed.insert(folder).inserted else { continue }
             guard let node = try await contents(of: folder) else {
                 if folder == "/" { return nil }
+                index.couldNotList(folder)
                 continue
             }
             guard index.add(node, maximum: maximumNodes, includesBin: includesBin) else { return nil }

@@ -32,7 +32,8 @@ final class OperationsClient: Sendable {
         }
     }
 
-    /// Makes a request until it succeeds or fails: again after an authorisation, once.
+    /// Makes a request until it succeeds or fails: again after an authorisation, once for each kind of refusal. A server that
+    /// has lost its session refuses the token first, and then, with a new one, who is nobody.
     func value<Value: Sendable>(
         of request: PydioRequest, _ recogniser: AnswerRecogniser<Value>,
         onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
@@ -42,7 +43,7 @@ final class OperationsClient: Sendable {
         // A file is not sent in vain.
         if request.upload != nil && authorization.hasNoPass { try await authorize { try await $0.authorize() } }
         var overtakings = Self.overtakings
-        var hasRecovered = false
+        var recoveries: Set<AuthorizationMachine.Refusal> = []
         while true {
             if Task.isCancelled { throw PydioError.cancelled }
             let (pass, requestPass) = authorization.pass()
@@ -60,11 +61,10 @@ final class OperationsClient: Sendable {
                 guard pass.keystoreToken == nil, isTokenRefusal(error) else { throw error }
                 (refusal, refused) = (.token, error)
             }
-            if hasRecovered {
+            if !recoveries.insert(refusal).inserted {
                 guard authorization.isOvertaken(pass), overtakings > 0 else { throw refused }
                 overtakings -= 1
             }
-            hasRecovered = true
             try await authorize { try await $0.recover(pass, refusal) }
         }
     }

@@ -6,25 +6,48 @@ import Transport
 struct FileDownload: Sendable {
     let params: DownloadNodesRequestParams
     /// Where it goes until all is there.
-    var part = PartialFile(beside: .file(URL(filePath: "/")))
-    /// Whether the part stays for another call.
-    var isKept = false
-    /// Bytes of the file, as the server's file system says.
-    var expectedSize: Int64?
+    private(set) var part: PartialFile
+    /// Set if the part stays for another call.
+    private(set) var lock: PartialFileLock?
+    /// What the server's file system said of the file before its first byte came; nil if that is not known.
+    private(set) var version: PydioNodeStat?
     private let onProgress: (@Sendable (PydioTransferProgress) -> Void)?
-    /// Bytes of the file, as the first answer says: those to requests for a part may be wrong.
+    /// Bytes of the file, as an answer with all of it says: those to requests for a part may be wrong.
     private let announcedSize = Lock<Int64?>(nil)
 
-    init(_ params: DownloadNodesRequestParams, _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?) {
+    init(
+        _ params: DownloadNodesRequestParams, to target: PartialFile.Target, version: PydioNodeStat?,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) {
         self.params = params
+        part = PartialFile(beside: target)
+        self.version = version
         self.onProgress = onProgress
     }
 
-    /// The path of what may be a file; nil of several nodes.
-    var singlePath: String? { params.nodes.count == 1 ? params.nodes.first : nil }
+    /// Goes on with the part that a call before has left, and leaves one; nothing of this if another download is at it.
+    mutating func keepPart(beside target: PartialFile.Target, of server: ServerAddress) {
+        guard let path = params.singlePath, let version,
+            let time = version.mTime.flatMap({ Int64(exactly: $0.timeIntervalSince1970.rounded(.down)) })
+        else { return }
+        // Another file, or another version of it, has another name, so that their parts are not mixed.
+        let place = [server.normalized, params.workspaceId, path].joined(separator: "\0")
+        let id = Array(Digest.sha256(Array(place.utf8)).prefix(8)).hexadecimal
+        let name = (FileName.sanitised(path) ?? "download").prefix(80)
+        let part = PartialFile(beside: target, name: "\(name).\(id).\(version.size)-\(time)")
+        guard let lock = PartialFileLock(part) else { return }
+        (self.part, self.lock) = (part, lock)
+    }
 
-    /// Bytes; nil if nobody has said.
-    var totalSize: Int64? { expectedSize ?? announcedSize.withLock { $0 } }
+    /// What has come is not a part of what is there now.
+    mutating func beginAnew(with version: PydioNodeStat?) {
+        part.empty()
+        self.version = version
+        announcedSize.withLock { $0 = nil }
+    }
+
+    /// Bytes; nil if nobody has said. What is sent counts: a file system may be behind, or ahead.
+    var totalSize: Int64? { announcedSize.withLock { $0 } ?? version?.size }
 
     /// For what is not there yet.
     var request: PydioRequest {
@@ -42,4 +65,9 @@ struct FileDownload: Sendable {
         let total = totalSize ?? progress.totalToReceive.map { $0 + progress.receivedBefore }
         onProgress?(PydioTransferProgress(completed: completed, total: total))
     }
+}
+
+extension DownloadNodesRequestParams {
+    /// The path of what may be a file; nil of several nodes.
+    var singlePath: String? { nodes.count == 1 ? nodes.first : nil }
 }

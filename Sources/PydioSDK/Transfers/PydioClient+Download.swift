@@ -86,7 +86,9 @@ extension PydioClient {
 
 extension PydioRequest {
     static func download(_ params: DownloadNodesRequestParams) -> PydioRequest {
-        PydioRequest(.post, "download", params, path: params.nodes.count == 1 ? ["nodes"] : [])
+        var request = PydioRequest(.post, "download", params, path: params.nodes.count == 1 ? ["nodes"] : [])
+        request.isSentOnce = false
+        return request
     }
 }
 
@@ -98,26 +100,20 @@ extension OperationsClient {
         guard !params.nodes.isEmpty else {
             throw PydioError(.invalidArgument, "a download needs at least one node; nothing was sent")
         }
-        var download = FileDownload(params, onProgress)
-        if keepsPart, let path = download.singlePath,
-            let stat = try await value(of: .stat(workspaceId: params.workspaceId, path: path), .stat), !stat.isFolder
-        {
-            download.isKept = true
-            download.expectedSize = stat.size
-            // Another version of the file has another name, so that its parts are not mixed.
-            let version = "\(stat.size)-\(Int64(stat.mTime?.timeIntervalSince1970 ?? 0))"
-            let name = FileName.sanitised(path) ?? "download"
-            download.part = PartialFile(beside: target, name: "\(name.prefix(80)).\(version)")
-        } else {
-            download.part = PartialFile(beside: target)
-        }
+        // Without, nothing could tell later whether what is there is still what has come.
+        let isVersionNeeded = keepsPart || options.downloadResumptions > 0
+        let version = isVersionNeeded ? try await version(of: params) : nil
+        var download = FileDownload(params, to: target, version: version, onProgress)
+        if keepsPart { download.keepPart(beside: target, of: authorization.connection.server) }
+        defer { withExtendedLifetime(download.lock) {} }
         do {
             let head = try await fetch(&download)
             let header = FileName.sanitised(contentDisposition: head.fields["Content-Disposition"])
-            let name = header ?? download.singlePath.flatMap { FileName.sanitised($0) } ?? "download"
+            let name = header ?? params.singlePath.flatMap { FileName.sanitised($0) } ?? "download"
             return try download.part.move(to: target, name: name)
         } catch {
-            if !download.isKept || !PydioError(any: error).keepsPart { download.part.remove() }
+            let isKept = download.lock != nil && download.part.size > 0 && PydioError(any: error).keepsPart
+            if !isKept { download.part.remove() }
             throw error
         }
     }
@@ -127,8 +123,7 @@ extension OperationsClient {
         var resumptions = options.downloadResumptions
         while true {
             let present = download.part.size
-            if let size = download.expectedSize, present > size { download.part.remove() }
-            if present > 0, Int64(present) == download.expectedSize { return HTTPResponse(status: 206) }
+            if present > 0, Int64(present) == download.version?.size { return HTTPResponse(status: 206) }
             do {
                 let head = try await value(of: download.request, .downloadHead, onProgress: download.report)
                 guard let size = download.totalSize, download.part.size < size else { return head }
@@ -137,8 +132,10 @@ extension OperationsClient {
                     throw PydioError(.network, "the server ended the download before all had come")
                 }
             } catch let error as PydioError {
-                if error.code == .http(status: 416), present > 0 {
-                    download.part.remove()  // what is here is not what is there
+                if error.code == .http(status: 416), present > 0, resumptions > 0 {
+                    // What is here is not what is there, and what was said of that is wrong.
+                    download.beginAnew(with: nil)
+                    resumptions -= 1
                     continue
                 }
                 guard error.code == .network || error.code == .timedOut else { throw error.insteadOfDownload }
@@ -149,13 +146,25 @@ extension OperationsClient {
         }
     }
 
-    /// A part is gone on with only if it is one of a file that is still as large: archives are made anew each time.
+    /// A part is gone on with only if it is one of a file that has not changed: archives are made anew each time.
     private func checkResumption(of download: inout FileDownload) async throws {
-        guard let path = download.singlePath,
-            let stat = try await value(of: .stat(workspaceId: download.params.workspaceId, path: path), .stat),
-            !stat.isFolder, stat.size == download.totalSize
-        else { return download.part.remove() }
-        download.expectedSize = stat.size
+        let now = try await version(of: download.params)
+        guard let now, let before = download.version, let time = now.mTime, time == before.mTime,
+            now.size == before.size, now.size == download.totalSize
+        else { return download.beginAnew(with: now) }
+    }
+
+    /// What the server says of a file; nil of a folder, of several nodes, and if the server says nothing.
+    private func version(of params: DownloadNodesRequestParams) async throws -> PydioNodeStat? {
+        guard let path = params.singlePath else { return nil }
+        do {
+            let stat = try await value(of: .stat(workspaceId: params.workspaceId, path: path), .stat)
+            return stat.flatMap { $0.isFolder ? nil : $0 }
+        } catch let error as PydioError
+            where [.errorResponse, .receivedNotExpectedAnswer, .unableToParseAnswer].contains(error.code)
+        {
+            return nil
+        }
     }
 }
 
@@ -164,10 +173,11 @@ extension PydioError {
     fileprivate var keepsPart: Bool {
         switch code {
         case .network, .timedOut, .cancelled: true
+        // It says nothing of the file, and the user can do something about it.
+        case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .http(let status): status >= 500
-        case .unableToParseAnswer, .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha,
-            .errorResponse, .receivedNotExpectedAnswer, .notAZipFileResponse, .unsupportedServer, .invalidArgument,
-            .tooLarge, .file:
+        case .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer, .notAZipFileResponse, .unsupportedServer,
+            .invalidArgument, .tooLarge, .file:
             false
         }
     }

@@ -4,10 +4,11 @@ import Transport
 
 extension PydioClient {
     /// Uploads a file, with little memory however large it is. A file of its name there is replaced, unless
-    /// ``UploadNodesRequestParams/keepsBoth``.
+    /// ``UploadNodesRequestParams/keepsBoth``, or ``UploadNodesRequestParams/replaces`` is false.
     ///
     /// A file larger than ``PydioClientOptions/uploadPartSize`` goes in parts: they are put together under another name, which
-    /// then becomes the right one, so that nobody sees half a file. If that fails, what has come is deleted as far as possible.
+    /// then becomes the right one, so that nobody sees half a file. The file that was there gets a name that ends with `.old`
+    /// and is deleted last. If something fails, it gets its name back, and what has come is deleted, as far as possible.
     ///
     /// - Parameter onProgress: Called a few times a second on a thread of the network's.
     @discardableResult
@@ -20,7 +21,7 @@ extension PydioClient {
             let size = Int64(try PartialFile.size(of: file))
             guard size > max(operations.options.uploadPartSize, 1) else {
                 let part = HTTPBodyFile(path: file.path, count: size)
-                return try await operations.upload(params, .file(part), from: 0, of: size, onProgress)
+                return try await operations.uploadWhole(params, .file(part), of: size, onProgress)
             }
             return try await operations.uploadParts(params, file, size, onProgress)
         }
@@ -42,7 +43,7 @@ extension PydioClient {
     public func uploadNodes(_ params: UploadNodesRequestParams, data: Data) async throws -> PydioSuccessResponse {
         let operations = try operations()
         return try await operations.call {
-            try await operations.upload(params, .bytes(Array(data)), from: 0, of: Int64(data.count), nil)
+            try await operations.uploadWhole(params, .bytes(Array(data)), of: Int64(data.count), nil)
         }
     }
 
@@ -65,18 +66,31 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// Uploads one piece.
-    ///
-    /// - Parameter start: Bytes of the file before it.
-    fileprivate func upload(
-        _ params: UploadNodesRequestParams, _ upload: PydioRequest.Upload, from start: Int64, of total: Int64,
+    /// Uploads a file as one request.
+    fileprivate func uploadWhole(
+        _ params: UploadNodesRequestParams, _ upload: PydioRequest.Upload, of size: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
     ) async throws -> PydioSuccessResponse {
+        try Self.checkName(params)
+        if !params.replaces && !params.keepsBoth { _ = try await isTaken(params) }
+        return try await self.upload(params, upload, from: 0, of: size, onProgress)
+    }
+
+    private static func checkName(_ params: UploadNodesRequestParams) throws {
         guard !params.fileName.isEmpty, !params.fileName.contains("/"), params.fileName != "..", params.fileName != "."
         else {
             throw PydioError(
                 .invalidArgument, "a file's name is not empty, not dots, and has no slash; nothing was sent")
         }
+    }
+
+    /// Uploads one piece.
+    ///
+    /// - Parameter start: Bytes of the file before it.
+    private func upload(
+        _ params: UploadNodesRequestParams, _ upload: PydioRequest.Upload, from start: Int64, of total: Int64,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws -> PydioSuccessResponse {
         var request = PydioRequest(.post, "upload", params, path: ["dir"])
         request.restAction = ["upload", "put"]
         request.upload = upload
@@ -100,16 +114,20 @@ extension OperationsClient {
         _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
     ) async throws -> PydioSuccessResponse {
+        try Self.checkName(params)
+        // Refused before the first byte, and once more when it gets its name.
+        if !params.keepsBoth { _ = try await isTaken(params) }
         let id = ServerConnection.randomText().prefix(12)
         var part = params
         part.keepsBoth = false
         var whole = params
         whole.fileName = "\(id).upload"
+        let partName = "\(id).part"
         var start: Int64 = 0
         do {
             while start < size {
                 let count = min(options.uploadPartSize, size - start)
-                part.fileName = start == 0 ? whole.fileName : "\(id).part"
+                part.fileName = start == 0 ? whole.fileName : partName
                 if start > 0 {
                     part.additional["appendto_urlencoded_part"] = .text(whole.fileName.percentEncoded)
                 }
@@ -126,7 +144,10 @@ extension OperationsClient {
             }
             return try await name(whole, as: params)
         } catch {
-            if start > 0 { await remove(whole) }
+            // Also after the first part, which may have come although its answer has not.
+            await remove(whole)
+            part.fileName = partName
+            await remove(part)
             throw error
         }
     }
@@ -144,25 +165,63 @@ extension OperationsClient {
                 }
                 target.fileName = Self.numbered(params.fileName, number)
             }
-        } else if try await exists(target) {
-            let old = DeleteNodesRequestParams(workspaceId: params.workspaceId, nodes: [target.path])
-            _ = try await value(of: PydioRequest(.post, "delete", old, path: ["nodes"]), .success(of: "delete"))
+        } else if try await isTaken(target) {
+            return try await replace(target, by: upload)
         }
-        return try await value(
+        return try await rename(upload, to: target)
+    }
+
+    /// The former file is aside until the new one has its name, so that one of them is there whatever fails.
+    private func replace(
+        _ target: UploadNodesRequestParams, by upload: UploadNodesRequestParams
+    ) async throws -> PydioSuccessResponse {
+        var old = target
+        // Its own name comes first, for whoever looks for it in the recycle bin.
+        old.fileName = "\(target.fileName.prefix(40)).\(upload.fileName.prefix { $0 != "." }).old"
+        let aside = old
+        do {
+            _ = try await rename(target, to: aside)
+            let answer = try await rename(upload, to: target)
+            await remove(aside)
+            return answer
+        } catch {
+            // Servers rename to no name that is taken: should the new file have got it all the same, both stay.
+            await Task { _ = try? await self.rename(aside, to: target) }.value
+            throw error
+        }
+    }
+
+    private func rename(
+        _ file: UploadNodesRequestParams, to target: UploadNodesRequestParams
+    ) async throws -> PydioSuccessResponse {
+        try await value(
             of: .editing(
-                "rename", params.workspaceId,
-                [
-                    "file": .text(upload.path), "filename_new": .text(target.fileName), "dest": .text(target.path),
-                ]), .success(of: "rename"))
+                "rename", file.workspaceId,
+                ["file": .text(file.path), "filename_new": .text(target.fileName), "dest": .text(target.path)]),
+            .success(of: "rename"))
     }
 
     private func exists(_ params: UploadNodesRequestParams) async throws -> Bool {
         try await value(of: .stat(workspaceId: params.workspaceId, path: params.path), .stat) != nil
     }
 
-    /// What has come of an upload that failed. If this fails, too, the name tells what it is.
-    private func remove(_ upload: UploadNodesRequestParams) async {
-        let params = DeleteNodesRequestParams(workspaceId: upload.workspaceId, nodes: [upload.path])
+    /// Whether there is a file that is to be replaced; fails if what is there must stay.
+    private func isTaken(_ params: UploadNodesRequestParams) async throws -> Bool {
+        guard let stat = try await value(of: .stat(workspaceId: params.workspaceId, path: params.path), .stat) else {
+            return false
+        }
+        guard !stat.isFolder else {
+            throw PydioError(.file, "a folder has the name of the upload; it was left alone")
+        }
+        guard params.replaces else {
+            throw PydioError(.file, "there is a file with the name of the upload, which is not to be replaced")
+        }
+        return true
+    }
+
+    /// If this fails, too, the name tells what it is.
+    private func remove(_ file: UploadNodesRequestParams) async {
+        let params = DeleteNodesRequestParams(workspaceId: file.workspaceId, nodes: [file.path])
         // The call may have been cancelled; this is not.
         await Task {
             _ = try? await self.value(

@@ -199,6 +199,33 @@ import Transport
         #expect(model.socketReceived(bookmarks, now: .at(1)).events.count == 1)
     }
 
+    @Test mutating func aMailboxThatIsAheadOfTheWebSocketIsToldOnce() throws {
+        model.listed(Self.index())
+        model.socketOpened()
+        let all = try Self.messages(
+            (1...4).map { "<nodes_diff><add>\(Self.file("/\($0)"))</add></nodes_diff>" }.joined()
+                + "<reload_bookmarks/><reload_bookmarks/>")
+        #expect(model.socketReceived(Array(all[1..<3]), now: .start).events.isEmpty)
+        #expect(model.consumed(Array(all[..<5]), for: .everything, now: .start).events.count == 5)
+        #expect(model.socketTakesOver().events.isEmpty)
+        // Only the last one was not in the mailbox.
+        #expect(model.socketReceived(Array(all[3...]), now: .at(1)).events.map(Self.line) == ["bookmarks_changed -"])
+    }
+
+    @Test mutating func whatCouldNotBeListedIsNotDeleted() {
+        model.listed(Self.index(["/d/x": 1, "/dx": 1, "/e/f/x": 1], folders: ["/d", "/e", "/e/f"]))
+        var new = Self.index(["/n": 1], folders: ["/d", "/e", "/e/f"])
+        new.couldNotList("/d")
+        #expect(
+            model.compared(new).events?.map { Self.line($0) } == [
+                "node_deleted /dx late", "node_deleted /e/f/x late", "node_created /n late",
+            ])
+        #expect(
+            model.compared(Self.index(["/n": 1], folders: ["/d", "/e", "/e/f"])).events?.map { Self.line($0) } == [
+                "node_deleted /d/x late"
+            ])
+    }
+
     @Test mutating func muchLaterItIsNews() throws {
         model.socketOpened()
         let bookmarks = try Self.messages("<reload_bookmarks/>")

@@ -20,6 +20,19 @@ struct WorkspaceSocketTests {
         }
     }
 
+    /// What a key pair signs for the handshake lies below the server's folder, too.
+    @Test func aServerBelowAFolderIsSignedForThere() async throws {
+        var configuration = EventScene.configuration(.v8, .webSocket)
+        configuration.basePath = "/my~pydio"
+        try await PydioScene.with(configuration) { pydio in
+            let scene = EventScene(pydio)
+            scene.events.start()
+            #expect(await scene.isOnSocket())
+            #expect(scene.server.count("login") == 0)
+            scene.events.close()
+        }
+    }
+
     @Test func aMessageInTwoFramesIsOne() async throws {
         try await EventScene.with(.v8, .webSocket) { scene in
             scene.server.configure { $0.splitsWebSocketMessages = true }
