@@ -12,9 +12,10 @@ struct WorkspaceUpload: Sendable {
     /// - Parameter source: Its path for people.
     func file(_ file: URL, _ source: String, to target: RemotePath) async throws {
         try await requireRoom(at: target)
-        try await workspace.client.uploadNodes(
-            UploadNodesRequestParams(workspaceId: workspace.id, dir: target.parent.path, fileName: target.name),
-            file: file, onProgress: report.progress(target.name))
+        var params = UploadNodesRequestParams(
+            workspaceId: workspace.id, dir: target.parent.path, fileName: target.name)
+        params.replaces = replaces  // it looks again once all parts of a large file are there
+        try await workspace.client.uploadNodes(params, file: file, onProgress: report.progress(target.name))
         report.done(
             TransferRecord(
                 kind: .uploaded, workspaceID: workspace.id, path: target.path, file: source,
