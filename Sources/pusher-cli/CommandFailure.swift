@@ -55,6 +55,7 @@ extension ExitStatus {
     static func reporting(_ work: () async throws -> Void) async throws {
         do {
             try await work()
+            try StandardOutput.requireTaken()
         } catch let error as any ReportableError {
             // Some of it may be a server's words.
             StandardError.write("error: " + TextStyle.standardOutput.printable(error.description))

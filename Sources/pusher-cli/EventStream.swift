@@ -77,7 +77,7 @@ final class EventStream: PusherDelegate {
         }
         pusher.user.watchlist.bind { [weak self] event in self?.tell { _ in .watchlist(event) } }
         pusher.user.bind(eventName: "pusher:signin_error") { [weak self] _ in
-            guard let self, state.withLock({ $0.hopes.isEmpty }) else { return }
+            guard let self, feeds.isEmpty, state.withLock({ $0.hopes.isEmpty }) else { return }
             leave(.refused)  // there is nothing else to wait for
         }
         pusher.user.signIn()
@@ -149,8 +149,8 @@ final class EventStream: PusherDelegate {
         return timers
     }
 
-    /// A homeserver may take its time over the first sync of a large account, and so may others; only a feed that fails is
-    /// given up.
+    /// A homeserver may take its time over the first sync of a large account, and so may others; only a feed that fails,
+    /// and that nothing has come about of, is given up.
     private func connectTimeIsOver() {
         let awaited = state.withLock { state in
             state.isImpatient = true
@@ -243,7 +243,7 @@ final class EventStream: PusherDelegate {
             state.hopes.remove(name)
             return state.hopes.isEmpty
         }
-        if isHopeless { leave(.refused) }
+        if isHopeless, feeds.isEmpty { leave(.refused) }
     }
 
     func receivedError(error: PusherError) {

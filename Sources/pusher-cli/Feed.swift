@@ -31,7 +31,7 @@ protocol Feed: AnyObject, Sendable {
     /// - Returns: How a command ends with it; nil if something else of this feed goes on.
     func end(by error: PusherError) -> ExitStatus?
 
-    /// Whether it has failed since it was connected last, and is tried again.
+    /// Whether something has failed since it was connected last, and is tried again.
     var isFailing: Bool { get }
 }
 
@@ -40,7 +40,7 @@ struct FeedNews {
     let record: Record
     /// Whether it is one that `--count` counts.
     var counts = false
-    /// Whether everything that is listened to has come about with it.
+    /// Whether something that is listened to has come about with it.
     var isConnected = false
     /// What people should know besides.
     var warnings: [String] = []

@@ -19,10 +19,12 @@ final class CommandRun: Sendable {
 
     /// - Parameters:
     ///   - closesOutput: Nobody reads the standard output.
+    ///   - closesErrors: Nobody reads the standard error.
+    ///   - outputFile: What the standard output is in place of a pipe.
     ///   - isAtTerminal: It has a terminal, at which ``type(_:)`` types; both its streams are that.
     init(
         _ arguments: [String], environment: [String: String] = [:], input: String = "", closesOutput: Bool = false,
-        isAtTerminal: Bool = false
+        closesErrors: Bool = false, outputFile: String? = nil, isAtTerminal: Bool = false
     ) throws {
         // Nothing of the tests' environment but what programs need to run.
         let environment = ProcessInfo.processInfo.environment
@@ -34,7 +36,8 @@ final class CommandRun: Sendable {
             isAtTerminal ? "script" : Self.executable.path,
             isAtTerminal ? ["--quiet", "--return", "--command", line, "/dev/null"] : arguments,
             environment: environment, input: inputPipe.fileHandleForReading,
-            output: outputPipe.fileHandleForWriting, errors: errorPipe.fileHandleForWriting)
+            output: outputFile.flatMap { FileHandle(forWritingAtPath: $0) } ?? outputPipe.fileHandleForWriting,
+            errors: errorPipe.fileHandleForWriting)
         keyboard = isAtTerminal ? inputPipe.fileHandleForWriting : nil
         for handle in [
             inputPipe.fileHandleForReading, outputPipe.fileHandleForWriting, errorPipe.fileHandleForWriting,
@@ -44,7 +47,11 @@ final class CommandRun: Sendable {
         } else {
             collect(outputPipe) { $0.output += $1 }
         }
-        collect(errorPipe) { $0.errors += $1 }
+        if closesErrors {
+            try errorPipe.fileHandleForReading.close()
+        } else {
+            collect(errorPipe) { $0.errors += $1 }
+        }
         Thread.detachNewThread { [process, state] in
             let status = process.wait()
             state.withLock { $0.status = status }

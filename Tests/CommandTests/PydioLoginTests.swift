@@ -71,6 +71,18 @@ struct PydioLoginTests {
         #expect(again.status == 0)
     }
 
+    @Test func withoutThePasswordThereIsNoKeyPairEither() async throws {
+        let scene = try await PydioScene(.init(mode: .v8), isLoggedIn: false)
+        let (status, run) = try await scene.login("--no-password")
+        #expect(status == 0)
+        #expect(run.output.first?.hasSuffix("; the session alone is kept") == true)
+        #expect(try await scene.pydio("workspaces").status == 0)
+        #expect(!scene.kept.contains("keyPair") && !scene.kept.contains(PydioScene.password))
+        #expect(scene.server.count("keystore_generate_auth_token") == 0)
+        scene.server.expireSessions()
+        #expect(try await scene.pydio("workspaces").status == 77)
+    }
+
     @Test func aWrongPasswordIsStatus77_andTriedOnce() async throws {
         let scene = try await PydioScene(isLoggedIn: false)
         let (status, run) = try await scene.login(password: "wrong words")
@@ -260,6 +272,19 @@ struct PydioLoginTests {
         #expect(scene.server.count("logout") == 1)
         #expect(!FileManager.default.fileExists(atPath: scene.file.path))
         #expect(try await scene.pydio("logout").status == 77)
+    }
+
+    @Test func logoutRevokesAKeyPair() async throws {
+        let scene = try await PydioScene(.init(mode: .v8), isLoggedIn: false)
+        #expect(try await scene.login().status == 0)
+        let (status, run) = try await scene.pydio("logout")
+        #expect(status == 0)
+        #expect(run.errors == [])
+        #expect(scene.server.count("keystore_revoke_tokens") == 1)
+        #expect(try await scene.login().status == 0)
+        await scene.server.stop()
+        let forced = try await scene.pydio("logout", "--force")
+        #expect(forced.run.errors.first?.contains("was not told, where the key pair may stay valid: ") == true)
     }
 
     @Test func ifTheServerIsGoneEverythingStays_butWithForce() async throws {

@@ -204,6 +204,27 @@ struct PydioTransferTests {
         #expect(scene.remoteText("/a") == "new")
     }
 
+    @Test func whatComesThereMeanwhileIsNotReplacedEither() async throws {
+        let scene = try await PydioScene()
+        scene.server.setGate { request in
+            // Somebody puts it there after the command has looked once.
+            guard request.action == "stat", scene.server.count("stat") > 1 else { return nil }
+            try? scene.server.addFile("/in.txt", Array("theirs".utf8))
+            return nil
+        }
+        let piped = try await scene.pydio("put", "-", "plans:/in.txt", input: "mine")
+        #expect(piped.status == 65)
+        #expect(scene.remoteText("/in.txt") == "theirs")
+        try scene.write("mine", to: "d/a")
+        scene.server.setGate { request in
+            guard request.action == "stat", scene.server.exists("/d") else { return nil }
+            try? scene.server.addFile("/d/a", Array("theirs".utf8))
+            return nil
+        }
+        #expect(try await scene.pydio("put", "-r", scene.local("d").path, "plans:").status == 65)
+        #expect(scene.remoteText("/d/a") == "theirs")
+    }
+
     @Test func foldersGoWithEverything_butForLinksToFolders() async throws {
         let scene = try await PydioScene()
         for name in ["d/a", "d/e/b"] { try scene.write(name, to: name) }

@@ -116,7 +116,7 @@ struct PydioWatchTests {
         run.interrupt()
         #expect(await run.status() == 0)
         #expect(run.errors == [])
-        #expect(await eventually { scene.server.webSockets.isEmpty })
+        #expect(scene.kept.contains("keyPair"))  // of the login, for the next command
         #expect(try await scene.pydio("watch", "plans", "--count", "1", "--timeout", "0.5").status == 75)
         #expect(try await scene.pydio("watch", "plans", "--timeout", "0.5").status == 0)
     }
@@ -124,13 +124,32 @@ struct PydioWatchTests {
     @Test func whoeverIsRefusedIsToldSo() async throws {
         let scene = try await scene(isLoggedIn: false)
         #expect(try await scene.pydio("watch").status == 77)
-        try scene.logIn(password: "wrong")
+        try scene.logIn(password: "not at all")
         let wrong = try await scene.pydio("watch", "plans")
         #expect(wrong.status == 77)
-        #expect(!wrong.run.words.contains("“wrong”"))
+        #expect(wrong.run.words.contains("the server refused the login"))
+        #expect(!wrong.run.words.contains("not at all"))
         try scene.logIn(to: "http://127.0.0.1:1")
         #expect(try await scene.pydio("watch", "plans").status == 69)
         #expect(try await scene.pydio("watch", "plans", "--poll-interval", "1").status == 64)
+    }
+
+    /// One is without what the others tell of, tried again or not; they go on after the time for connecting.
+    @Test(arguments: [true, false])
+    func aWorkspaceThatFailsEndsNothingForTheOthers(isTriedAgain: Bool) async throws {
+        let scene = try await scene(mode: .v5_2)
+        scene.server.setGate { request in
+            guard request.parameter("tmp_repository_id") == FakePydioWorkspace.teamID else { return nil }
+            return isTriedAgain ? .error("You have no right") : .xml("<tree ><require_auth/></tree>")
+        }
+        let run = try scene.run(
+            ["pydio", "watch", "plans", "team", "--json", "--count", "1", "--connect-timeout", "1"] + soon)
+        #expect(await run.waitFor { isConnected($0) && $0.contains { $0.contains(#""type":"error""#) } })
+        let isLate = ContinuousClock.now + .seconds(1.5)
+        #expect(await eventually { ContinuousClock.now > isLate })
+        scene.server.act("mkdir", ["dir": "/", "dirname": "a"], as: "ada")
+        #expect(await run.status() == 0)
+        #expect(events(run).map { $0["path"] as? String } == ["/a"])
     }
 
     @Test func aServerThatTellsOfNothingIsStatus69() async throws {
@@ -195,6 +214,23 @@ struct PydioWatchTests {
             counted.map { $0["channel"] as? String } == [
                 "prices", "matrix:!r:hs", "pydio:127.0.0.1:\(scene.server.port)/0",
             ])
+        await pusher.stop()
+    }
+
+    @Test(arguments: [["private-x", "--auth-endpoint"], ["--sign-in", "--user-auth-endpoint"]])
+    func whatPusherRefusesEndsNothingForAFeed(refused: [String]) async throws {
+        let scene = try await scene()
+        let pusher = try await PusherMockServer.start()
+        let run = try scene.run(
+            ["listen"] + refused + [
+                "http://127.0.0.1:1/", "--pydio", "plans", "--json", "--count", "1", "--no-tls", "--host", "127.0.0.1",
+                "--port", "\(pusher.port)", "--key", PusherMockServer.App.defaultKey, "--poll-interval", "2",
+            ])
+        #expect(
+            await run.waitFor { lines in isConnected(lines) && lines.contains { $0.contains(#""type":"error""#) } })
+        scene.server.act("mkdir", ["dir": "/", "dirname": "a"], as: "ada")
+        #expect(await run.status() == 0)
+        #expect(events(run).map { $0["path"] as? String } == ["/a"])
         await pusher.stop()
     }
 

@@ -1,11 +1,13 @@
 import Foundation
 import Logging
+import Transport
 
-/// Whole lines to standard error.
+/// Whole lines to standard error. Nobody has to read them.
 enum StandardError {
-    static func write(_ line: String) {
-        FileHandle.standardError.write(Data((line + "\n").utf8))
-    }
+    static func write(_ line: String) { write((line + "\n").utf8) }
+
+    /// The same of bytes.
+    static func write(_ bytes: some Sequence<UInt8>) { _ = writeAll(bytes, to: STDERR_FILENO) }
 
     static var logger: Logger {
         var logger = Logger(label: "pusher-cli", factory: { StreamLogHandler.standardError(label: $0) })
@@ -16,20 +18,45 @@ enum StandardError {
 
 /// Whole lines to standard output, at once, so that what reads them is never behind.
 enum StandardOutput {
-    /// Says whether the line was taken: a reader that is gone takes nothing more.
+    /// Why nothing more is written: the first error.
+    private static let failure = Lock<Int32?>(nil)
+
+    /// Says whether the line was taken: a reader that is gone takes nothing more, nor does a full disk.
     static func write(_ line: String) -> Bool { write((line + "\n").utf8) }
 
     /// The same of bytes.
     static func write(_ bytes: some Sequence<UInt8>) -> Bool {
-        var bytes = Array(bytes)[...]
-        while !bytes.isEmpty {
-            let written = bytes.withUnsafeBytes { Foundation.write(1, $0.baseAddress, $0.count) }
-            if written < 0, errno == EINTR { continue }
-            guard written > 0 else { return false }
-            bytes = bytes.dropFirst(written)
-        }
-        return true
+        guard failure.withLock({ $0 }) == nil else { return false }
+        guard let error = writeAll(bytes, to: STDOUT_FILENO) else { return true }
+        failure.withLock { $0 = $0 ?? error }
+        return false
+    }
+
+    /// Says that not all was written, unless its reader had enough. Asked at a command's end, which is soon if what it does
+    /// is to write.
+    static func requireTaken() throws(CommandFailure) {
+        guard let error = failure.withLock({ $0 }), error != EPIPE else { return }
+        throw CommandFailure(
+            .unavailable, "standard output cannot be written: \(String(cString: strerror(error)))")
     }
 
     static var isTerminal: Bool { isatty(1) == 1 }
+}
+
+/// - Returns: What the system says if it cannot be done; nil if it is.
+private func writeAll(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Int32? {
+    var bytes = Array(bytes)[...]
+    while !bytes.isEmpty {
+        let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if written >= 0 {
+            bytes = bytes.dropFirst(written)
+        } else if errno == EAGAIN {
+            // Whoever else has the terminal may have set it so.
+            var descriptors = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            _ = poll(&descriptors, 1, -1)
+        } else if errno != EINTR {
+            return errno
+        }
+    }
+    return nil
 }

@@ -5,7 +5,7 @@ enum StatusLine {
     static let isShown = isatty(2) == 1
 
     static func show(_ text: String) {
-        if isShown { FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8)) }
+        if isShown { StandardError.write("\r\u{1B}[K\(text)".utf8) }
     }
 
     static func erase() { show("") }

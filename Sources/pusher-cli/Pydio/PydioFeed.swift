@@ -94,7 +94,8 @@ final class PydioFeed: Feed {
             state.sources[channel] = source
             return FeedNews(
                 record: .pydioState(channel: channel, workspace: source.workspace.name, from: old, to: new),
-                isConnected: state.sources.values.allSatisfy { $0.state == .connected })
+                // One is enough to stay for.
+                isConnected: new == .connected)
         }
     }
 
@@ -125,6 +126,6 @@ final class PydioFeed: Feed {
     }
 
     var isFailing: Bool {
-        state.withLock { $0.sources.values.contains { $0.failure != nil && $0.state != .connected } }
+        state.withLock { $0.sources.values.contains { $0.failure != nil && $0.state != .connected && !$0.hasEnded } }
     }
 }

@@ -29,6 +29,9 @@ struct PydioLoginAttempt: Sendable {
         var login = PydioLogin(
             server: server, user: user, deviceID: known?.deviceID ?? UUID().uuidString.lowercased(), password: password)
         let params = login.makeParams()
+        var options = options
+        // A key pair would be one more thing that stays valid for long.
+        if !keepsPassword { options.authentication = .session }
         let client = PydioClient(server: server, params: params, options: options)
         do {
             if let code {

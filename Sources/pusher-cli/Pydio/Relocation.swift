@@ -17,6 +17,9 @@ struct Relocation: Sendable {
         guard !paths.dropLast().contains(where: \.isTop) else {
             throw ValidationError("The top of a workspace stays where it is.")
         }
+        guard Set(paths.dropLast().map(\.name)).count == paths.count - 1 else {
+            throw ValidationError("Two of one name cannot come into one folder.")
+        }
     }
 
     static func run(
@@ -51,40 +54,90 @@ struct Relocation: Sendable {
             throw CommandFailure(
                 .badData, isSame ? "\(source) and \(target) are the same" : "\(target) would be in itself")
         }
-        try await makeRoom(at: target)
-        let isInPlace = source.parent.path == target.parent.path
-        if isMove, isInPlace {
-            try await rename(source, to: target)
-        } else if source.name == target.name {
-            _ = try await transfer(source, to: target.parent)
+        let isReplaced = try await isTaken(target)
+        let between = target.parent.appending(source.name)
+        if between.path != target.path, between.path != source.path, try await workspace.node(at: between.path) != nil {
+            throw CommandFailure(
+                .badData, "\(between) is in the way: what gets another name comes there under its old one first")
+        }
+        if isReplaced {
+            try await replacing(target) { try await place(source, at: target) }
         } else {
-            try await transferRenaming(source, to: target)
+            try await place(source, at: target)
         }
         report.done(
             TransferRecord(
                 kind: isMove ? .moved : .copied, workspaceID: workspace.id, path: target.path, from: source.path))
     }
 
-    /// Servers would make up another name, or replace what is there, each in its own way.
-    private func makeRoom(at target: RemotePath) async throws {
+    /// Whether a file is there that may be replaced. Of other names servers would make up one, or replace what is there,
+    /// each in its own way.
+    private func isTaken(_ target: RemotePath) async throws -> Bool {
         switch try await workspace.node(at: target.path) {
-        case nil: return
+        case nil: return false
         case .folder: throw CommandFailure(.badData, "\(target) is there already")
         case .file:
             guard replaces else { throw CommandFailure(.badData, "\(target) is there already: --force replaces it") }
+            return true
+        }
+    }
+
+    // MARK: What is replaced
+
+    /// Puts a file aside until another is in its place, and back if none comes. Both are done, too, if somebody has
+    /// interrupted the command.
+    private func replacing(_ target: RemotePath, _ place: () async throws -> Void) async throws {
+        // Not hidden: servers may refuse such names.
+        let aside = target.parent.appending("old-\(UInt32.random(in: .min ... .max))-\(target.name)")
+        do {
+            try await rename(target, to: aside)
+            try await place()
+        } catch {
+            await Task { await putBack(aside, to: target) }.value
+            throw error
+        }
+        await Task { await delete(aside, replacedBy: target) }.value
+    }
+
+    private func putBack(_ aside: RemotePath, to target: RemotePath) async {
+        do {
+            guard try await workspace.node(at: aside.path) != nil else { return }  // it never left
+            try await rename(aside, to: target)
+        } catch {
+            report.failed("what was \(target) may now be \(aside): \(error)", .unavailable)
+        }
+    }
+
+    private func delete(_ aside: RemotePath, replacedBy target: RemotePath) async {
+        do {
             try await workspace.client.deleteNodes(
-                DeleteNodesRequestParams(workspaceId: workspace.id, nodes: [target.path]))
+                DeleteNodesRequestParams(workspaceId: workspace.id, nodes: [aside.path]))
+        } catch {
+            report.failed("what was \(target) is still there as \(aside): \(error)", .unavailable)
+        }
+    }
+
+    // MARK: What comes there
+
+    private func place(_ source: RemotePath, at target: RemotePath) async throws {
+        if isMove, source.parent.path == target.parent.path {
+            try await rename(source, to: target)
+        } else if source.name == target.name {
+            _ = try await transfer(source, to: target.parent)
+        } else {
+            try await transferRenaming(source, to: target)
         }
     }
 
     /// First into the other folder, and then its name: servers have no call for both.
     private func transferRenaming(_ source: RemotePath, to target: RemotePath) async throws {
         let between = target.parent.appending(source.name)
-        if between.path != source.path, try await workspace.node(at: between.path) != nil {
-            throw CommandFailure(
-                .badData, "\(between) is in the way: what gets another name comes there under its old one first")
-        }
         let arrived = try await transfer(source, to: target.parent) ?? between
+        // A copy beside its original has a name that only the server knows.
+        guard arrived.path != source.path else {
+            throw CommandFailure(
+                .unavailable, "the server does not say what the copy of \(source) is called: it is not renamed")
+        }
         do {
             try await rename(arrived, to: target)
         } catch let error as PydioError where error.code != .cancelled {

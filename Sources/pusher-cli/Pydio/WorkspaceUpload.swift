@@ -9,14 +9,13 @@ struct WorkspaceUpload: Sendable {
 
     /// Puts a file.
     ///
-    /// - Parameters:
-    ///   - source: Its path for people.
-    ///   - isNew: Whether it is known that nothing is there.
-    func file(_ file: URL, _ source: String, to target: RemotePath, isNew: Bool = false) async throws {
-        if !isNew { try await requireRoom(at: target) }
-        try await workspace.client.uploadNodes(
-            UploadNodesRequestParams(workspaceId: workspace.id, dir: target.parent.path, fileName: target.name),
-            file: file, onProgress: report.progress(target.name))
+    /// - Parameter source: Its path for people.
+    func file(_ file: URL, _ source: String, to target: RemotePath) async throws {
+        try await requireRoom(at: target)
+        var params = UploadNodesRequestParams(
+            workspaceId: workspace.id, dir: target.parent.path, fileName: target.name)
+        params.replaces = replaces  // it looks again once all parts of a large file are there
+        try await workspace.client.uploadNodes(params, file: file, onProgress: report.progress(target.name))
         report.done(
             TransferRecord(
                 kind: .uploaded, workspaceID: workspace.id, path: target.path, file: source,
@@ -36,14 +35,12 @@ struct WorkspaceUpload: Sendable {
 
     /// Puts a folder with everything in it. Links to files are followed, others left out, as is what is neither.
     func folder(_ folder: URL, to target: RemotePath) async throws {
-        let isNew: Bool
         switch try await workspace.node(at: target.path) {
-        case .folder: isNew = false
+        case .folder: break
         case .file: throw CommandFailure(.badData, "\(target) is there, and is no folder")
         case nil:
             try await workspace.makeFolder(target)
             report.done(TransferRecord(kind: .created, workspaceID: workspace.id, path: target.path))
-            isNew = true
         }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() else {
             throw CommandFailure(.badData, "the folder \(folder.path) cannot be read")
@@ -54,9 +51,9 @@ struct WorkspaceUpload: Sendable {
             try await report.skipping(source.path) {
                 switch LocalNode(source) {
                 case .folder: try await self.folder(source, to: child)
-                case .file: try await file(source, source.path, to: child, isNew: isNew)
+                case .file: try await file(source, source.path, to: child)
                 case .link where LocalNode.followed(source) == .file:
-                    try await file(source, source.path, to: child, isNew: isNew)
+                    try await file(source, source.path, to: child)
                 case .link, .other, nil:
                     throw CommandFailure(.badData, "\(source.path) is neither a file nor a folder: it is left out")
                 }

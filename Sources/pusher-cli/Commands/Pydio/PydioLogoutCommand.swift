@@ -3,7 +3,7 @@ import PydioSDK
 
 struct PydioLogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "End the session, and delete what was kept.",
+        commandName: "logout", abstract: "End the session, revoke the key pair, and delete what was kept.",
         discussion: """
             If the server cannot be reached, everything stays where it is, but with --force.
 
@@ -22,12 +22,10 @@ struct PydioLogoutCommand: AsyncParsableCommand {
             do {
                 try await SignalWatch.finishing { try await account.client.logout() }
             } catch let error as PydioError where force || !error.isRetryable {
-                StandardError.write("warning: the server was not told: \(error)")
+                let pair = account.login.keyPair == nil ? "" : ", where the key pair may stay valid"
+                StandardError.write("warning: the server was not told\(pair): \(error)")
             }
             try PydioLoginFile().remove(account.login)
-            if account.login.keyPair != nil {
-                StandardError.write("warning: the key pair stays valid at the server until the password is changed")
-            }
         }
     }
 }

@@ -36,12 +36,17 @@ struct PydioPutCommand: AsyncParsableCommand {
 
     private var locals: ArraySlice<String> { paths.dropLast() }
 
+    private static func name(of local: String) -> String { URL(filePath: local).standardizedFileURL.lastPathComponent }
+
     func validate() throws {
         guard paths.count > 1, let last = paths.last else { throw ValidationError("What, and where to?") }
         let remote = try RemotePath(last)
         guard !locals.contains("") else { throw ValidationError("LOCAL cannot be empty.") }
         guard !locals.contains("-") || (locals.count == 1 && !remote.isFolder) else {
             throw ValidationError("Standard input becomes one file: give its name, WORKSPACE:/path/name.")
+        }
+        guard Set(locals.map(Self.name)).count == locals.count else {
+            throw ValidationError("Two of one name cannot come into one folder.")
         }
     }
 
@@ -52,18 +57,19 @@ struct PydioPutCommand: AsyncParsableCommand {
             let report = TransferReport(json: json)
             let upload = WorkspaceUpload(workspace: workspace, replaces: force, report: report)
             if locals.first == "-" {
-                try await upload.requireRoom(at: remote)
+                try await upload.requireRoom(at: remote)  // before it waits for what may take long to come
                 try await TemporaryFile.withPath { file in
                     try Input.copyStandardInput(to: file)
-                    try await upload.file(file, "-", to: remote, isNew: true)
+                    try await upload.file(file, "-", to: remote)
                 }
                 return try report.end()
             }
             let isInto = try await isFolder(remote, in: workspace)
             for local in locals {
-                let source = URL(filePath: local)
-                let target = isInto ? remote.appending(source.standardizedFileURL.lastPathComponent) : remote
-                try await report.skipping(local) { try await put(source, local, to: target, by: upload) }
+                let target = isInto ? remote.appending(Self.name(of: local)) : remote
+                try await report.skipping(local) {
+                    try await put(URL(filePath: local), local, to: target, by: upload)
+                }
             }
             try report.end()
         }

@@ -35,7 +35,7 @@ struct PydioRemoveCommand: AsyncParsableCommand {
         try await pydio.run { account in
             let workspaces = try await account.workspaces()
             let report = TransferReport(json: json)
-            var removals: [(workspace: PydioWorkspace, paths: [String])] = []
+            var removals: [(workspace: PydioWorkspace, paths: [RemotePath])] = []
             for remote in remotes {
                 let workspace = try PydioWorkspace.named(remote.workspace, among: workspaces)
                 guard let node = try await workspace.node(at: remote.path) else {
@@ -46,16 +46,19 @@ struct PydioRemoveCommand: AsyncParsableCommand {
                     throw CommandFailure(.badData, "\(remote) is a folder: --recursive deletes it; nothing is deleted")
                 }
                 if let index = removals.firstIndex(where: { $0.workspace.id == workspace.id }) {
-                    if !removals[index].paths.contains(remote.path) { removals[index].paths.append(remote.path) }
+                    // It goes with the folder that it is in.
+                    guard !removals[index].paths.contains(where: { remote.isWithin($0) }) else { continue }
+                    removals[index].paths.removeAll { $0.isWithin(remote) }
+                    removals[index].paths.append(remote)
                 } else {
-                    removals.append((workspace, [remote.path]))
+                    removals.append((workspace, [remote]))
                 }
             }
             for (workspace, paths) in removals {
                 try await workspace.client.deleteNodes(
-                    DeleteNodesRequestParams(workspaceId: workspace.id, nodes: paths))
+                    DeleteNodesRequestParams(workspaceId: workspace.id, nodes: paths.map(\.path)))
                 for path in paths {
-                    report.done(TransferRecord(kind: .removed, workspaceID: workspace.id, path: path))
+                    report.done(TransferRecord(kind: .removed, workspaceID: workspace.id, path: path.path))
                 }
             }
             try report.end()

@@ -1,0 +1,129 @@
+import Foundation
+import PydioTestSupport
+import TestSupport
+import Testing
+
+/// `pydio mv`, `cp` and `rm` where something goes wrong on the way. What they do else: PydioCommandTests.
+@Suite(.overSockets)
+struct PydioRelocationTests {
+    /// `/a` and `/d/b`, in which is what they are called.
+    private func scene() async throws -> PydioScene {
+        let scene = try await PydioScene()
+        for name in ["/a", "/d/b"] { try scene.server.addFile(name, Array(name.utf8)) }
+        return scene
+    }
+
+    /// But for what is in the bin.
+    private func paths(_ scene: PydioScene) -> [String] {
+        scene.server.paths().filter { !$0.hasPrefix("/recycle_bin") }
+    }
+
+    // MARK: --force
+
+    @Test(arguments: ["mv": "move", "cp": "copy"])
+    func whatIsToBeReplacedComesBack_ifNothingReplacesIt(command: String, action: String) async throws {
+        let scene = try await scene()
+        scene.server.inject(.errorDocument("No space left"), into: action)
+        let (status, run) = try await scene.pydio(command, "plans:/a", "plans:/d/b", "--force")
+        #expect(status == 65)
+        #expect(run.errors == ["error: plans:/a: the server says: No space left"])
+        #expect(paths(scene) == ["/a", "/d", "/d/b"])
+        #expect(scene.remoteText("/d/b") == "/d/b")
+        #expect(scene.server.count("delete") == 0)
+
+        // The old one goes aside, the new one comes, and does not get its name.
+        scene.server.inject(.errorDocument("No such name"), into: "rename", after: 1)
+        let unnamed = try await scene.pydio(command, "plans:/a", "plans:/d/b", "--force")
+        #expect(unnamed.status == 65)
+        #expect(unnamed.run.errors.first?.contains("plans:/d/a did not become b: ") == true)
+        #expect(scene.remoteText("/d/b") == "/d/b")
+        #expect(scene.remoteText("/d/a") == "/a")
+    }
+
+    @Test func whatCannotBePutBackIsNamed() async throws {
+        let scene = try await scene()
+        scene.server.inject(.errorDocument("No space left"), into: "move")
+        scene.server.inject(.errorDocument("No such name"), into: "rename", times: nil, after: 1)
+        let (status, run) = try await scene.pydio("mv", "plans:/a", "plans:/d/b", "--force")
+        #expect(status == 69)
+        let aside = try #require(paths(scene).last)
+        #expect(aside.hasPrefix("/d/old-") && aside.hasSuffix("-b"))
+        #expect(run.errors.first?.hasPrefix("error: what was plans:/d/b may now be plans:\(aside): ") == true)
+        #expect(scene.remoteText(aside) == "/d/b")
+    }
+
+    @Test func whatIsReplacedIsNotLeftBeside_andToldIfItIs() async throws {
+        let scene = try await scene()
+        #expect(try await scene.pydio("cp", "plans:/a", "plans:/d/b", "--force").status == 0)
+        #expect(paths(scene) == ["/a", "/d", "/d/b"])
+        scene.server.inject(.errorDocument("Not now"), into: "delete")
+        let (status, run) = try await scene.pydio("mv", "plans:/a", "plans:/d/b", "--force")
+        #expect(status == 69)
+        #expect(scene.remoteText("/d/b") == "/a")
+        let aside = try #require(paths(scene).last)
+        #expect(run.errors.first?.hasPrefix("error: what was plans:/d/b is still there as plans:\(aside): ") == true)
+    }
+
+    @Test func whoeverInterruptsGetsBackWhatWasToBeReplaced() async throws {
+        let scene = try await scene()
+        scene.server.inject(.silence, into: "move")
+        let run = try scene.run(["pydio", "mv", "plans:/a", "plans:/d/b", "--force"])
+        #expect(await eventually { scene.server.count("move") == 1 })
+        #expect(!scene.server.exists("/d/b"))
+        run.interrupt()
+        #expect(await run.status() == 130)
+        #expect(paths(scene) == ["/a", "/d", "/d/b"])
+        #expect(scene.remoteText("/d/b") == "/d/b")
+    }
+
+    @Test(arguments: ["mv", "cp"])
+    func whatIsInTheWayIsSeenBeforeAnythingIsReplaced(command: String) async throws {
+        let scene = try await scene()
+        try scene.server.addFile("/d/a")
+        let (status, run) = try await scene.pydio(command, "plans:/a", "plans:/d/b", "--force")
+        #expect(status == 65)
+        #expect(run.errors.first?.contains("plans:/d/a is in the way") == true)
+        #expect(paths(scene) == ["/a", "/d", "/d/a", "/d/b"])
+        #expect(scene.remoteText("/d/b") == "/d/b")
+        #expect(scene.server.count("rename") == 0 && scene.server.count("delete") == 0)
+    }
+
+    // MARK: Names
+
+    @Test(arguments: [
+        #"<tree ><message type="SUCCESS">Copied</message></tree>"#,
+        #"<tree ><message type="SUCCESS">Copied</message><nodes_diff><add>"#
+            + #"<tree is_file="true" filename="/a" text="a"/></add></nodes_diff></tree>"#,
+    ])
+    func anOriginalIsNeverTakenForItsCopy(answer: String) async throws {
+        let scene = try await scene()
+        scene.server.setGate { $0.action == "copy" ? .xml(answer) : nil }
+        let (status, run) = try await scene.pydio("cp", "plans:/a", "plans:/b")
+        #expect(status == 69)
+        #expect(run.errors.first?.contains("the server does not say what the copy of plans:/a is called") == true)
+        #expect(scene.server.count("rename") == 0)
+        #expect(paths(scene) == ["/a", "/d", "/d/b"])
+    }
+
+    @Test(arguments: [
+        ["mv", "--force", "plans:/a/x", "plans:/b/x", "plans:/d/"],
+        ["cp", "--force", "plans:/a/x", "plans:/a/x", "plans:/d"],
+        ["put", "--force", "x/a", "y/a", "plans:/d/"],
+        ["put", "-r", "x/a/", "y/a", "plans:/d/"],
+    ])
+    func twoOfOneNameAreRefusedBeforeAnythingIsDone(arguments: [String]) async throws {
+        let run = try CommandRun(["pydio"] + arguments)
+        #expect(await run.status() == 64)
+        #expect(run.words.contains("Two of one name cannot come into one folder."))
+    }
+
+    @Test(arguments: [["plans:/d", "plans:/d/b"], ["plans:/d/b", "plans:/d"]])
+    func whatIsInAFolderGoesWithIt(arguments: [String]) async throws {
+        let scene = try await scene()
+        let run = try scene.run(["pydio", "rm", "--recursive", "--json"] + arguments)
+        #expect(await run.status() == 0)
+        #expect(run.objects.map { $0["path"] as? String } == ["/d"])
+        #expect(scene.server.requests("delete").count == 1)
+        #expect(paths(scene) == ["/a"])
+    }
+}
