@@ -120,7 +120,8 @@ struct SessionLifeTests {
             ($0 as? MatrixError)?.code == .timedOut
         }
         #expect(scene.session.state == .paused)
-        scene.script(.error(500, "M_UNKNOWN"))
+        // Also to the request that was given up, if it comes as late as that.
+        scene.server.on("GET", "v3/sync", .error(500, "M_UNKNOWN"))
         await #expect(throws: MXError.self) { try await scene.session.backgroundSync() }
         #expect(scene.session.state == .paused)
     }
