@@ -65,8 +65,7 @@ struct SessionLifeTests {
         scene.session.hold(true, for: sink)
         scene.script(Sync.answer("s1"))
         try await scene.session.start()
-        try await Task.sleep(for: .milliseconds(50))
-        #expect(scene.polls.count == 1)
+        #expect(await !eventually(within: .milliseconds(50)) { scene.polls.count > 1 })
         scene.session.hold(false, for: sink)
         #expect(await eventually { scene.polls.count == 2 })
     }

@@ -22,8 +22,7 @@ import Transport
         _ = turns.take()
         let third = turns.take()
         let waiting = Task { try await third.run { order.withLock { $0.append("third") } } }
-        for _ in 0..<100 { await Task.yield() }
-        try await Task.sleep(for: .milliseconds(20))
+        #expect(await !eventually(within: .milliseconds(20)) { order.withLock { $0.count } > 1 })
         open.finish()
         try await running.value
         try await waiting.value
