@@ -5,6 +5,10 @@ package final class CertificateAuthority: Sendable {
     package struct Leaf: Sendable {
         package let certificate: String
         package let privateKey: String
+
+        package init(certificate: String, privateKey: String) {
+            (self.certificate, self.privateKey) = (certificate, privateKey)
+        }
     }
 
     private let folder: URL
