@@ -139,7 +139,9 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
             path: "Tests/Simulation", swiftSettings: swiftSettings),
-        .testTarget(name: "TransportTests", dependencies: ["Transport", "TestSupport"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "TransportTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings
+        ),
         .testTarget(
             name: "CurlTransportTests",
             dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer,
