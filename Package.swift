@@ -139,6 +139,7 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
             path: "Tests/Simulation", swiftSettings: swiftSettings),
+        .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: swiftSettings),
         .testTarget(
             name: "TransportTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings
         ),

@@ -116,6 +116,9 @@ package struct ClientMachine: Sendable {
 
     package var connectionState: ConnectionState { connection.connectionState }
 
+    /// Whether what `id` brings still counts: it is the live transport, and nobody asked to disconnect.
+    package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { connection.isReceiving(from: id) }
+
     var isReadingPaused: Bool { readingHolds > 0 }
 
     package var reconnectAttempts: Int { connection.attempts }
