@@ -349,6 +349,51 @@ struct SubscriptionTests {
         #expect(client.machine.isSubscribed(id))
     }
 
+    /// Its answer is due before those of channels that were subscribed after it.
+    @Test func takingAnUnsubscriptionBackKeepsTheDeadline() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("older")
+        client.unsubscribe("older")
+        client.pass(.seconds(20))
+        _ = try client.subscribe("newer")
+        _ = try client.subscribe("older")
+        #expect(client.take() == ["send subscribe older", "send subscribe newer"])
+        #expect(client.machine.nextDeadline == client.now + .seconds(10))
+        client.pass(.seconds(10))
+        #expect(client.take() == ["failed channel older: the server did not answer the subscription in time"])
+        client.pass(.seconds(20))
+        #expect(client.take() == ["failed channel newer: the server did not answer the subscription in time"])
+    }
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func noSubscriptionOutlivesItsDeadline(seed: UInt64) throws {
+        var random = JitterGenerator(seed: seed)
+        var client = ClientScript.connected()
+        var sent: [String: MonotonicInstant] = [:]  // unanswered, by channel
+        for _ in 0..<200 {
+            let name = ["a", "b", "c", "d"].randomElement(using: &random) ?? ""
+            switch Int.random(in: 0...9, using: &random) {
+            case 0...2: _ = try client.subscribe(name)
+            case 3, 4: client.unsubscribe(name)
+            case 5 where sent[name] != nil: client.succeed(name)
+            default: client.pass(.seconds(Int.random(in: 1...4, using: &random)))
+            }
+            for line in client.take() {
+                let words = line.split(separator: " ").map(String.init)
+                switch (words[0], words.dropFirst().first) {
+                case ("send", "subscribe"): sent[words[2]] = client.now
+                case ("send", "unsubscribe"): sent[words[2]] = nil
+                case ("subscribed", let name?): sent[name] = nil
+                case ("failed", _): sent[words[2].filter { $0 != ":" }] = nil
+                default: break
+                }
+            }
+            for (name, moment) in sent {
+                #expect(client.now - moment < .seconds(30), "\(name) is still waited for")
+            }
+        }
+    }
+
     /// The server may have been slow only: it would see a second subscription.
     @Test func subscribingAgainAfterATimeOutTakesTheFirstBack() throws {
         var client = ClientScript.connected()

@@ -77,7 +77,7 @@ extension ClientMachine {
             channel.myID = former.myID
             channel.key = former.key
             channels[id] = channel
-            subscriptionDeadlines.append(id, deadline: deadline)
+            subscriptionDeadlines.set(deadline, for: id)
         }
         entries[key]?.id = id
         entries[key]?.isWanted = true

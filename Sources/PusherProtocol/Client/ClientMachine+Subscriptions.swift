@@ -31,7 +31,7 @@ extension ClientMachine {
         let deadline = now + configuration.subscriptionTimeout
         channels[id]?.state = .subscribing(deadline: deadline)
         channels[id]?.myID = myID
-        subscriptionDeadlines.append(id, deadline: deadline)
+        subscriptionDeadlines.set(deadline, for: id)
         owedAnswers[ByteKey(channel.name.string), default: OwedAnswers()].subscribed()
         if channel.name.needsAuthorization { signedRequests.sent(.subscription(ByteKey(channel.name.string))) }
         send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
@@ -151,10 +151,12 @@ extension ClientMachine {
     /// Answers may have been waiting all the time while nothing was read.
     mutating func restartSubscriptionDeadlines(now: MonotonicInstant) {
         let deadline = now + configuration.subscriptionTimeout
-        for (old, id) in subscriptionDeadlines.takeAll() {
+        var former = subscriptionDeadlines
+        subscriptionDeadlines.removeAll()
+        while let (old, id) = former.popFirst() {
             guard let channel = channels[id], channel.deadline == old else { continue }  // answered meanwhile
             channels[id]?.state = channel.isWanted ? .subscribing(deadline: deadline) : .leaving(deadline: deadline)
-            subscriptionDeadlines.append(id, deadline: deadline)
+            subscriptionDeadlines.set(deadline, for: id)
         }
     }
 

@@ -84,14 +84,14 @@ package struct ClientMachine: Sendable {
     var lastChannel = 0
 
     var authorizations = AuthorizationQueue()
-    /// Answers that the server owes, soonest first. An entry whose channel has moved on means nothing.
-    var subscriptionDeadlines = DeadlineQueue<EventRouter.ChannelID>()
+    /// Answers that the server owes. An entry whose channel has moved on means nothing.
+    var subscriptionDeadlines = Deadlines<EventRouter.ChannelID>()
 
     /// Of this connection, by channel.
     var owedAnswers: [ByteKey: OwedAnswers] = [:]
 
-    /// Authorizations to be tried again, soonest first.
-    var authRetries = DeadlineQueue<EventRouter.ChannelID>()
+    /// Authorizations to be tried again. An entry whose channel has moved on means nothing.
+    var authRetries = Deadlines<EventRouter.ChannelID>()
     var user = UserMachine()
     var clientEvents = ClientEventThrottle()
     /// When the connection brought something last.
@@ -120,6 +120,9 @@ package struct ClientMachine: Sendable {
     }
 
     package var connectionState: ConnectionState { connection.connectionState }
+
+    /// Whether what `id` brings still counts: it is the live transport, and nobody asked to disconnect.
+    package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { connection.isReceiving(from: id) }
 
     var isReadingPaused: Bool { readingHolds > 0 }
 
