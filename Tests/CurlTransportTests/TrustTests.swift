@@ -10,7 +10,7 @@ import Transport
 struct TrustTests {
     @Test(.enabled(if: Namespace.isPermitted))
     func aCAFileReplacesTheSystemsAuthorities() throws {
-        let (ofSystem, other) = (try CertificateAuthority(), try CertificateAuthority())
+        let (ofSystem, other) = (try CertificateAuthority(), try CertificateAuthority(name: "Other-CA"))
         let leaf = try ofSystem.issue("IP:127.0.0.1")
         let folder = FileManager.default.temporaryDirectory.appending(path: "authorities-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
