@@ -103,12 +103,14 @@ struct AttachedSessionTests {
         await scene.next(
             Sync.answer("s2", Sync.room(timeline: (1...5).map { Sync.message("$\($0)", "\($0)") })))
         #expect(await eventually { scene.session.rooms.first?.lastMessage?.eventId == "$5" })
+        #expect(await !eventually(within: .milliseconds(100)) { scene.polls.last?.parameter("since") == "s2" })
         var ids: [String] = []
         for await event in events {
             ids.append(event.data.flatMap { JSONView(Array($0.utf8)) }?["event_id"]?.string ?? "-")
             if ids.count == 5 { break }
         }
         #expect(ids == ["$1", "$2", "$3", "$4", "$5"])
+        #expect(await eventually { scene.polls.last?.parameter("since") == "s2" })
         await scene.next(Sync.answer("s3", Sync.room(timeline: [Sync.message("$6")])))
         #expect(await eventually { scene.session.rooms.first?.lastMessage?.eventId == "$6" })
     }
