@@ -113,18 +113,95 @@ struct EventBufferTests {
         #expect(await task.value == nil)
     }
 
-    @Test func theLastToLetGoOfASequenceEndsIt() async {
-        let ended = Lock(false)
-        let buffer = EventBuffer<Int>(policy: .default)
-        var sequence: EventSequence<Int>? = EventSequence(buffer) { ended.withLock { $0 = true } }
-        _ = buffer.add(1)
-        for await element in sequence! {
+    @Test func finishingAFullBufferMakesRoom_andWhatWaitsCanStillBeRead() async {
+        let rooms = Lock(0)
+        let buffer = EventBuffer<Int>(policy: .suspend(limit: 2)) { rooms.withLock { $0 += 1 } }
+        #expect((1...2).map(buffer.add) == [.buffered, .full])
+        buffer.finish()
+        #expect(rooms.withLock { $0 } == 1)
+        #expect(await buffer.next() == 1)
+        #expect(await buffer.next() == 2)
+        #expect(await buffer.next() == nil)
+        #expect(rooms.withLock { $0 } == 1)
+    }
+
+    @Test func aCancelledReaderOfAFullBufferMakesRoom_andGetsNothingMore() async {
+        let rooms = Lock(0)
+        let buffer = EventBuffer<Int>(policy: .suspend(limit: 2)) { rooms.withLock { $0 += 1 } }
+        #expect((1...2).map(buffer.add) == [.buffered, .full])
+        let (stream, isCancelled) = AsyncStream<Never>.makeStream()
+        let task = Task {
+            for await _ in stream {}
+            return await buffer.next()
+        }
+        task.cancel()
+        isCancelled.finish()
+        #expect(await task.value == nil)
+        #expect(rooms.withLock { $0 } == 1)
+        #expect(buffer.add(3) == .finished)
+        #expect(buffer.count == 0)
+    }
+
+    // MARK: Sequences
+
+    /// A sequence over a full buffer.
+    private struct Scene {
+        let buffer: EventBuffer<Int>
+        let rooms = Lock(0)
+        let ends = Lock(0)
+
+        init() {
+            let rooms = rooms
+            buffer = EventBuffer(policy: .suspend(limit: 4)) { rooms.withLock { $0 += 1 } }
+            #expect((1...4).map(buffer.add) == [.buffered, .buffered, .buffered, .full])
+        }
+
+        var sequence: EventSequence<Int> { EventSequence(buffer) { [ends] in ends.withLock { $0 += 1 } } }
+
+        var isOver: Bool { rooms.withLock { $0 } == 1 && ends.withLock { $0 } > 0 && buffer.add(0) == .finished }
+    }
+
+    @Test func leavingTheLoopEndsASequence_thoughSomebodyKeepsIt() async {
+        let scene = Scene()
+        let sequence = scene.sequence
+        for await element in sequence {
             #expect(element == 1)
             break
         }
-        #expect(!ended.withLock { $0 })
+        #expect(scene.isOver)
+        for await _ in sequence { Issue.record("an element of a sequence that has ended") }
+    }
+
+    @Test func droppingASequenceThatNobodyHasReadEndsIt() {
+        let scene = Scene()
+        var sequence: EventSequence<Int>? = scene.sequence
+        #expect(!scene.isOver)
+        _ = sequence
         sequence = nil
-        #expect(ended.withLock { $0 })
-        #expect(buffer.add(2) == .finished)
+        #expect(scene.isOver)
+    }
+
+    /// An iterator is a value: it may be copied, and the sequence may be gone before it.
+    @Test func theLastCopyOfAnIteratorEndsASequence() async {
+        let scene = Scene()
+        var first: EventSequence<Int>.AsyncIterator? = scene.sequence.makeAsyncIterator()
+        var second = first
+        first = nil
+        #expect(await second?.next() == 1)
+        #expect(scene.ends.withLock { $0 } == 0)
+        second = nil
+        #expect(scene.isOver)
+    }
+
+    @Test func cancellingTheReaderEndsASequence_thoughSomebodyKeepsIt() async {
+        let scene = Scene()
+        let sequence = scene.sequence
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            for await _ in sequence { Issue.record("an element for a reader that is cancelled") }
+        }
+        await task.value
+        #expect(scene.isOver)
+        withExtendedLifetime(sequence) {}
     }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import PusherProtocol
 import Realtime
+import Synchronization
 import Transport
 
 /// Runs the application's code, in order and one piece at a time, never with a lock held.
@@ -24,7 +25,10 @@ final class CallbackQueue: Sendable {
         var items: [Item] = []
         var count = 0
         var isDraining = false
-        var isFull = false
+        /// For whom the source is held.
+        var holder: EventReader?
+        /// What is being delivered.
+        var running: EventBatch?
         var isClosed = false
     }
 
@@ -32,6 +36,8 @@ final class CallbackQueue: Sendable {
     private let own = DispatchQueue(label: "pusher.callbacks")
     private let capacity: Int
     private let inbox = Lock(Inbox())
+    /// Which event of the running batch is being delivered; not in the lock, since it changes with each.
+    private let position = Atomic(0)
 
     /// - Parameter capacity: Waiting notices at which ``add(_:to:)`` asks its user to hold the source.
     init(_ target: PusherCallbackQueue, capacity: Int) {
@@ -59,22 +65,29 @@ final class CallbackQueue: Sendable {
     }
 
     private func enqueue(_ item: Item, for receiver: ClientCore) {
-        let (mustStart, isFull) = inbox.withLock { inbox -> (Bool, Bool) in
-            guard !inbox.isClosed else { return (false, false) }
+        let (mustStart, holder) = inbox.withLock { inbox -> (Bool, EventReader?) in
+            guard !inbox.isClosed else { return (false, nil) }
             inbox.items.append(item)
             inbox.count += item.count
-            let becameFull = inbox.count > capacity && !inbox.isFull
-            if becameFull { inbox.isFull = true }
             defer { inbox.isDraining = true }
-            return (!inbox.isDraining, becameFull)
+            guard inbox.count > capacity, inbox.holder == nil else { return (!inbox.isDraining, nil) }
+            inbox.holder = runningCallback(of: inbox)
+            return (!inbox.isDraining, inbox.holder)
         }
-        if isFull { receiver.holdReading() }
+        if let holder { receiver.holdReading(for: holder) }
         guard mustStart else { return }
         switch target {
         case .own: own.async { [weak receiver] in receiver.map(self.drain) }
         case .queue(let queue): queue.async { [weak receiver] in receiver.map(self.drain) }
         case .inline: drain(for: receiver)
         }
+    }
+
+    /// The one that the others wait for.
+    private func runningCallback(of inbox: Inbox) -> EventReader {
+        let position = position.load(ordering: .relaxed)
+        let event = inbox.running.flatMap { $0.indices.contains(position) ? $0[position].event : nil }
+        return EventReader(.callback, eventName: event?.eventName, channelName: event?.channelName)
     }
 
     private func drain(for receiver: ClientCore) {
@@ -93,13 +106,14 @@ final class CallbackQueue: Sendable {
     private func run(_ item: Item, for receiver: ClientCore, _ route: inout Route?) {
         switch item {
         case .work(let work):
-            work()
+            // One that was taken from the inbox before it was closed.
+            if !inbox.withLock({ $0.isClosed }) { work() }
             finished(1, for: receiver)
         case .notices(let notices, _):
             for notice in notices {
                 // A closed receiver has no bindings.
                 if case .events(let batch) = notice {
-                    batch.forEach { receiver.deliver($0, on: $1, isLikeTheLast: $2, by: &route) }
+                    run(batch, for: receiver, &route)
                 } else {
                     receiver.deliver(notice)
                 }
@@ -109,14 +123,26 @@ final class CallbackQueue: Sendable {
         }
     }
 
-    private func finished(_ count: Int, for receiver: ClientCore) {
-        let hasRoom = inbox.withLock { inbox -> Bool in
-            inbox.count -= count
-            guard inbox.isFull, inbox.count <= capacity / 2 else { return false }
-            inbox.isFull = false
-            return true
+    private func run(_ batch: EventBatch, for receiver: ClientCore, _ route: inout Route?) {
+        position.store(0, ordering: .relaxed)
+        inbox.withLock { $0.running = batch }
+        var index = 0
+        batch.forEach { event, channel, isLikeTheLast in
+            position.store(index, ordering: .relaxed)
+            receiver.deliver(event, on: channel, isLikeTheLast: isLikeTheLast, by: &route)
+            index += 1
         }
-        if hasRoom { receiver.releaseReading() }
+    }
+
+    private func finished(_ count: Int, for receiver: ClientCore) {
+        let holder = inbox.withLock { inbox -> EventReader? in
+            inbox.count -= count
+            inbox.running = nil
+            guard inbox.count <= capacity / 2 else { return nil }
+            defer { inbox.holder = nil }
+            return inbox.holder
+        }
+        if let holder { receiver.releaseReading(for: holder) }
     }
 }
 

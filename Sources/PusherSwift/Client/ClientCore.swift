@@ -64,13 +64,13 @@ final class ClientCore: Sendable {
         machine.withLock { body($0) }
     }
 
-    func holdReading() {
-        perform { machine, now in machine.holdReading(now: now) }
+    func holdReading(for reader: EventReader) {
+        perform { machine, now in machine.holdReading(for: reader, now: now) }
         holdSources()
     }
 
-    func releaseReading() {
-        perform { machine, now in machine.releaseReading(now: now) }
+    func releaseReading(for reader: EventReader) {
+        perform { machine, now in machine.releaseReading(for: reader, now: now) }
         releaseSources()
     }
 
@@ -98,6 +98,7 @@ final class ClientCore: Sendable {
     @NetworkActor
     func deliver(_ notices: [ClientMachine.Notice]) {
         options.metrics?.delivered(notices)
+        for notice in notices { tellOfHold(notice) }
         callbacks.add(notices, to: self)
     }
 
@@ -235,7 +236,10 @@ final class ClientCore: Sendable {
         callbacks.run(for: self, work)
     }
 
-    /// Ends everything at once. Callbacks that have not begun never will.
+    /// Whether the application wants to hear nothing more.
+    var isShutDown: Bool { bindings.withLock { $0.isClosed } }
+
+    /// Ends everything at once. Callbacks, and other closures of the application's, that have not begun never will.
     func shutDown() {
         detachAll()
         callbacks.close()

@@ -144,32 +144,32 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         }
     }
 
-    /// Takes no more elements; those that wait can still be read.
-    package func finish() {
-        let handedOver = state.withLock { state in
-            state.isFinished = true
-            return handOver(&state)
-        }
-        handedOver.map { $0.reader.resume(returning: $0.element) }
-    }
+    /// Takes no more elements, so that a stopped source can go on; those that wait can still be read.
+    package func finish() { finish(keepingElements: true) }
 
     /// The reader is gone: frees what waits and lets a stopped source go on.
-    package func close() {
-        let wasFull = state.withLock { state in
-            state.elements = []
-            state.head = 0
+    package func close() { finish(keepingElements: false) }
+
+    private func finish(keepingElements: Bool) {
+        let (discarded, wasFull, handedOver) = state.withLock { state -> ([Element], Bool, HandedOver?) in
+            let (old, wasFull) = (state.elements, state.isFull)
             state.isFinished = true
-            defer { state.isFull = false }
-            return state.isFull
+            state.isFull = false
+            if !keepingElements {
+                state.elements = []
+                state.head = 0
+            }
+            return (keepingElements ? [] : old, wasFull, handOver(&state))
         }
-        finish()
+        _ = discarded  // let go of after the lock
+        handedOver.map { $0.reader.resume(returning: $0.element) }
         if wasFull { onRoom() }
     }
 
-    /// The next element, or nil when the buffer is finished and empty or the task is cancelled.
+    /// The next element, or nil when the buffer is finished and empty or the task is cancelled, which closes it.
     @_specialize(where Element == RealtimeEvent)
     package func next() async -> Element? {
-        if Task.isCancelled { finish() }
+        if Task.isCancelled { close() }
         let (element, hasRoom) = state.withLock { state in
             let element = state.removeFirst()
             return (element, element != nil && takeRoom(&state))
@@ -192,7 +192,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
                 if answer { continuation.resume(returning: element) }
             }
         } onCancel: {
-            finish()
+            close()
         }
     }
 
