@@ -1,3 +1,4 @@
+import Foundation
 import MatrixProtocol
 import MatrixSDK
 import Testing
