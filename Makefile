@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
-        soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
+        soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test \
         check-install pydio-transfer clean
 
@@ -30,10 +30,12 @@ build: setup ## Builds everything, tests included; fails on a warning.
 	@Scripts/build-without-warnings
 
 lint: ## Checks the format of every Swift file.
-	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
+	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+		Scripts/mutants
 
 format: ## Formats every Swift file.
-	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
+	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+		Scripts/mutants
 
 examples: setup ## Builds the examples; shows that they compile neither SwiftNIO, GRDB nor ArgumentParser.
 	@Scripts/build-examples
@@ -78,6 +80,9 @@ simulate-bugs: setup ## Ten deliberate bugs, and after how many schedules each i
 herd: setup ## 10,000 clients lose one server: reconnects per second, with jitter and without.
 	@swift build --quiet -c release --product simulate
 	@.build/release/simulate herd
+
+mutants: setup ## Small mutations of the pure targets, which tests must notice; COUNT=12 tries a few.
+	@python3 Scripts/mutants/mutants.py $(COUNT)
 
 tsan: setup ## All tests under ThreadSanitizer, one after the other.
 	@TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/tsan-suppressions swift test --no-parallel --sanitize=thread \

@@ -11,6 +11,8 @@ import Testing
             ("**a *b* c**", "<strong>a <em>b</em> c</strong>"), ("a*b*c", "a<em>b</em>c"),
             ("**a** <b>", "<strong>a</strong> &lt;b&gt;"), ("*a**", "<em>a</em>*"), ("**a*", "*<em>a</em>"),
             ("*a _b* c_", "<em>a _b</em> c_"), ("`a*b*`", "<code>a*b*</code>"), ("`` a`b ``", "<code>a`b</code>"),
+            ("` `", "<code> </code>"), ("`  `", "<code>  </code>"), ("` a `", "<code>a</code>"),
+            ("` a`", "<code> a</code>"), ("`a `", "<code>a </code>"), ("`a\nb`", "<code>a b</code>"),
             ("`<b>&`", "<code>&lt;b&gt;&amp;</code>"), (#"\*a\*"#, "*a*"), ("*a\nb*", "<em>a<br>b</em>"),
             ("*é*", "<em>é</em>"),
         ])

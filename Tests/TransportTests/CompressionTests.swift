@@ -219,6 +219,45 @@ struct CompressionTests {
         #expect(script.end?.code == 1009)
     }
 
+    /// 6,400 bytes that inflate to nothing pass with a limit of 100; a byte more does not.
+    @Test(arguments: [WebSocketRequest.OversizedMessages.close, .discard])
+    func compressedBytesAreCountedToo(oversized: WebSocketRequest.OversizedMessages) throws {
+        let nothing = [UInt8](repeatElement([0, 0, 0, 0xFF, 0xFF], count: 640).joined())
+        var script = try opened(maximumMessageSize: 100, oversizedMessages: oversized)
+        script.receive(frame(0x42, nothing) + frame(0x00, nothing))
+        #expect(script.end == nil)
+        script.receive(frame(0x80, [0]))
+        #expect(script.end?.code == 1009)
+    }
+
+    @Test func compressedMessagesOfTheMaximumSizeAreTaken() throws {
+        let deflater = try deflater()
+        for (count, isTaken) in [(1000, true), (1001, false)] {
+            let message = [UInt8](repeating: 7, count: count)
+            let payload = deflater.deflate(message)
+            var closing = try opened("permessage-deflate", maximumMessageSize: 1000)
+            var skipping = try opened(maximumMessageSize: 1000, oversizedMessages: .discard)
+            closing.receive(frame(0xC2, payload))
+            skipping.receive(frame(0xC2, payload))
+            #expect(closing.messages == (isTaken ? [.binary(message[...])] : []))
+            #expect(closing.end?.code == (isTaken ? nil : 1009))
+            #expect(skipping.messages == [isTaken ? .binary(message[...]) : .oversized(byteCount: 1001)])
+        }
+    }
+
+    /// A server that says nothing of its window has one of 32 KiB.
+    @Test func aReferenceMayGoBackByTheWholeWindow() throws {
+        var state: UInt64 = 1
+        let noise = (0..<32_000).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: state >> 56)
+        }
+        let deflater = try deflater()
+        var script = try opened(maximumMessageSize: 1 << 20)
+        script.receive(frame(0xC2, deflater.deflate(noise)) + frame(0xC2, deflater.deflate(noise)))
+        #expect(script.messages == [.binary(noise[...]), .binary(noise[...])])
+    }
+
     // MARK: Sending
 
     @Test(

@@ -249,13 +249,3 @@ struct ClientHandshakeTests {
         #expect(throws: TransportError.self) { try WebSocketScript(WebSocketRequest(url: url)) }
     }
 }
-
-struct MonotonicInstantTests {
-    @Test func arithmeticSaturates() {
-        let late = MonotonicInstant(nanoseconds: .max - 1)
-        #expect((late + .seconds(1)).nanoseconds == .max)
-        #expect((late + .seconds(Int64.max)).nanoseconds == .max)
-        #expect(
-            (MonotonicInstant(nanoseconds: 5) + .nanoseconds(7)) - MonotonicInstant(nanoseconds: 2) == .nanoseconds(10))
-    }
-}
