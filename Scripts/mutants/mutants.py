@@ -273,7 +273,7 @@ def run_tests(suites, bound=600, **environment):
     timer = threading.Timer(bound, end, ["it takes for ever"])
     timer.start()
     for line in process.stdout:
-        if failed := re.search(r"✘ (?:Test|Suite) (?!run )(.*?) recorded an issue", line):
+        if failed := re.search(r"✘\S* (?:Test|Suite) (?!run )(.*?) recorded an issue", line):
             end(failed.group(1))
     process.wait()
     timer.cancel()

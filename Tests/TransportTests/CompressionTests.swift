@@ -231,10 +231,9 @@ struct CompressionTests {
     }
 
     @Test func compressedMessagesOfTheMaximumSizeAreTaken() throws {
-        let deflater = try deflater()
         for (count, isTaken) in [(1000, true), (1001, false)] {
             let message = [UInt8](repeating: 7, count: count)
-            let payload = deflater.deflate(message)
+            let payload = try deflater().deflate(message)
             var closing = try opened("permessage-deflate", maximumMessageSize: 1000)
             var skipping = try opened(maximumMessageSize: 1000, oversizedMessages: .discard)
             closing.receive(frame(0xC2, payload))
@@ -272,6 +271,13 @@ struct CompressionTests {
         let frames = script.takeFrames()
         #expect(frames.map(\.opcode) == [0xC1, 0xC1, 0x89])
         #expect(frames.map(\.payload) == [[0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00], second, []])
+    }
+
+    /// Who has offered it keeps to it, also if the server says nothing of it.
+    @Test func withoutTakeoverEachMessageStandsAlone() throws {
+        var script = try opened(offer: DeflateOffer(clientNoContextTakeover: true))
+        for _ in 0..<2 { script.machine.send(text: Self.hello, using: &script.random) }
+        #expect(Set(script.takeFrames().map(\.payload)) == [[0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]])
     }
 
     @Test(arguments: 9...15)

@@ -86,4 +86,16 @@ import Testing
         for _ in 0..<SocketFrames.maximumParts { #expect(receive("<tree>") == .incomplete) }
         #expect(receive("<tree>") == .lost([]))
     }
+
+    @Test mutating func aMebibyteIsNotTooMuch() {
+        #expect(receive("<tree>" + String(repeating: "a", count: (1 << 20) - 6)) == .incomplete)
+        #expect(receive("a") == .lost([]))
+        #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
+    }
+
+    @Test mutating func clearedItBeginsAnew() {
+        #expect(receive("<tree><nodes_diff>") == .incomplete)
+        frames.clear()
+        #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
+    }
 }
