@@ -56,6 +56,8 @@ import Testing
             ("3) a", #"<ol start="3"><li>a</li></ol>"#),
             ("- a\n  - b\n- c", "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>"),
             ("- a\n  more\n* b", "<ul><li>a<br>more</li><li>b</li></ul>"),
+            ("  - a\n- b", "<ul><li>a</li><li>b</li></ul>"),
+            ("```\na\n  ```\nb", "<pre><code>a\n</code></pre><p>b</p>"),
             ("- a\n1. b", "<ul><li>a</li></ul><ol><li>b</li></ol>"),
             ("```\na <b>\n*c*\n```", "<pre><code>a &lt;b&gt;\n*c*\n</code></pre>"),
             ("```swift\nlet a\n```\nafter", #"<pre><code class="language-swift">let a\#n</code></pre><p>after</p>"#),
@@ -65,6 +67,13 @@ import Testing
         ])
     func blocks(markdown: String, html: String) {
         #expect(Markdown.html(markdown) == html)
+    }
+
+    /// Quotes are quotes up to the eighth level, text beyond.
+    @Test func quotesInQuotesAreBounded() {
+        let (open, close) = (String(repeating: "<blockquote>", count: 8), String(repeating: "</blockquote>", count: 8))
+        #expect(Markdown.html(String(repeating: ">", count: 8) + " a") == open + "a" + close)
+        #expect(Markdown.html(String(repeating: ">", count: 9) + " a") == open + "&gt; a" + close)
     }
 
     @Test func htmlIsAlwaysBalancedAndOnlyOfKnownTags() {

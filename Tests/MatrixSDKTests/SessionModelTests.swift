@@ -249,6 +249,39 @@ struct ModelScript {
         #expect(script.room?.summary.lastMessageId == nil)
     }
 
+    @Test func ofStoredMessagesTheOneBeforeTheRedactedIsTheLast_butNotAcrossAGap() throws {
+        func redaction(_ id: String, of target: String) -> String {
+            #"{"type":"m.room.redaction","event_id":"\#(id)","sender":"@b:s","redacts":"\#(target)","content":{}}"#
+        }
+        var script = try ModelScript()
+        try script.apply(
+            Sync.room(state: Sync.members, timeline: [Sync.message("$1", ts: 11)]),
+            Sync.room(timeline: [Sync.message("$2", ts: 12)]), Sync.room(timeline: [redaction("$r2", of: "$2")]))
+        #expect((script.room?.summary.lastMessageId, script.room?.summary.lastMessageTs) == ("$1", 11))
+        try script.apply(Sync.room(timeline: [Sync.message("$9"), redaction("$r9", of: "$9")], isLimited: true))
+        #expect(script.room?.summary.lastMessageId == nil)
+    }
+
+    @Test func whatCameBeforeIsNeitherToldNorCountedAgain() throws {
+        var script = try ModelScript()
+        let live = { (script: ModelScript) in script.notices.count { if case .live = $0 { true } else { false } } }
+        try script.apply(
+            Sync.room(state: Sync.members), Sync.room(timeline: [Sync.message("$1")]))
+        #expect(live(script) == 1 && script.unread == 1)
+        try script.apply(Sync.room(timeline: [Sync.message("$1"), Sync.message("$2"), Sync.message("$2")]))
+        #expect(live(script) == 1 && script.unread == 2)
+        #expect(try script.store.events(in: "!r:s", before: nil, limit: 9).map(\.eventId) == ["$2", "$1"])
+    }
+
+    @Test func aRoomBeginsWithNothingToRead() throws {
+        var script = try ModelScript()
+        try script.apply(Sync.room(state: Sync.members))
+        let summary = try #require(script.room?.summary)
+        #expect((summary.notificationCount, summary.highlightCount, summary.localUnreadEventCount) == (0, 0, 0))
+        #expect(!summary.isMarkedUnread && summary.lastMessageId == nil && summary.lastMessageTs == 0)
+        #expect(summary.membership == .join && !summary.isDirect && !summary.isEncrypted)
+    }
+
     // MARK: Pages
 
     @Test func olderEventsGoBehindTheStoredOnes_withWhereItGoesOn() throws {
@@ -324,7 +357,9 @@ struct ModelScript {
             {"type":"m.room.tombstone","event_id":"$t","sender":"@b:s","state_key":"",
             "content":{"replacement_room":"!new:s"}}
             """#
-        try script.apply(Sync.room(state: Sync.members), Sync.room(timeline: [tombstone]))
+        try script.apply(Sync.room(state: Sync.members))
+        #expect(script.room?.summary.hiddenFromUser == false)
+        try script.apply(Sync.room(timeline: [tombstone]))
         #expect(script.room?.summary.hiddenFromUser == false)
         try script.apply(#""presence":{}"#, Sync.room("!new:s", state: Sync.members))
         #expect(script.room?.summary.hiddenFromUser == true)

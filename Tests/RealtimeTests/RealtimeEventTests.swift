@@ -19,7 +19,10 @@ struct RealtimeEventTests {
         #expect(event.data == expected[0])
     }
 
-    @Test(arguments: [#"\x"#, #"\"#, #"\u12"#, #"\u12g4"#, #"\ud800"#, #"\ud800\u0041"#, #"\ude00"#])
+    @Test(arguments: [
+        #"\x"#, #"\"#, #"\u12"#, #"\u12g4"#, #"\ud800"#, #"\ud800\u0041"#, #"\ude00"#, #"\ud83d\nde00"#,
+        #"\ud83dxude00"#, #"\ud83d\ud83d"#,
+    ])
     func malformedEscapesAreSeen(text: String) {
         Array(text.utf8).withUnsafeBufferPointer { #expect(JSONString.escapeWidth($0, at: 0) == nil) }
     }
@@ -68,6 +71,7 @@ struct RealtimeEventTests {
         #expect(event.eventName == #"e\"x"# && event.channelName == "c" && event.userId == "u")
         #expect(event.frame == nil)
         let bare = RealtimeEvent(name: "e", channel: nil, data: nil).withData([])
+        #expect(RealtimeEvent(name: "e", channel: nil, data: nil).frame == nil)
         #expect(bare.data == "")
         #expect(bare.channelName == nil && bare.userId == nil)
     }

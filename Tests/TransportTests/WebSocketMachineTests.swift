@@ -97,6 +97,15 @@ struct WebSocketMachineTests {
         #expect(script.end?.code == 1009)
     }
 
+    /// Where they need not be copied from.
+    @Test func textInOneReadIsFoundThere() throws {
+        var script = try WebSocketScript.opened()
+        let bytes = frame(0x82, [1]) + text("ab") + frame(0x01, [0x63]) + frame(0x80, [0x64]) + text("")
+        let messages = script.machine.receive(bytes, using: &script.random).messages
+        #expect(messages.count == 4)
+        #expect((0...4).map { messages.textInChunk(at: $0) } == [nil, 5..<7, nil, 15..<15, nil])
+    }
+
     // MARK: Sending
 
     @Test(arguments: [0, 1, 125, 126, 65_535, 65_536, 100_000])

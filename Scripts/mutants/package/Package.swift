@@ -46,5 +46,6 @@ let package = Package(
         tests("MatrixProtocolTests", ["MatrixProtocol"]),
         tests("PydioProtocolTests", ["PydioProtocol", "Realtime"]),
         tests("MatrixSDKTests", ["MatrixSDK", "MatrixProtocol"]),
+        tests("FuzzTests", ["PusherProtocol", "MatrixProtocol", "PydioProtocol", "Realtime", "CLibcrypto"]),
     ]
 )

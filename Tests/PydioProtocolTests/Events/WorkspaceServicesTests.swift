@@ -47,10 +47,19 @@ import Testing
         ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "user@evil"],
         ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h/x?"],
         ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h", "BOOSTER_MAIN_PORT": "99999"],
+        ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h", "BOOSTER_MAIN_PORT": "65536"],
+        ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h", "BOOSTER_MAIN_PORT": "0"],
     ])
     func whatIsNoAddressIsNone(properties: [String: String]) throws {
         let services = try #require(try Self.read(properties))
         #expect(services.webSocket == nil && services.hasMailbox)
+    }
+
+    @Test(arguments: [(nil, 8090), ("1", 1), ("65535", 65_535)] as [(String?, Int)])
+    func anyPortWillDo(port: String?, expected: Int) throws {
+        var properties = ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h"]
+        properties["BOOSTER_MAIN_PORT"] = port
+        #expect(try Self.read(properties)?.webSocket?.url == "ws://h:\(expected)/ws")
     }
 
     @Test func aRegistryWithoutPluginsSaysNothing() throws {
