@@ -79,6 +79,7 @@ final class PointFinder: SyntaxAnyVisitor {
             let name = call.calledExpression.trimmedDescription
             return ["precondition", "preconditionFailure", "fatalError", "assert", "assertionFailure"].contains(name)
                 || name.hasSuffix("reserveCapacity") || name.hasSuffix("hasher.combine")
+        case .functionDecl(let function): return function.name.text == "hash"
         case .attribute, .switchCaseLabel, .enumCaseElement, .stringLiteralExpr, .macroExpansionExpr, .ifConfigDecl:
             return true
         default:

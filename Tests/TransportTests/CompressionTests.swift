@@ -270,7 +270,8 @@ struct CompressionTests {
             let message = [UInt8](repeating: 7, count: count)
             let payload = try deflater().deflate(message)
             var closing = try opened("permessage-deflate", maximumMessageSize: 1000)
-            var skipping = try opened(maximumMessageSize: 1000, oversizedMessages: .discard)
+            var skipping = try opened(
+                "permessage-deflate; server_no_context_takeover", maximumMessageSize: 1000, oversizedMessages: .discard)
             closing.receive(frame(0xC2, payload))
             skipping.receive(frame(0xC2, payload))
             #expect(closing.messages == (isTaken ? [.binary(message[...])] : []))

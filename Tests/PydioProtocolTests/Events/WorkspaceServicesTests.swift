@@ -102,6 +102,11 @@ import Testing
         #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
     }
 
+    @Test mutating func aDocumentMayComeInSoManyParts() {
+        for _ in 0..<SocketFrames.maximumParts { #expect(receive("<tree>") == .incomplete) }
+        #expect(receive("<tree>") == .lost([]))
+    }
+
     @Test mutating func clearedItBeginsAnew() {
         #expect(receive("<tree><nodes_diff>") == .incomplete)
         frames.clear()
