@@ -80,6 +80,68 @@ struct EventBufferTests {
         #expect(rooms.withLock { $0 } == 0)
     }
 
+    @Test func nothingIsLostBetweenTwoThreads() async {
+        let buffer = EventBuffer<Int>(policy: .default)
+        let writer = Task.detached {
+            for number in 1...20_000 {
+                _ = buffer.add(number)
+                if number.isMultiple(of: 100) { await Task.yield() }
+            }
+            buffer.finish()
+        }
+        var next = 1
+        while let number = await buffer.next() {
+            #expect(number == next)
+            next += 1
+        }
+        await writer.value
+        #expect(next == 20_001)
+    }
+
+    /// Also once it has shrunk by what was taken.
+    @Test func manyElementsComeOutInOrderWhileOthersComeIn() async {
+        let buffer = EventBuffer<Int>(policy: .dropOldest(limit: 1000))
+        var next = 1
+        for number in 1...3000 {
+            #expect(buffer.add(number) == .buffered)
+            if number > 700 {
+                #expect(await buffer.next() == next)
+                next += 1
+            }
+        }
+        #expect(buffer.count == 700)
+    }
+
+    @Test(arguments: [0, -1])
+    func aBufferHoldsAtLeastOneElement(limit: Int) async {
+        let suspending = EventBuffer<Int>(policy: .suspend(limit: limit))
+        #expect((1...2).map(suspending.add) == [.full, .buffered])
+        let dropping = EventBuffer<Int>(policy: .dropOldest(limit: limit))
+        #expect((1...2).map(dropping.add) == [.buffered, .droppedOldest])
+        #expect(await dropping.next() == 2)
+    }
+
+    /// As without a waiting reader, who is not there with policies that must not wait for being woken.
+    @Test(arguments: [EventBufferingPolicy.dropOldest(limit: 2), .fail(limit: 2)])
+    func whereElementsMayBeLostAReaderIsWokenAtOnce(policy: EventBufferingPolicy) async {
+        let (buffer, _, reader) = await waitingReader(policy)
+        for number in 1...5 {
+            #expect(buffer.add(number) == .buffered)
+            #expect(await eventually { buffer.isAwaited })
+        }
+        buffer.finish()
+        #expect(await reader.value == [1, 2, 3, 4, 5])
+    }
+
+    @Test func whoWaitsIsWokenByTheEnd() async {
+        let (buffer, wakeUps, reader) = await waitingReader(.default)
+        buffer.close()
+        #expect(buffer.add(1) == .finished)
+        wakeUps.run()
+        #expect(await reader.value == [])
+        #expect(!buffer.isAwaited)
+    }
+
     @Test func closingAFullBufferMakesRoom() {
         let rooms = Lock(0)
         let buffer = EventBuffer<Int>(policy: .suspend(limit: 1)) { rooms.withLock { $0 += 1 } }
