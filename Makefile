@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
+.PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos hostile soak \
         soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test \
         check-install pydio-transfer clean
@@ -55,6 +55,10 @@ bench: setup ## Figures beside floors and peers, about 12 minutes; ONLY="dispatc
 chaos: setup ## Real network faults between client and server: how soon noticed, how soon back.
 	@swift build --quiet --product pusher-cli
 	@Scripts/chaos/run
+
+hostile: setup ## Servers, networks and clients that mean harm, about 12 minutes; SHORT=1, ONLY="gzip presence".
+	@swift build --quiet --product pusher-cli
+	@Scripts/hostile/run $(if $(SHORT),--short) $(ONLY)
 
 soak: setup ## 1,000 clients of a server that goes wrong at random; TIME=60 CLIENTS=1000 SEED=any.
 	@Scripts/soak $(or $(TIME),60) $(or $(CLIENTS),1000) $(SEED)
