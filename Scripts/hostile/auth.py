@@ -36,9 +36,9 @@ def asked(trial, answers, *arguments, channels=8, seconds=3, requests=None, pref
 
 WHOLE = 64
 
-for way in ("header lines without end", "chunk extensions without end", "100 Continue without end", "a body without end",
-            "a gzip bomb", "a redirect to itself", "JSON 100,000 deep", "nothing, and resets", "two answers at once",
-            "trailers without end"):
+for way in ("header lines without end", "chunk extensions without end", "100 Continue without end",
+            "a body without end", "a gzip bomb", "a redirect to itself", "JSON 100,000 deep", "nothing, and resets",
+            "two answers at once", "trailers without end"):
     scenario(f"auth endpoint: {way}", grows=WHOLE, cpu=12, back=4, log=90, smoke=way.startswith("header"))(
         lambda trial, answers=WAYS[way]: asked(trial, answers, requests=40))
 
@@ -60,9 +60,10 @@ def never(trial):
 
 @scenario("auth endpoint: hostile text and values", grows=WHOLE, cpu=8, back=2, log=90, smoke=True)
 def hostile_text(trial):
-    bodies = [json.dumps({"auth": EVIL}), json.dumps({"auth": "k:" + "f" * 900_000}), '{"auth":{}}', '{"auth":null}', "[]",
-              json.dumps({"auth": "k:0", "channel_data": EVIL}), json.dumps({"error": EVIL}), EVIL,
-              json.dumps({"auth": "k:0", "channel_data": "{" * 1000}), json.dumps({"auth": "k:0", "shared_secret": EVIL})]
+    bodies = [json.dumps({"auth": EVIL}), json.dumps({"auth": "k:" + "f" * 900_000}), '{"auth":{}}', '{"auth":null}',
+              "[]", json.dumps({"auth": "k:0", "channel_data": EVIL}), json.dumps({"error": EVIL}), EVIL,
+              json.dumps({"auth": "k:0", "channel_data": "{" * 1000}),
+              json.dumps({"auth": "k:0", "shared_secret": EVIL})]
     turns = iter(range(1 << 30))
 
     def answers(request):

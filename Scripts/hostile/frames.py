@@ -58,7 +58,8 @@ def field(request, name):
 def upgrade(request, extra=b""):
     """The answer 101 to a client's request."""
     return (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Accept: " + accept_key(field(request, b"sec-websocket-key") or b"") + b"\r\n" + extra + b"\r\n")
+            b"Sec-WebSocket-Accept: " + accept_key(field(request, b"sec-websocket-key") or b"") + b"\r\n" + extra
+            + b"\r\n")
 
 
 def request(path, host):

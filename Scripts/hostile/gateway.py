@@ -15,7 +15,8 @@ PATH = "POST /_matrix/push/v1/notify HTTP/1.1\r\nContent-Type: application/json"
 def notification(body="x", **more):
     return json.dumps({"notification": {"event_id": "$e", "room_id": "!r:h", "type": "m.room.message",
                                         "sender": "@a:h", "content": {"body": body}, "devices": [
-                                            {"app_id": "a", "pushkey": "k", "pushkey_ts": 1, "data": {}}], **more}}).encode()
+                                            {"app_id": "a", "pushkey": "k", "pushkey_ts": 1, "data": {}}],
+                                        **more}}).encode()
 
 
 def attack(trial, hostile, *arguments):
@@ -51,8 +52,9 @@ def endless(trial):
 
 @scenario("push gateway: JSON of every shape and depth", grows=32, cpu=20, back=3, log=5, smoke=True)
 def shapes(trial):
-    values = [b"", b"[" * 200_000, b'{"a":' * 40_000, b"null", b"9" * 200_000, b'{"notification":[]}', b'{"notification":{}}',
-              notification(devices=[]), notification(devices=[1, None, {"app_id": [], "pushkey": 1e308}]),
+    values = [b"", b"[" * 200_000, b'{"a":' * 40_000, b"null", b"9" * 200_000, b'{"notification":[]}',
+              b'{"notification":{}}', notification(devices=[]),
+              notification(devices=[1, None, {"app_id": [], "pushkey": 1e308}]),
               notification(counts={"unread": 1e308, "missed_calls": -1}), notification(content=[[]], prio=1, type=None),
               notification(EVIL, sender_display_name=EVIL, room_name=EVIL, room_alias=EVIL, event_id="$e" + EVIL,
                            room_id=EVIL, sender=EVIL, type=EVIL),

@@ -1,5 +1,5 @@
-"""The HTTP API client (trigger, channels, users, channel), asked of a server that means harm. Each command ends by itself
-within the bound, and says what happened."""
+"""The HTTP API client (trigger, channels, users, channel), asked of a server that means harm. Each command ends by
+itself within the bound, and says what happened."""
 
 from http_peer import WAYS, HTTPPeer, slowly
 from measure import now
@@ -34,12 +34,12 @@ def measure_command(trial, subject, within=None, statuses=STATUSES):
 WHOLE = 48
 
 for way, answers in WAYS.items():
-    scenario(f"HTTP API: {way}", grows=WHOLE + 24, cpu=6, back=8, log=3,
+    scenario(f"HTTP API: {way}", grows=WHOLE + (80 if "keys" in way else 24), cpu=6, back=8, log=3,
              smoke=way in ("header lines without end", "chunk extensions without end", "a gzip bomb"))(
         lambda trial, answers=answers: asks(trial, answers, "channels"))
 
 
-@scenario("HTTP API: a body's bytes one by one", idle=True, grows=WHOLE, back=35, cpu=3, log=3)
+@scenario("HTTP API: a body's bytes one by one", idle=True, grows=WHOLE, back=45, cpu=3, log=3)
 def slow_body(trial):
     """The time-out, 30 s, is for the whole exchange."""
     def answers(request):
@@ -48,13 +48,13 @@ def slow_body(trial):
     asks(trial, answers, "channels")
 
 
-@scenario("HTTP API: a head's bytes one by one", idle=True, grows=WHOLE, back=35, cpu=3, log=3)
+@scenario("HTTP API: a head's bytes one by one", idle=True, grows=WHOLE, back=45, cpu=3, log=3)
 def slow_head(trial):
     asks(trial, lambda request: slowly(request.connection, b"HTTP/1.1 200 OK\r\nX: " + b"x" * 1000, 45), "trigger", "c",
          "e", "x")
 
 
-@scenario("HTTP API: chunks byte by byte", idle=True, grows=WHOLE, back=35, cpu=3, log=3)
+@scenario("HTTP API: chunks byte by byte", idle=True, grows=WHOLE, back=45, cpu=3, log=3)
 def slow_chunks(trial):
     def answers(request):
         request.start(fields=b"Transfer-Encoding: chunked\r\n\r\n")
@@ -83,8 +83,9 @@ def hostile_text(trial):
 
 @scenario("HTTP API: values of other types than said", grows=WHOLE, back=5, log=5, cpu=6, smoke=True)
 def wrong_types(trial):
-    values = ['{"channels":[]}', '{"channels":{"a":1}}', '{"channels":null}', "[]", '{"users":{}}', '{"users":[1,null]}',
-              '{"users":[{"id":{}}]}', '{"users":[{"id":1e999}]}', '{"user_count":1e308,"occupied":"x"}', "null", "1",
+    values = ['{"channels":[]}', '{"channels":{"a":1}}', '{"channels":null}', "[]", '{"users":{}}',
+              '{"users":[1,null]}', '{"users":[{"id":{}}]}', '{"users":[{"id":1e999}]}',
+              '{"user_count":1e308,"occupied":"x"}', "null", "1",
               '{"user_count":-9223372036854775809}', '"x"', ""]
     server, _ = asks(trial, lambda request: request.answer(values[server_turn(request) % len(values)]), "channels")
     for _ in range(2 if trial.is_short else 5):

@@ -1,14 +1,11 @@
 """An HTTP/1.1 server whose answers a scenario writes byte by byte."""
 
-import gzip
 import json
-import zlib
 
+import bombs
+import frames
 from measure import MIB
 from peer import Gone, Peer
-import frames
-
-CACHE = {}
 
 
 class Request:
@@ -20,8 +17,8 @@ class Request:
     def answer(self, body, status="200 OK", kind="application/json", fields=b"", length=None):
         body = body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
         self.connection.send(
-            f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body) if length is None else length}\r\n"
-            .encode() + fields + b"\r\n" + body)
+            f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n"
+            f"Content-Length: {len(body) if length is None else length}\r\n".encode() + fields + b"\r\n" + body)
 
     def start(self, status="200 OK", kind="application/json", fields=b""):
         """A head without an end."""
@@ -60,28 +57,9 @@ def slowly(connection, data, seconds, pause=0.25):
     raise Gone("enough")
 
 
-def bomb(megabytes, around=(b"", b""), form="gzip"):
-    """Zeroes or spaces, compressed; made once."""
-    key = (megabytes, around, form)
-    if key not in CACHE:
-        kind = {"gzip": 31, "deflate": 15}[form]
-        packer = zlib.compressobj(9, zlib.DEFLATED, kind)
-        data = packer.compress(around[0])
-        for _ in range(megabytes):
-            data += packer.compress(b" " * MIB)
-        CACHE[key] = data + packer.compress(around[1]) + packer.flush()
-    return CACHE[key]
-
-
-def nested_bomb():
-    """Compressed twice, as two codings."""
-    return gzip.compress(bomb(200), 9)
-
-
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
 
-# Ways not to answer a request that fit every client. Each plays `request`; the last line of a client's patience is its own
-# time-out, so those that are slow stop by themselves.
+# Ways not to answer a request, for every client.
 WAYS = {
     "header lines without end": lambda r: (r.start(), repeat(r.connection, b"X-Filler: " + b"f" * 100 + b"\r\n", 64)),
     "one header line without end": lambda r: (r.start(fields=b"X-Filler: "), repeat(r.connection, b"f" * 65536, 64)),
@@ -101,7 +79,8 @@ WAYS = {
         r.start(fields=b"Content-Length: 3\r\n" + CHUNKED + b"2\r\n{}\r\n0\r\n\r\n"), r.connection.close()),
     "HTTP/0.9": lambda r: (r.connection.send(b"{}"), r.connection.close()),
     "HTTP/9.9": lambda r: (r.connection.send(b"HTTP/9.9 200 OK\r\n\r\n{}"), r.connection.close()),
-    "status 99999": lambda r: (r.connection.send(b"HTTP/1.1 99999 x\r\nContent-Length: 2\r\n\r\n{}"), r.connection.close()),
+    "status 99999": lambda r: (
+        r.connection.send(b"HTTP/1.1 99999 x\r\nContent-Length: 2\r\n\r\n{}"), r.connection.close()),
     "NUL bytes in its head": lambda r: (r.start(fields=b"X\0Y: \0\0\r\n\0: x\r\n\r\n{}"), r.connection.close()),
     "a redirect to itself": lambda r: r.answer("", "302 Found", fields=b"Location: " + r.target.encode() + b"\r\n"),
     "redirects that grow": lambda r: r.answer("", "307 Temporary Redirect",
@@ -109,11 +88,11 @@ WAYS = {
     "a redirect to a file": lambda r: r.answer("", "302 Found", fields=b"Location: file:///etc/passwd\r\n"),
     "a body that is shorter than said": lambda r: (r.answer("{}", length=1000), r.connection.close()),
     "a body without end": lambda r: (r.start(fields=b"\r\n"), repeat(r.connection, b'{"a":"' + b"x" * 65536, 128)),
-    "a gzip bomb": lambda r: r.answer(bomb(300), fields=b"Content-Encoding: gzip\r\n"),
-    "a deflate bomb": lambda r: r.answer(bomb(300, form="deflate"), fields=b"Content-Encoding: deflate\r\n"),
-    "a gzip bomb in a gzip bomb": lambda r: r.answer(nested_bomb(), fields=b"Content-Encoding: gzip, gzip\r\n"),
+    "a gzip bomb": lambda r: r.answer(bombs.gzipped(300), fields=b"Content-Encoding: gzip\r\n"),
+    "a deflate bomb": lambda r: r.answer(bombs.zlibbed(300), fields=b"Content-Encoding: deflate\r\n"),
+    "a gzip bomb in a gzip bomb": lambda r: r.answer(bombs.nested(200), fields=b"Content-Encoding: gzip, gzip\r\n"),
     "thirty codings": lambda r: r.answer(b"x" * 100, fields=b"Content-Encoding: " + b"gzip, " * 30 + b"gzip\r\n"),
-    "a broken gzip": lambda r: r.answer(bomb(1)[:500] + b"garbage", fields=b"Content-Encoding: gzip\r\n"),
+    "a broken gzip": lambda r: r.answer(bombs.gzipped(1)[:500] + b"garbage", fields=b"Content-Encoding: gzip\r\n"),
     "JSON 100,000 deep": lambda r: r.answer("[" * 100_000 + "]" * 100_000),
     "objects 100,000 deep": lambda r: r.answer('{"a":' * 100_000 + "1" + "}" * 100_000),
     "a number of a million digits": lambda r: r.answer('{"a":' + "9" * 1_000_000 + "}"),

@@ -74,15 +74,18 @@ for name, lie, bounds in [
     ("says 200 and then a page of its own", says(ESTABLISHED + b"\r\nHTTP/1.1 200 OK\r\n\r\n<html>log in</html>"), {}),
     ("says 200 and then garbage", says_on(ESTABLISHED + b"\r\n", b"\x00\xffgarbage", 8), {}),
     ("says 200 and then nothing", says(ESTABLISHED + b"\r\n"), {"back": 22}),
-    ("wants a password that nobody has", says(b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic "
-                                              b"realm=x\r\nContent-Length: 0\r\n\r\n"), {"smoke": True}),
-    ("sends it elsewhere", says(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), {}),
+    ("wants a password that nobody has", says(
+        b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n"),
+     {"smoke": True}),
+    ("sends it elsewhere", says(
+        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), {}),
     ("answers CONNECT with header lines without end", says_on(ESTABLISHED, b"X-Filler: " + b"f" * 100 + b"\r\n", 64),
      {"smoke": True}),
     ("answers CONNECT with one line without end", says_on(ESTABLISHED + b"X-Filler: ", b"f" * 65536, 64), {}),
     ("answers CONNECT with a body without end", says_on(b"HTTP/1.1 502 Bad Gateway\r\n\r\n", b"x" * 65536, 64), {}),
     ("answers CONNECT in chunks without end",
-     says_on(b"HTTP/1.1 502 Bad Gateway\r\nTransfer-Encoding: chunked\r\n\r\n", b"1;" + b"e" * 100 + b"\r\nx\r\n", 32), {}),
+     says_on(b"HTTP/1.1 502 Bad Gateway\r\nTransfer-Encoding: chunked\r\n\r\n",
+             b"1;" + b"e" * 100 + b"\r\nx\r\n", 32), {}),
     ("says 100 Continue without end", says_on(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 16), {}),
 ]:
     scenario(f"proxy: {name}", **{"idle": True, "back": 5, **bounds})(

@@ -19,18 +19,22 @@ KEPT = 20_000
 WANTED = (b"calm", b'"state"', b'"subscribed"', b'"error"', b"listening")
 
 
+TURNS_ORDER = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
+
+
 def drives_terminal(text):
     """Whether a line holds what moves a cursor, breaks the line or turns its order round."""
-    return any(unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in "\u202a\u202b\u202c\u202d\u202e\u2066"
-               "\u2067\u2068\u2069\u200e\u200f\u061c" for character in text if character != "\t")
+    return any(unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in TURNS_ORDER
+               for character in text if character != "\t")
 
 
 class Subject:
     def __init__(self, *arguments, environment=None, stdin=None, json=False):
         self.arguments = arguments
         self.process = subprocess.Popen(
-            [COMMAND, *map(str, arguments)], stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**ENVIRONMENT, **(environment or {})})
+            [COMMAND, *map(str, arguments)],
+            stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env={**ENVIRONMENT, **(environment or {})})
         self.changed = threading.Condition()
         self.lines = []  # (moment, bytes) of standard output, those that are wanted
         self.output_lines = 0
@@ -57,7 +61,7 @@ class Subject:
                     self.lines.append((moment, line))
                     self.changed.notify_all()
             if self.output_lines < KEPT and len(line) < 10_000:
-                self.check(line)
+                self.check(line, self.is_json)
 
     def read_log(self):
         for line in self.process.stderr:
@@ -71,9 +75,11 @@ class Subject:
             if len(line) > 20_000:
                 self.dirty.append(f"a log line of {len(line)} bytes")
 
-    def check(self, line):
+    def check(self, line, is_json=False):
         text = line.decode(errors="replace").rstrip("\n")
-        if text.startswith(FORGED) or drives_terminal(text):
+        # JSON is for programs: what breaks a line there is enough.
+        drives = any(character < " " for character in text) if is_json else drives_terminal(text)
+        if text.startswith(FORGED) or drives:
             self.dirty.append(repr(text[:120]))
 
     def find(self, condition, since=0, within=10):

@@ -1,8 +1,7 @@
 """Frames below the protocol: floods, fragments, lengths, and a server that does not read."""
 
-import zlib
-
 import frames
+from bombs import deflated
 from frames import BINARY, CONTINUATION, PING, PONG, TEXT
 from measure import MIB
 from peer import Gone
@@ -188,21 +187,16 @@ def stalls(trial, data, count):
 OFFERED = b"Sec-WebSocket-Extensions: permessage-deflate\r\n"
 
 
-def deflated(data):
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
-    return (deflate.compress(data) + deflate.flush(zlib.Z_SYNC_FLUSH))[:-4]
-
-
 @scenario("websocket: a message that inflates to 600 MiB", grows=32, cpu=6, smoke=True)
 def bomb(trial):
-    payload = deflated(b"\0" * (trial.scale(600) * MIB))
+    payload = deflated(trial.scale(600))
     attack(trial, lambda connection: connection.send(frames.frame(TEXT, payload, reserved=4)), "--compression",
            server=trial.peer(PusherPeer(extension=OFFERED)))
 
 
 @scenario("websocket: fifty messages that inflate to 600 MiB", grows=32, cpu=12, back=10)
 def bombs(trial):
-    payload = frames.frame(TEXT, deflated(b"\0" * (600 * MIB)), reserved=4)
+    payload = frames.frame(TEXT, deflated(600), reserved=4)
     attack(trial, lambda connection: send_all(connection, payload, trial.scale(50)), "--compression",
            server=trial.peer(PusherPeer(extension=OFFERED)))
 
@@ -216,5 +210,5 @@ def compressed_garbage(trial):
 
 @scenario("websocket: compression that was never agreed on")
 def compression_unasked(trial):
-    payload = frames.frame(TEXT, deflated(b"\0" * (100 * MIB)), reserved=4)
+    payload = frames.frame(TEXT, deflated(100), reserved=4)
     attack(trial, lambda connection: send_all(connection, payload, 100))
