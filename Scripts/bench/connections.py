@@ -3,10 +3,10 @@
 import resource
 from collections import defaultdict
 
-from programs import BUILD, ROUNDS, measure, serving, swift_command
+from programs import BUILD, ROUNDS, SMOKE, measure, serving, swift_command
 from report import Aim, Line, cost_ratios
 
-COUNTS = 100, 1_000, 10_000
+COUNTS = (10, 100) if SMOKE else (100, 1_000, 10_000)
 IDLE_SECONDS = 5
 
 

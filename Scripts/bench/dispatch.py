@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections import defaultdict
 
-from programs import BUILD, ROOT, ROUNDS, make_certificate, measure, output_of, source, swift_command
+from programs import BUILD, ROOT, ROUNDS, few, make_certificate, measure, output_of, source, swift_command
 from report import Aim, Line, cost_ratios, rate_ratios
 
 SIZES = 50, 200, 1_000, 10_000
@@ -23,13 +23,13 @@ EVENTS = {
 
 
 def floor(size, tls=None):
-    events = EVENTS["floor"][size]
+    events = few(EVENTS["floor"][size])
     with source(events, size, tls=tls) as server:
         return measure(BUILD / "floor", server.port, 1, events, *(tls[:1] if tls else ()))
 
 
 def client(size, kind="untouched", delivery="callback", tls=None, encrypted=False):
-    events = EVENTS["encrypted" if encrypted else kind][size]
+    events = few(EVENTS["encrypted" if encrypted else kind][size])
     with source(events, size, kind="encrypted" if encrypted else "plain", tls=tls) as server:
         return measure(*swift_command(
             "DispatchBench", port=server.port, events=events, kind=kind, delivery=delivery,
@@ -37,7 +37,7 @@ def client(size, kind="untouched", delivery="callback", tls=None, encrypted=Fals
 
 
 def pysher(python):
-    events = EVENTS["pysher"][200]
+    events = few(EVENTS["pysher"][200])
     with source(events, 200) as server:
         return measure(python, ROOT / "Scripts/bench/pysher_client.py", server.port, events)
 
@@ -78,7 +78,7 @@ def bench(report):
         jobs["floor tls", size] = lambda size=size: floor(size, tls)
         jobs["tls", size] = lambda size=size: client(size, tls=tls)
     for size in ENCRYPTED_SIZES:
-        jobs["box", size] = lambda size=size: measure(BUILD / "box", size, EVENTS["encrypted"][size])
+        jobs["box", size] = lambda size=size: measure(BUILD / "box", size, few(EVENTS["encrypted"][size]))
         jobs["encrypted", size] = lambda size=size: client(size, encrypted=True)
     if python:
         jobs["pysher"] = lambda: pysher(python)

@@ -8,10 +8,10 @@ import subprocess
 import time
 from collections import defaultdict
 
-from programs import BUILD, CLI, ROUNDS, serving
+from programs import BUILD, CLI, ROUNDS, few, serving
 from report import Line, rate_ratios
 
-CONNECTIONS, EVENTS, SIZE, BATCH = 1_000, 500, 200, 10
+CONNECTIONS, EVENTS, SIZE, BATCH = few(1_000), 500, 200, 10
 APP_ID, KEY, SECRET = "app-id", "app-key", "app-secret"  # those of the mock server unless it is told others
 DATA = "x" * (SIZE - len('{"event":"tick","channel":"c0","data":""}'))
 

@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 
-from programs import BUILD, ROUNDS, output_of, serving, swift_command
+from programs import BUILD, ROUNDS, few, output_of, serving, swift_command
 from report import Aim, Line, cost_ratios
 
-EVENTS = 10_000  # one a millisecond
+EVENTS = few(10_000)  # one a millisecond
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99_9": 0.999}
 AIMS = {"p50": (Aim("<=", 1.5),), "p99": (Aim("<=", 2),), "p99_9": ()}
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from programs import BUILD, ROUNDS, measure, swift_command
+from programs import BUILD, ROUNDS, few, measure, swift_command
 from report import Aim, Line
 
 FIGURES = (
@@ -21,7 +21,7 @@ def bench(report):
     report.section("Matrix's store, milliseconds")
     values = defaultdict(list)
     for _ in range(ROUNDS):
-        figures = measure(*swift_command("MatrixStoreBench", rounds=1, folder=BUILD / "matrix-store"))
+        figures = measure(*swift_command("MatrixStoreBench", rounds=1, rooms=few(1000), folder=BUILD / "matrix-store"))
         for key, _, _ in FIGURES:
             values[key].append(figures[key])
     for key, name, aim in FIGURES:

@@ -10,8 +10,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / ".build/bench"
 CLI = BUILD / "pusher-cli"
-ROUNDS = int(os.environ.get("ROUNDS", 5))
+CONFIGURATION = os.environ.get("CONFIGURATION", "release")
+SMOKE = bool(os.environ.get("SMOKE"))  # shows that everything still runs; the figures mean nothing
+ROUNDS = 1 if SMOKE else int(os.environ.get("ROUNDS", 5))
 LIBRARIES = "libcurl", "libssl", "libcrypto", "libsodium"
+
+
+def few(count):
+    """A hundredth of it for a smoke test."""
+    return max(count // 100, 1) if SMOKE else count
 
 
 def run(*command, **options):
@@ -23,15 +30,17 @@ def build():
     flags = run("pkg-config", "--cflags", "--libs", *LIBRARIES, capture_output=True, text=True).stdout.split()
     for source in (ROOT / "Benchmarks/C").glob("*.c"):
         run("cc", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-o", BUILD / source.stem, source, *flags)
-    run("swift", "build", "--quiet", "-c", "release", "--package-path", ROOT / "Benchmarks")
+    run("swift", "build", "--quiet", "-c", CONFIGURATION, "--package-path", ROOT / "Benchmarks")
     build_command()
 
 
 def build_command():
-    """As Scripts/release does."""
-    options = "-c", "release", "--product", "pusher-cli", "--static-swift-stdlib"
+    """In release mode as Scripts/release does."""
+    options = ["-c", CONFIGURATION, "--product", "pusher-cli"]
+    if CONFIGURATION == "release":
+        options.append("--static-swift-stdlib")
     run("swift", "build", "--quiet", *options, cwd=ROOT, stderr=subprocess.DEVNULL)  # the linker's word on mktemp
-    run("strip", "-o", CLI, ROOT / ".build/release/pusher-cli")
+    run("strip", "-o", CLI, ROOT / ".build" / CONFIGURATION / "pusher-cli")
 
 
 def make_certificate():
@@ -44,7 +53,7 @@ def make_certificate():
 
 
 def swift_program(name):
-    return ROOT / "Benchmarks/.build/release" / name
+    return ROOT / "Benchmarks/.build" / CONFIGURATION / name
 
 
 def swift_command(name, **arguments):

@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 
-from programs import BUILD, ROUNDS, measure, source, swift_command
+from programs import BUILD, ROUNDS, few, measure, source, swift_command
 from report import Aim, Line, cost_ratios
 
-EVENTS, PACED_SECONDS, MANY, BINDINGS = 1_000_000, 3, 10_000, 100_000
-SUBSCRIPTIONS = 10_000
+EVENTS, PACED_SECONDS, MANY, BINDINGS = few(1_000_000), 3, few(10_000), few(100_000)
+SUBSCRIPTIONS = few(10_000)
 
 
 def client(channels, bindings=0):

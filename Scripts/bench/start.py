@@ -4,10 +4,10 @@ import subprocess
 import time
 from collections import defaultdict
 
-from programs import BUILD, CLI, serving
+from programs import BUILD, CLI, few, serving
 from report import Line, cost_ratios
 
-RUNS = 21
+RUNS = few(21)
 
 
 def milliseconds(*command):

@@ -196,9 +196,10 @@ extension Simulation {
         check(machine.connectionState == .disconnected, "it does not stop after \(code)")
     }
 
-    /// Counts what must be reported as malformed.
-    func expect(_ messages: WebSocketMessages) {
-        guard machine.connectionState == .connected || machine.connectionState == .connecting else { return }
+    /// Counts what must be reported as malformed. The client may have left the transport a moment ago: what it still
+    /// brings until it is dropped is nobody's.
+    func expect(_ messages: WebSocketMessages, from id: ConnectionMachine.TransportID) {
+        guard machine.isReceiving(from: id) else { return }
         var isEstablished = machine.socketID != nil
         for message in messages {
             ledger.isLastFrameAnError = false

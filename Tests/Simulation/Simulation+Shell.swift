@@ -155,7 +155,7 @@ extension Simulation {
 
     private func deliver(_ messages: WebSocketMessages, of link: Link) {
         guard let id = transport?.id, transport?.link === link else { return }
-        if link.clientEnd == .open { expect(messages) }
+        if link.clientEnd == .open { expect(messages, from: id) }
         machine.received(messages, from: id, now: now)
         after(.zero, .carryOut)
     }

@@ -6,12 +6,13 @@ struct AuthorizationQueue: Sendable {
     private var waiting: [EventRouter.ChannelID] = []
     private var head = 0
     private var underWay: [AuthRequestID: EventRouter.ChannelID] = [:]
-    private var deadlines = DeadlineQueue<AuthRequestID>()
+    /// Of the requests under way.
+    private var deadlines = Deadlines<AuthRequestID>()
     private var lastRequest = 0
 
     var underWayCount: Int { underWay.count }
 
-    var nextDeadline: MonotonicInstant? { underWay.isEmpty ? nil : deadlines.first }
+    var nextDeadline: MonotonicInstant? { deadlines.first }
 
     mutating func enqueue(_ channel: EventRouter.ChannelID) {
         waiting.append(channel)
@@ -32,7 +33,7 @@ struct AuthorizationQueue: Sendable {
     mutating func begin(for channel: EventRouter.ChannelID, deadline: MonotonicInstant) -> AuthRequestID {
         let id = makeID()
         underWay[id] = channel
-        deadlines.append(id, deadline: deadline)
+        deadlines.set(deadline, for: id)
         return id
     }
 
@@ -45,16 +46,12 @@ struct AuthorizationQueue: Sendable {
 
     /// The channel that waited for this answer; nil if nobody does any more.
     mutating func end(_ request: AuthRequestID) -> EventRouter.ChannelID? {
-        underWay.removeValue(forKey: request)
+        deadlines.remove(request)
+        return underWay.removeValue(forKey: request)
     }
 
     /// A request under way whose time is over; it is still to be ended.
-    mutating func popOverdue(now: MonotonicInstant) -> AuthRequestID? {
-        while let (_, id) = deadlines.popDue(now: now) {
-            if underWay[id] != nil { return id }
-        }
-        return nil
-    }
+    mutating func popOverdue(now: MonotonicInstant) -> AuthRequestID? { deadlines.popDue(now: now)?.id }
 
     /// Forgets everything and returns the requests that were under way.
     mutating func removeAll() -> [AuthRequestID] {

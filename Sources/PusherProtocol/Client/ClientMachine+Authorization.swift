@@ -89,7 +89,7 @@ extension ClientMachine {
         guard let channel = channels[id] else { return }
         channels[id]?.state = .retrying
         channels[id]?.authRetries += 1
-        authRetries.append(id, deadline: now + configuration.authRetryDelay)
+        authRetries.set(now + configuration.authRetryDelay, for: id)
         report(
             PusherError(
                 .authorizationFailed, code: failure.status, "authorization failed: \(failure.reason)",
@@ -101,7 +101,7 @@ extension ClientMachine {
     mutating func expireAuthorizations(now: MonotonicInstant) {
         while let request = authorizations.popOverdue(now: now) {
             actions.append(.cancelAuthorization(request))
-            authAnswered(request, .failure(AuthFailure("there was no answer in time")), now: now)
+            authAnswered(request, .failure(AuthFailure.noAnswerInTime), now: now)
         }
     }
 
