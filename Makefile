@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
+.PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos hostile soak \
         soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test \
         check-install pydio-transfer smoke clean
@@ -58,6 +58,10 @@ bench: setup ## Measures speed and memory beside floors and peers, in 12 minutes
 chaos: setup ## Breaks the network between client and server. FAULT="link down" runs one fault.
 	@swift build --quiet --product pusher-cli
 	@Scripts/chaos/run $(if $(FAULT),"$(FAULT)")
+
+hostile: setup ## Measures what peers that mean harm can cost, about 12 minutes. SHORT=1 ONLY="gzip presence".
+	@swift build --quiet --product pusher-cli
+	@Scripts/hostile/run $(if $(SHORT),--short) $(ONLY)
 
 soak: setup ## Runs many clients against a server that fails at random. TIME=60 CLIENTS=1000 SEED=any.
 	@Scripts/soak $(or $(TIME),60) $(or $(CLIENTS),1000) $(SEED)

@@ -266,4 +266,27 @@ struct EventBufferTests {
         #expect(scene.isOver)
         withExtendedLifetime(sequence) {}
     }
+
+    /// How large events are is the server's choice.
+    @Test func largeElementsFillABufferBeforeManyDo() async {
+        let room = Lock(0)
+        let buffer = EventBuffer<Int>(policy: .suspend(limit: 1000)) { room.withLock { $0 += 1 } }
+        #expect((1...6).map { buffer.add($0, byteCount: 10 << 20) } == .init(repeating: .buffered, count: 6))
+        #expect(buffer.add(7, byteCount: 10 << 20) == .full)
+        for number in 1...3 { #expect(await buffer.next() == number) }
+        #expect(room.withLock { $0 } == 0)
+        #expect(await buffer.next() == 4)
+        #expect(room.withLock { $0 } == 1)
+
+        let dropping = EventBuffer<Int>(policy: .dropOldest(limit: 1000))
+        for number in 1...6 { #expect(dropping.add(number, byteCount: 10 << 20) == .buffered) }
+        #expect(dropping.add(7, byteCount: 25 << 20) == .droppedOldest)
+        #expect(await dropping.next() == 4)
+        #expect(dropping.add(8, byteCount: 100 << 20) == .droppedOldest)
+        #expect(await dropping.next() == 8)
+
+        let failing = EventBuffer<Int>(policy: .fail(limit: 1000))
+        #expect(failing.add(1, byteCount: 100 << 20) == .buffered)
+        #expect(failing.add(2, byteCount: 1) == .overflowed)
+    }
 }

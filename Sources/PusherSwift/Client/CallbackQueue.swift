@@ -10,20 +10,36 @@ import Transport
 final class CallbackQueue: Sendable {
     private enum Item: Sendable {
         /// - Parameter count: Each event counts.
-        case notices([ClientMachine.Notice], count: Int)
+        case notices([ClientMachine.Notice], Load)
         case work(@Sendable () -> Void)
 
-        var count: Int {
+        var load: Load {
             switch self {
-            case .notices(_, let count): count
-            case .work: 1
+            case .notices(_, let load): load
+            case .work: Load(count: 1, byteCount: 0)
             }
+        }
+    }
+
+    /// How much waits.
+    struct Load: Sendable {
+        var count = 0
+        var byteCount = 0
+
+        static func += (lhs: inout Load, rhs: Load) {
+            lhs.count += rhs.count
+            lhs.byteCount += rhs.byteCount
+        }
+
+        static func -= (lhs: inout Load, rhs: Load) {
+            lhs.count -= rhs.count
+            lhs.byteCount -= rhs.byteCount
         }
     }
 
     private struct Inbox {
         var items: [Item] = []
-        var count = 0
+        var load = Load()
         var isDraining = false
         /// For whom the source is held.
         var holder: EventReader?
@@ -34,20 +50,20 @@ final class CallbackQueue: Sendable {
 
     private let target: PusherCallbackQueue
     private let own = DispatchQueue(label: "pusher.callbacks")
-    private let capacity: Int
+    private let capacity: Load
     private let inbox = Lock(Inbox())
     /// Which event of the running batch is being delivered; not in the lock, since it changes with each.
     private let position = Atomic(0)
 
-    /// - Parameter capacity: Waiting notices at which ``add(_:to:)`` asks its user to hold the source.
-    init(_ target: PusherCallbackQueue, capacity: Int) {
+    /// - Parameter capacity: Waiting notices, or their bytes, at which ``add(_:to:)`` asks its user to hold the source.
+    init(_ target: PusherCallbackQueue, capacity: Load) {
         self.target = target
         self.capacity = capacity
     }
 
     /// Hands `notices` to `receiver`. Called on the I/O thread.
     func add(_ notices: [ClientMachine.Notice], to receiver: ClientCore) {
-        enqueue(.notices(notices, count: notices.reduce(0) { $0 + $1.count }), for: receiver)
+        enqueue(.notices(notices, notices.reduce(into: Load()) { $0 += $1.load }), for: receiver)
     }
 
     /// Runs code of the application that answers a question.
@@ -68,9 +84,10 @@ final class CallbackQueue: Sendable {
         let (mustStart, holder) = inbox.withLock { inbox -> (Bool, EventReader?) in
             guard !inbox.isClosed else { return (false, nil) }
             inbox.items.append(item)
-            inbox.count += item.count
+            inbox.load += item.load
             defer { inbox.isDraining = true }
-            guard inbox.count > capacity, inbox.holder == nil else { return (!inbox.isDraining, nil) }
+            guard inbox.load.count > capacity.count || inbox.load.byteCount > capacity.byteCount, inbox.holder == nil
+            else { return (!inbox.isDraining, nil) }
             inbox.holder = runningCallback(of: inbox)
             return (!inbox.isDraining, inbox.holder)
         }
@@ -108,7 +125,7 @@ final class CallbackQueue: Sendable {
         case .work(let work):
             // One that was taken from the inbox before it was closed.
             if !inbox.withLock({ $0.isClosed }) { work() }
-            finished(1, for: receiver)
+            finished(item.load, for: receiver)
         case .notices(let notices, _):
             for notice in notices {
                 // A closed receiver has no bindings.
@@ -117,7 +134,7 @@ final class CallbackQueue: Sendable {
                 } else {
                     receiver.deliver(notice)
                 }
-                finished(notice.count, for: receiver)
+                finished(notice.load, for: receiver)
             }
             receiver.wakeUps.run()
         }
@@ -134,11 +151,13 @@ final class CallbackQueue: Sendable {
         }
     }
 
-    private func finished(_ count: Int, for receiver: ClientCore) {
+    private func finished(_ load: Load, for receiver: ClientCore) {
         let holder = inbox.withLock { inbox -> EventReader? in
-            inbox.count -= count
+            inbox.load -= load
             inbox.running = nil
-            guard inbox.count <= capacity / 2 else { return nil }
+            guard inbox.load.count <= capacity.count / 2, inbox.load.byteCount <= capacity.byteCount / 2 else {
+                return nil
+            }
             defer { inbox.holder = nil }
             return inbox.holder
         }
@@ -148,5 +167,11 @@ final class CallbackQueue: Sendable {
 
 extension ClientMachine.Notice {
     /// Each event counts.
-    fileprivate var count: Int { if case .events(let batch) = self { batch.count } else { 1 } }
+    fileprivate var load: CallbackQueue.Load {
+        if case .events(let batch) = self {
+            CallbackQueue.Load(count: batch.count, byteCount: batch.byteCount)
+        } else {
+            CallbackQueue.Load(count: 1, byteCount: 0)
+        }
+    }
 }

@@ -16,7 +16,9 @@ extension ClientCore {
         on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy,
         _ transform: @escaping @Sendable (RealtimeEvent) -> Element?
     ) -> EventSequence<Element> {
-        sequence(on: channel, named: name, policy: policy) { event, buffer in transform(event).map(buffer.add) }
+        sequence(on: channel, named: name, policy: policy) { event, buffer in
+            transform(event).map { buffer.add($0, byteCount: event.byteCount) }
+        }
     }
 
     private func sequence<Element: Sendable>(

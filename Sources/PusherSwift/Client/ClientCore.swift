@@ -38,7 +38,9 @@ final class ClientCore: Sendable {
     init(key: String, options: PusherClientOptions) {
         self.options = options
         bindings = Lock(Bindings(version: routerVersion))
-        callbacks = CallbackQueue(options.callbackQueue, capacity: options.maximumQueuedEvents)
+        callbacks = CallbackQueue(
+            options.callbackQueue,
+            capacity: .init(count: options.maximumQueuedEvents, byteCount: options.maximumQueuedBytes))
         machine = Lock(
             ClientMachine(
                 endpoint: Endpoint(key: key, options: options),
