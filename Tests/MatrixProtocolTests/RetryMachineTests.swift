@@ -35,7 +35,7 @@ struct RetryMachineTests {
             (.seconds(1), 59, .retry(after: .seconds(1))), (.seconds(1), 59.5, .giveUp),
         ] as [(Duration?, Double, RetryMachine.Action)])
     func aLimitedRateIsWaitedFor(retryAfter: Duration?, now: Double, action: RetryMachine.Action) {
-        let machine = RetryMachine(policy, isRepeatable: false, now: .at(0))
+        var machine = RetryMachine(policy, isRepeatable: false, now: .at(0))
         #expect(machine.rateLimited(retryAfter: retryAfter, now: .at(now)) == action)
     }
 }

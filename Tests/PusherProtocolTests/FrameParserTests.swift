@@ -115,7 +115,7 @@ struct FrameParserTests {
 
     /// Foundation would guess another encoding.
     @Test func aFrameWithZerosIsNoJSON() {
-        let wide = Array(#"{"event":"x"}"#.utf8).flatMap { [$0, 0] }
+        let wide = Array(#"{"event":"x"}"#.utf8).flatMap { [$0, 0] as [UInt8] }
         #expect(throws: MalformedFrame(reason: "it is not JSON")) { try FrameParser.parse(wide, wide.indices) }
         #expect(throws: MalformedFrame(reason: "it is not JSON")) { try FrameParser.parseGenerally(wide[...]) }
     }

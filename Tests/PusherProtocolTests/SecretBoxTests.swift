@@ -105,9 +105,8 @@ struct SecretBoxTests {
             try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: String])
         }
         for part in ["nonce", "ciphertext"] {
-            let text = "{\"\(part)\":\"\(try parts(one)[part] ?? "")\"," + two.dropFirst()
-            let again = two.dropLast() + ",\"\(part)\":\"\(try parts(one)[part] ?? "")\"}"
-            for text in [text, again] {
+            let other = "\"\(part)\":\"\(try parts(one)[part] ?? "")\""
+            for text in ["{\(other),\(two.dropFirst())", "\(two.dropLast()),\(other)}"] {
                 let read = try parts(text)
                 let isWhole = try read == parts(two)
                 #expect((try? key.decrypt(text)) == (isWhole ? "two" : nil))

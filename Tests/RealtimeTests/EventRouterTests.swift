@@ -110,7 +110,7 @@ struct EventRouterTests {
         _ = router.bind(to: channel, event: "e", handler("2"))
         _ = router.bindGlobally(handler("g"))
         let event = RealtimeEvent(name: "e", channel: "c", data: nil)
-        router.route(of: event, on: channel).call(event, version: router.version, wakeUps: wakeUps) { true }
+        router.route(of: event, on: channel).call(event, version: router.version, wakeUps: wakeUps) { _ in true }
         #expect(log.withLock { $0 } == ["g:e", "sequence", "woken", "1:e", "2:e"])
         wakeUps.run()
         #expect(log.withLock { $0.count } == 5)
@@ -137,9 +137,9 @@ struct EventRouterTests {
         }
         let event = RealtimeEvent(name: "e", channel: "c", data: nil)
         let route = router.route(of: event, on: channel)
-        route.call(event, version: router.version, wakeUps: ReaderWakeUps()) { false }
+        route.call(event, version: router.version, wakeUps: ReaderWakeUps()) { _ in false }
         #expect(log.withLock { $0 } == ["1"])
-        route.call(event, version: router.version, wakeUps: ReaderWakeUps()) { true }
+        route.call(event, version: router.version, wakeUps: ReaderWakeUps()) { _ in true }
         #expect(log.withLock { $0 } == ["1", "1", "2"])
     }
 

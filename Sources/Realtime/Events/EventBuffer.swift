@@ -96,8 +96,11 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     /// Whether a reader waits.
     package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
 
+    /// An element whose size does not matter.
+    package func add(_ element: Element) -> Added { add(element, byteCount: 0) }
+
     /// - Parameter byteCount: What the element takes, as far as its sender decides that.
-    package func add(_ element: Element, byteCount: Int = 0) -> Added {
+    package func add(_ element: Element, byteCount: Int) -> Added {
         let waiting = Waiting(element: element, byteCount: byteCount)
         let (added, handedOver, isToBeWoken) = state.withLock { state -> (Added, HandedOver?, Bool) in
             if state.isFinished { return (.finished, nil, false) }
