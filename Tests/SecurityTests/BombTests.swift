@@ -146,7 +146,7 @@ struct BombTests {
             pusher.subscribe("private-x")
             pusher.connect()
             #expect(await recorder.waitFor("failed private-x"))
-            #expect(recorder.contains("maximumBodySize"))
+            #expect(recorder.contains("maximumAuthAnswerSize"))
         }
     }
 

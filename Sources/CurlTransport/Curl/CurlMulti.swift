@@ -23,7 +23,7 @@ final class CurlMulti {
     private static let idleConnections = 64
 
     private init() {
-        guard let raw = curl_multi_init() else { fatalError("libcurl is out of memory") }
+        guard EasyHandle.isInitialized, let raw = curl_multi_init() else { fatalError("libcurl is out of memory") }
         self.raw = raw
         timer = NetworkTimer { [weak self] in self?.act(on: CURL_SOCKET_TIMEOUT, 0) }
         let context = Unmanaged.passUnretained(self).toOpaque()  // lives as long as the process
@@ -45,7 +45,7 @@ final class CurlMulti {
         }
     }
 
-    /// Starts a transfer. `onDone` is called once, unless the transfer is removed before.
+    /// Starts a transfer. `onDone` is called once, and is to remove it, unless the transfer is removed before.
     func add(_ handle: EasyHandle, onDone: @escaping @NetworkActor (CURLcode) -> Void) {
         transfers[handle.raw] = onDone
         curl_multi_add_handle(raw, handle.raw)
@@ -142,6 +142,7 @@ final class CurlMulti {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
                 let onDone = transfers[handle]
             else { continue }
+            transfers[handle] = nil
             done.append((onDone, curl_message_result(message)))
         }
         // Only now: what is called may add and remove transfers.

@@ -16,7 +16,8 @@ final class EasyHandle {
     /// Set once nobody waits for the transfer any more: it then opens no socket.
     private let isAbandoned: UnsafeMutablePointer<Int32>
 
-    private static let isInitialized = LibCrypto.isReady && curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    /// To be asked for before anything else of libcurl: it would set up libcrypto in its own way.
+    static let isInitialized = LibCrypto.isReady && curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// - Parameter url: `http` or `https`.
     init(url: String, options: NetworkOptions) throws(TransportError) {

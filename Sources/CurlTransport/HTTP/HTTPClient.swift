@@ -93,6 +93,8 @@ package final class HTTPTask {
 
     /// Bytes of all lines of all heads of an answer. libcurl before 8.3 takes any number of lines.
     private static let maximumHeadSize = 256 << 10
+    /// How long a connection may have been idle that carries what is not to be sent twice. Servers wait longer, mostly.
+    private static let safeIdleTime = Duration.seconds(2)
     /// How long a connection that was kept alive has to show that it still is.
     private static let keptConnectionTimeout = Duration.seconds(3)
 
@@ -112,7 +114,10 @@ package final class HTTPTask {
         requestBody = .allocate(capacity: request.body.count)
         _ = requestBody.initialize(from: request.body)
         timer = NetworkTimer { [weak self] in self?.timerFired() }
-        start(since: [request.usesConnectionsSince, CurlMulti.shared.networkChangedAt].compactMap { $0 }.max())
+        // A server that closes a connection while the request is on its way leaves open whether it has carried it out.
+        let soonest = request.isSafeToRepeat ? nil : MonotonicInstant.now + (.zero - Self.safeIdleTime)
+        start(
+            since: [request.usesConnectionsSince, CurlMulti.shared.networkChangedAt, soonest].compactMap { $0 }.max())
         timer?.set(min(deadline, .now + Self.keptConnectionTimeout))
     }
 

@@ -90,9 +90,9 @@ extension ClientMachine {
     /// Who sends what no key opens must not make the client ask the endpoint without end. Pauses grow while they follow
     /// each other closely.
     private mutating func pauseKeyRequests(of id: EventRouter.ChannelID, now: MonotonicInstant) {
-        var length = configuration.authRetryDelay
+        var length = Duration.zero  // the first time: the key may just have changed
         if let last = channels[id]?.keyPause, now - last.until < Self.longestKeyPause {
-            length = min(last.length * 2, Self.longestKeyPause)
+            length = min(max(last.length * 2, configuration.authRetryDelay), Self.longestKeyPause)
         }
         channels[id]?.keyPause = ChannelMachine.KeyPause(until: now + length, length: length)
     }

@@ -189,9 +189,7 @@ package struct WorkspaceModel: Sendable {
         var event = PydioEvent(name, in: workspaceId, path: node.fullPath)
         if name == PydioEventName.nodeMoved { event.originalPath = node.originalPath }
         event.isLeaf = node.isLeaf
-        if node.isLeaf, node.attributes["bytesize"] != nil || node.size > 0 || node.mTime != nil {
-            event.size = node.size
-        }
+        if node.isLeaf, node.size > 0 || node.mTime != nil { event.size = node.size }
         event.mTime = node.mTime
         return event
     }

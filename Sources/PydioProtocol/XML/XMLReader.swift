@@ -49,11 +49,10 @@ package enum XMLReader {
 
     private static func isUTF8(_ bytes: [UInt8]) -> Bool {
         guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { return false }
-        let start = bytes.prefix(200)
-        guard let end = start.firstIndex(of: UInt8(ascii: ">")), start.prefix(8).contains(UInt8(ascii: "?")) else {
-            return true
-        }
-        let declaration = String(decoding: start[..<end], as: UTF8.self).lowercased()
+        guard bytes.prefix(8).contains(UInt8(ascii: "?")) else { return true }
+        // libxml2 reads the declaration to its end, however far away that is.
+        let end = bytes.firstIndex(of: UInt8(ascii: ">")) ?? bytes.endIndex
+        let declaration = String(decoding: bytes[..<end], as: UTF8.self).lowercased()
         guard let name = declaration.range(of: "encoding") else { return true }
         let value = declaration[name.upperBound...].drop { $0.isWhitespace || $0 == "=" }.dropFirst()
         return value.hasPrefix("utf-8") || value.hasPrefix("utf8") || value.hasPrefix("us-ascii")

@@ -18,7 +18,9 @@ struct ServerConnection: Sendable {
     func send(
         _ request: PydioRequest, as pass: RequestPass, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
     ) async throws(PydioError) -> HTTPResponse {
-        let request = try request.httpRequest(to: server, as: pass, settings, boundary: "pydio-" + Self.randomText())
+        var request = try request.httpRequest(to: server, as: pass, settings, boundary: "pydio-" + Self.randomText())
+        // Servers close idle connections, which leaves open whether they have carried out what came over them.
+        if !request.isSafeToRepeat { request.usesConnectionsSince = .now }
         do throws(TransportError) {
             return try await HTTPClient.send(request, options: network, onProgress: onProgress)
         } catch {

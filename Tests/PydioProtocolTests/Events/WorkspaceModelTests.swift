@@ -291,14 +291,14 @@ import Transport
     @Test mutating func messagesSayWhatANodeIs() throws {
         model.listed(Self.index())
         let messages = try Self.messages(
-            #"<nodes_diff><add><tree filename="/a" is_file="true" bytesize="0"/></add></nodes_diff>"#
+            #"<nodes_diff><add><tree filename="/a" is_file="true" bytesize="7"/></add></nodes_diff>"#
                 + #"<nodes_diff><add><tree filename="/b" is_file="true"/></add></nodes_diff>"#
                 + #"<nodes_diff><add><tree filename="/c" is_file="true" ajxp_modiftime="9"/></add></nodes_diff>"#
                 + #"<nodes_diff><add><tree filename="/d" is_file="false" bytesize="4"/></add></nodes_diff>"#
                 + #"<nodes_diff><remove><tree filename="/d"/></remove></nodes_diff>"#)
         let events = model.consumed(messages, for: .everything, now: .start).events
         // A file of which nothing is said has no size; one whose time is known is empty.
-        #expect(events.map(\.size) == [0, nil, 0, nil, nil])
+        #expect(events.map(\.size) == [7, nil, 0, nil, nil])
         #expect(events.map(\.isLeaf) == [true, true, true, false, false])
     }
 
