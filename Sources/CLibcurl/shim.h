@@ -35,15 +35,19 @@ static inline CURLcode curl_easy_setopt_off_t(CURL *handle, CURLoption option, c
     return curl_easy_setopt(handle, option, value);
 }
 
-// A child process that inherits a socket keeps the connection open after its owner has closed it.
+// A child process that inherits a socket keeps the connection open after its owner has closed it. A transfer that nobody
+// waits for any more opens none.
 static inline curl_socket_t curl_shim_open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
-    (void)context;
+    const int *isAbandoned = context;
     (void)purpose;
+    if (*isAbandoned) return CURL_SOCKET_BAD;
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static inline CURLcode curl_easy_set_close_on_exec(CURL *handle) {
-    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, curl_shim_open_socket);
+// The flag must live as long as the handle.
+static inline CURLcode curl_easy_set_open_socket(CURL *handle, int *isAbandoned) {
+    CURLcode result = curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, isAbandoned);
+    return result ? result : curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, curl_shim_open_socket);
 }
 
 static inline CURLcode curl_easy_getinfo_long(CURL *handle, CURLINFO info, long *value) {
@@ -61,6 +65,9 @@ static inline CURLcode curl_easy_getinfo_text(CURL *handle, CURLINFO info, const
 static inline CURLcode curl_easy_getinfo_certificates(CURL *handle, struct curl_certinfo **value) {
     return curl_easy_getinfo(handle, CURLINFO_CERTINFO, value);
 }
+
+// The file of authorities that libcurl was built for; NULL if there is none.
+static inline const char *curl_default_ca_file(void) { return curl_version_info(CURLVERSION_NOW)->cainfo; }
 
 // CURLOPT_CAINFO_BLOB (since 7.77); libcurl copies the bytes.
 static inline CURLcode curl_easy_set_authorities(CURL *handle, const void *data, size_t count) {
@@ -90,12 +97,6 @@ static inline CURLSHcode curl_share_connections(CURLSH *share) {
 
 // CURLMsg holds a union that Swift sees only as a pointer.
 static inline CURLcode curl_message_result(const CURLMsg *message) { return message->data.result; }
-
-// CURLOPT_QUICK_EXIT (since 7.87) lets go of a name resolution under way instead of waiting for its thread. Older
-// headers lack the name; an older library answers CURLE_UNKNOWN_OPTION.
-static inline CURLcode curl_easy_set_quick_exit(CURL *handle) {
-    return curl_easy_setopt(handle, (CURLoption)(CURLOPTTYPE_LONG + 322), 1L);
-}
 
 static inline CURLMcode curl_multi_setopt_pointer(CURLM *multi, CURLMoption option, void *value) {
     return curl_multi_setopt(multi, option, value);

@@ -54,13 +54,17 @@ public struct PusherHTTPClient: Sendable {
     func get<Answer: Decodable>(
         _ call: String, query: [(name: String, value: String)] = [], as type: Answer.Type
     ) async throws(PusherHTTPError) -> Answer {
-        try Self.decode(type, from: try await send("GET", call, query: query, body: []))
+        try Self.decode(type, from: try await send("GET", call, query: query, body: [], isSafeToRepeat: true))
     }
 
     /// The body of the answer to a call with a JSON body.
-    func post(_ call: String, _ value: some Encodable) async throws(PusherHTTPError) -> [UInt8] {
+    ///
+    /// - Parameter isSafeToRepeat: Whether the server may get it twice.
+    func post(
+        _ call: String, _ value: some Encodable, isSafeToRepeat: Bool = false
+    ) async throws(PusherHTTPError) -> [UInt8] {
         let body = try JSONText.bytes(value, of: "the request")
-        return try await send("POST", call, query: [], body: body)
+        return try await send("POST", call, query: [], body: body, isSafeToRepeat: isSafeToRepeat)
     }
 
     static func decode<Answer: Decodable>(_ type: Answer.Type, from body: [UInt8]) throws(PusherHTTPError) -> Answer {
@@ -73,17 +77,17 @@ public struct PusherHTTPClient: Sendable {
     }
 
     private func send(
-        _ method: String, _ call: String, query: [(name: String, value: String)], body: [UInt8]
+        _ method: String, _ call: String, query: [(name: String, value: String)], body: [UInt8], isSafeToRepeat: Bool
     ) async throws(PusherHTTPError) -> [UInt8] {
         let request = SignedRequest(method: method, path: "/apps/\(appID)/\(call)", query: query, body: body)
         let target = request.target(credentials: signer.credentials, timestamp: Int(Date().timeIntervalSince1970))
         var fields: HTTPFields = ["X-Pusher-Library": "pusher-http-swift \(LibraryVersion.current)"]
         if !body.isEmpty { fields["Content-Type"] = "application/json" }
+        var exchange = HTTPRequest(method: method, url: base + target, fields: fields, body: body, timeout: timeout)
+        exchange.isSafeToRepeat = isSafeToRepeat
         let response: HTTPResponse
         do throws(TransportError) {
-            response = try await HTTPClient.send(
-                HTTPRequest(method: method, url: base + target, fields: fields, body: body, timeout: timeout),
-                options: network)
+            response = try await HTTPClient.send(exchange, options: network)
         } catch {
             throw PusherHTTPError(error.code == .invalidRequest ? .invalidArgument : .unreachable, error.message)
         }

@@ -83,8 +83,17 @@ public struct PusherClientOptions: Sendable {
     /// Counts what happens; nil, the default, counts nothing.
     public var metrics: PusherMetrics?
 
-    /// Bytes of one incoming message, decompressed; a larger one is dropped and reported. Default: 10 MiB.
+    /// Bytes of one incoming message, decompressed. A larger one is dropped and reported, and the connection goes on; one
+    /// that is 64 times as large closes it. A compressed message that is too large closes the connection once, see
+    /// ``PusherCompression``. Default: 10 MiB.
     public var maximumMessageSize = 10 << 20
+    /// Bytes of the server's answer to the WebSocket handshake. A longer one fails the connection attempt. Default: 16 KiB.
+    public var maximumHandshakeSize = 16 << 10
+    /// Bytes that may wait for a server that does not read. Beyond that the connection is given up, reported and opened
+    /// again. Default: 16 MiB.
+    public var maximumSendQueueSize = 16 << 20
+    /// Bytes of an auth endpoint's answer. A longer one fails the authorization. Default: 1 MiB.
+    public var maximumAuthAnswerSize = 1 << 20
     /// Requests for authorization under way at a time. Default: 8.
     public var maximumAuthRequests = 8
     /// Base64 of the 32 bytes from which the keys of encrypted channels are made, for ``AuthMethod/inline(secret:)``
@@ -92,8 +101,8 @@ public struct PusherClientOptions: Sendable {
     public var encryptionMasterKey: String?
     /// For one authorization, however it is made. Default: 30 s.
     public var authTimeout = Duration.seconds(30)
-    /// How often an auth endpoint is asked again for the same thing after it could not be reached or answered 429 or
-    /// 5xx, each time after ``authRetryDelay``. Default: 2.
+    /// How often an auth endpoint is asked again for the same thing after it could not be reached, did not answer within
+    /// ``authTimeout``, or answered 429 or 5xx, each time after ``authRetryDelay``. Default: 2.
     public var maximumAuthRetries = 2
     /// Default: 1 s.
     public var authRetryDelay = Duration.seconds(1)

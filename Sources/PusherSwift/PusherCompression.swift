@@ -5,6 +5,10 @@ import Transport
 /// It saves bytes where events are large, and costs processor time and, with the default windows, about 300 KiB of memory
 /// for each connection. Who can see the sizes of messages and have text of their own in them can guess what else is in
 /// them: leave compression off where secrets share messages with what others wrote.
+///
+/// Nothing is decompressed beyond ``PusherClientOptions/maximumMessageSize``. With ``serverNoContextTakeover`` a message
+/// that is larger is skipped. Without, later messages may refer to it: the connection is closed with 1009, and the client
+/// connects again without compression.
 public struct PusherCompression: Sendable, Hashable {
     /// Whether the server is to compress each message by itself: less is saved. A server that is asked and does not agree
     /// to this is not connected to. Default: no.

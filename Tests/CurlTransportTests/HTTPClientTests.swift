@@ -59,6 +59,125 @@ struct HTTPClientTests {
         #expect(log.withLock { Set($0.map(\.connection)) } == [1])
     }
 
+    /// Answers the first request of each connection; of the second it does with the connection what `next` says.
+    private static func serverOfOneAnswer(
+        _ log: Lock<[(connection: Int, head: String, body: String)]>,
+        then next: @escaping @Sendable (SocketServer.Peer, _ connection: Int) -> Void
+    ) -> SocketServer {
+        let connections = Lock(0)
+        return SocketServer { peer in
+            let number = connections.withLock { count in
+                count += 1
+                return count
+            }
+            for turn in 1...2 {
+                let head = peer.readHead()
+                if head.isEmpty { return }
+                let body = head.hasPrefix("POST") ? String(decoding: peer.read(atMost: 4), as: UTF8.self) : ""
+                log.withLock { $0.append((number, head, body)) }
+                if turn == 1 { peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") }
+            }
+            next(peer, number)
+        }
+    }
+
+    /// RFC 9110, section 9.2.2. libcurl would send any request again.
+    @Test func onlyWhatIsSafeToRepeatIsSentAgainWhenAKeptConnectionBreaks() async throws {
+        for (method, isSafe) in [("GET", nil), ("POST", nil), ("POST", true), ("PUT", nil)] as [(String, Bool?)] {
+            let log = Lock<[(connection: Int, head: String, body: String)]>([])
+            let server = Self.serverOfOneAnswer(log) { _, _ in }
+            var request = HTTPRequest(
+                method: method, url: "http://127.0.0.1:\(server.port)/",
+                body: method == "POST" ? Array("body".utf8) : [])
+            if let isSafe { request.isSafeToRepeat = isSafe }
+            _ = try await HTTPClient.send(request, options: options)
+            if request.isSafeToRepeat {
+                #expect(try await HTTPClient.send(request, options: options).status == 200)
+                #expect(log.withLock { $0.map(\.connection) } == [1, 1, 2])
+            } else {
+                let error = await #expect(throws: TransportError.self) {
+                    try await HTTPClient.send(request, options: options)
+                }
+                #expect(error?.code == .connectionLost)
+                #expect(error?.message.hasSuffix("the request may have arrived, and is not sent again") == true)
+                #expect(log.withLock { $0.map(\.connection) } == [1, 1])
+            }
+            #expect(log.withLock { $0.allSatisfy { $0.body == (method == "POST" ? "body" : "") } })
+        }
+    }
+
+    /// As after a change of network: nobody says that the connection is gone.
+    @Test func aKeptConnectionThatIsDeadCostsOneQuickRetry() async throws {
+        let log = Lock<[(connection: Int, head: String, body: String)]>([])
+        let (isDeaf, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let connections = Lock(0)
+        let server = SocketServer { peer in
+            let number = connections.withLock { count in
+                count += 1
+                return count
+            }
+            log.withLock { $0.append((number, peer.readHead(), "")) }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            guard number == 1 else { return }
+            peer.goDeaf()
+            isDeaf.signal()
+            mayEnd.wait()
+        }
+        let request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/", timeout: .seconds(60))
+        _ = try await HTTPClient.send(request, options: options)
+        await withCheckedContinuation { done in
+            Thread.detachNewThread {
+                isDeaf.wait()
+                done.resume()
+            }
+        }
+        let start = ContinuousClock.now
+        #expect(try await HTTPClient.send(request, options: options).status == 200)
+        #expect(ContinuousClock.now - start < .seconds(40))
+        #expect(connections.withLock { $0 } == 2)
+        mayEnd.signal()
+    }
+
+    @Test func aServerThatIsSlowIsNotAskedTwice() async throws {
+        let log = Lock<[(connection: Int, head: String, body: String)]>([])
+        let server = Self.serverOfOneAnswer(log) { peer, _ in
+            _ = peer.read()  // until the client gives up
+        }
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/")
+        _ = try await HTTPClient.send(request, options: options)
+        request.timeout = .seconds(4)
+        let error = await #expect(throws: TransportError.self) {
+            try await HTTPClient.send(request, options: options)
+        }
+        #expect(error?.code == .timedOut)
+        #expect(log.withLock { $0.map(\.connection) } == [1, 1])
+    }
+
+    @Test func connectionsThatMayBeDeadAreNotUsed() async throws {
+        let log = Lock<[(connection: Int, head: String, body: String)]>([])
+        let server = Self.server(log)
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/")
+        _ = try await HTTPClient.send(request, options: options)
+        request.usesConnectionsSince = .now
+        _ = try await HTTPClient.send(request, options: options)
+        #expect(log.withLock { $0.map(\.connection) } == [1, 2])
+        // One that was used since then may be used.
+        request.usesConnectionsSince = .now + .seconds(-100)
+        _ = try await HTTPClient.send(request, options: options)
+        #expect(log.withLock { $0.count } == 3)
+        #expect(log.withLock { Set($0.map(\.connection)) } == [1, 2])
+    }
+
+    /// It may have been signed.
+    @Test(arguments: ["/a/../b", "/./a", "/a/..", "/a/%2e%2e/b?x=/../y"])
+    func pathsAreSentAsTheyAre(path: String) async throws {
+        let log = Lock<[(connection: Int, head: String, body: String)]>([])
+        let server = Self.server(log)
+        _ = try await HTTPClient.send(
+            HTTPRequest(url: "http://127.0.0.1:\(server.port)\(path)"), options: options)
+        #expect(log.withLock { $0.first?.head.hasPrefix("GET \(path) HTTP/1.1\r\n") } == true)
+    }
+
     @Test func redirectsAreNotFollowedUnlessAsked() async throws {
         let log = Lock<[(connection: Int, head: String, body: String)]>([])
         let target = Self.server(log)

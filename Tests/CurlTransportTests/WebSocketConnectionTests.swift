@@ -215,6 +215,30 @@ struct WebSocketConnectionTests {
 struct CertificateTests {
     enum Kind: CaseIterable { case expired, selfSigned, wrongHost, unknownAuthority }
 
+    /// One pong, the newest, waits at a time.
+    @Test func aPeerThatPingsWithoutReadingCostsNoMemory() async throws {
+        let flood = [UInt8](repeatElement([0x89, 125] + [UInt8](repeating: 7, count: 125), count: 500).joined())
+        let (pinged, answered) = (Lock(0), Lock(0))
+        let server = SocketServer { peer in
+            peer.acceptWebSocket()
+            while pinged.withLock({ $0 }) < 50 << 20 {
+                peer.write(flood)
+                pinged.withLock { $0 += flood.count }
+            }
+            peer.write([0x88, 2, 0x03, 0xE8])
+            while true {
+                let count = peer.read().count
+                if count == 0 { return }
+                answered.withLock { $0 += count }
+            }
+        }
+        let connection = TestConnection(port: server.port)
+        #expect(await connection.closure()?.code == 1000)
+        #expect(await server.hasServed())
+        // What the system's buffers hold is sent; the rest of the pings is answered by one pong.
+        #expect(answered.withLock { $0 } < 20 << 20)
+    }
+
     @Test(arguments: Kind.allCases)
     func badCertificatesAreToldApart(kind: Kind) async throws {
         let authority = try CertificateAuthority()

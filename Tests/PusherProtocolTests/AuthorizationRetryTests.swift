@@ -30,6 +30,20 @@ struct AuthorizationRetryTests {
         #expect(client.take() == ["send subscribe private-x k:s"])
     }
 
+    @Test func areMadeAfterATimeOutToo() throws {
+        var client = try client()
+        client.pass(.seconds(30))
+        #expect(
+            client.take() == [
+                "cancel authorization",
+                "error channel private-x: authorization failed: there was no answer in time; will retry in 1.0 s",
+            ])
+        client.pass(.seconds(1))
+        #expect(client.take() == ["authorize private-x 1.1"])
+        client.answer("private-x")
+        #expect(client.take() == ["send subscribe private-x k:s"])
+    }
+
     @Test func endAfterTheLastRetry() throws {
         var client = try client()
         for _ in 0..<2 {

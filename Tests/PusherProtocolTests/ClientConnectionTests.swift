@@ -30,6 +30,9 @@ struct ClientConnectionTests {
         arguments: [
             ("", 120), (#","activity_timeout":0"#, 120), (#","activity_timeout":30"#, 30),
             (#","activity_timeout":7.5"#, 7.5), (#","activity_timeout":"30""#, 30), (#","activity_timeout":null"#, 120),
+            (#","activity_timeout":1"#, 1), (#","activity_timeout":-1"#, 120), (#","activity_timeout":1e300"#, 120),
+            (#","activity_timeout":"inf""#, 120), (#","activity_timeout":"nan""#, 120),
+            (#","activity_timeout":[]"#, 120),
         ] as [(String, Double)])
     func theServersActivityTimeoutCounts(member: String, seconds: Double) {
         var client = ClientScript()
@@ -39,6 +42,103 @@ struct ClientConnectionTests {
             #"{"event":"pusher:connection_established","data":\#(JSON.quoted(#"{"socket_id":"1.1"\#(member)}"#))}"#)
         #expect(client.take() == ["connecting → connected"])
         #expect(client.machine.nextDeadline == client.now + .seconds(seconds))
+    }
+
+    /// A server must not make the client ping as fast as it can.
+    @Test(arguments: ["1e-6", "0.001", "0.999", #""0.1""#])
+    func theServersActivityTimeoutHasAFloor(value: String) {
+        var client = ClientScript()
+        client.machine.connect(now: client.now)
+        _ = client.take()
+        let data = #"{"socket_id":"1.1","activity_timeout":\#(value)}"#
+        let handshake = #"{"event":"pusher:connection_established","data":\#(JSON.quoted(data))}"#
+        client.receive(handshake)
+        let told = client.take()
+        #expect(told.first == "connecting → connected")
+        #expect(told.last?.hasPrefix("error the server asks for a ping after ") == true)
+        #expect(told.last?.hasSuffix(" s of silence; the client waits 1 s, the least it accepts") == true)
+        #expect(client.machine.nextDeadline == client.now + .seconds(1))
+        // Once is enough.
+        client.close(1006)
+        client.pass(.seconds(60))
+        _ = client.take()
+        client.receive(handshake)
+        #expect(client.take() == ["connecting → connected"])
+    }
+
+    @Test func theApplicationsOwnActivityTimeoutHasNoFloor() {
+        var client = ClientScript { $0.connection.activityTimeout = .milliseconds(100) }
+        client.connect()
+        #expect(client.machine.nextDeadline == client.now + .milliseconds(100))
+    }
+
+    @Test(arguments: ["nonsense", #"{"event":"pusher:error","data":{"message":"no"}}"#])
+    func errorsThatAServerCausesAreReportedAtABoundedRate(frame: String) throws {
+        var client = ClientScript.connected()
+        var errors: [PusherError] = []
+        func take() {
+            for case .error(let error) in client.machine.takeNotices() { errors.append(error) }
+        }
+        for _ in 0..<1000 { client.receive(frame) }
+        take()
+        #expect(errors.count == 20)
+        #expect(errors.allSatisfy { $0.omittedCount == 0 })
+        #expect(client.machine.nextDeadline == client.now + .seconds(1))
+        client.pass(.seconds(1))
+        take()
+        #expect(errors.count == 21)
+        #expect(errors.last?.omittedCount == 979)
+        #expect(errors.last?.description.hasSuffix("; 979 more errors of this kind are not reported") == true)
+        // Nothing is lost in silence, nor told twice.
+        for _ in 0..<50 {
+            for _ in 0..<10 { client.receive(frame) }
+            client.pass(.milliseconds(500))
+        }
+        client.pass(.seconds(5))
+        take()
+        #expect(errors.reduce(0) { $0 + 1 + $1.omittedCount } == 1500)
+        #expect(errors.count < 60)
+        client.pass(.seconds(60))
+        take()
+        client.receive(frame)
+        take()
+        #expect(errors.last?.omittedCount == 0)
+    }
+
+    /// A server may send any number of names of any size.
+    @Test func namesThatNoChannelCanHaveAreReportedOnce() throws {
+        var client = ClientScript.connected()
+        let long = String(repeating: "x", count: 1_000_000)
+        for number in 0..<4 { client.receive(#"{"event":"e","channel":"\#(number)\#(long)"}"#) }
+        for name in ["not a name", "", "#other", "ü"] { client.receive(#"{"event":"e","channel":"\#(name)"}"#) }
+        let told = client.take()
+        #expect(told.count == 1)
+        #expect(
+            told.first?.hasSuffix("ignored an event of a channel whose name is not valid; others are not reported")
+                == true)
+        #expect(told.allSatisfy { $0.utf8.count < 500 })
+    }
+
+    @Test func unknownChannelsAreReportedUpToABoundInBytes() {
+        var client = ClientScript.connected()
+        let name = String(repeating: "x", count: 150)
+        for number in 0..<8000 { client.receive(#"{"event":"e","channel":"\#(name)\#(number)"}"#) }
+        let told = client.take()
+        client.pass(.seconds(1))
+        let rest = client.take()
+        #expect(told.count == 20)
+        #expect(
+            rest.last?.contains("ignored events of too many channels that are not subscribed; others are not reported")
+                == true)
+        client.receive(#"{"event":"e","channel":"one-more"}"#)
+        #expect(client.take() == [])
+        client.close(1006)
+        client.pass(.seconds(60))
+        _ = client.take()
+        client.establish(socketID: "2.2")
+        _ = client.take()
+        client.receive(#"{"event":"e","channel":"one-more"}"#)
+        #expect(client.take().count == 1)
     }
 
     @Test(arguments: [

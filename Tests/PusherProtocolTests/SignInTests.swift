@@ -93,7 +93,7 @@ struct SignInTests {
             ])
     }
 
-    @Test func anErrorWithoutACodeIsNobodysWhileAPrivateChannelWaitsToo() throws {
+    @Test func anErrorWithoutAnyNameIsThatOfTheOldestRequest() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
         client.machine.signIn(now: client.now)
@@ -101,9 +101,31 @@ struct SignInTests {
         client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
         _ = client.take()
         client.receive(#"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature"}}"#)
-        #expect(client.take() == ["error the server reports: Invalid signature"])
+        #expect(
+            client.take() == [
+                "error channel private-x: the server reports: Invalid signature",
+                "failed channel private-x: the server refused the subscription: Invalid signature",
+            ])
         client.receive(success)
         #expect(client.machine.signedInUser?.id == "u1")
+    }
+
+    @Test func anErrorWhoseTextNamesTheUserRefusesTheSignIn() throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.success(UserAuthAnswer(auth: "k:bad", userData: userData)))
+        _ = client.take()
+        let message = "Invalid signature: Expected HMAC SHA256 hex digest of 1.1::user::\(userData), but got 00"
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSON.quoted(message))}}"#)
+        #expect(
+            client.take() == [
+                "error the server reports: Invalid signature",
+                "sign-in failed the server refused the sign-in: Invalid signature pusher:signin_error",
+            ])
+        client.succeed("private-x")
+        #expect(client.take().first == "subscribed private-x")
     }
 
     @Test func aLateSuccessOfTheUsersChannelCounts() {

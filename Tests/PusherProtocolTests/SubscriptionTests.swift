@@ -420,10 +420,87 @@ struct SubscriptionTests {
         client.succeed("private-x")
         #expect(client.take() == [])
         client.receive(refusal)
-        #expect(client.take() == ["error the server reports: Invalid signature"])
+        #expect(client.take() == refused("private-x"))
         #expect(!client.machine.isSubscribed(id))
         client.pass(.seconds(30))
-        #expect(client.take() == ["failed channel private-x: the server did not answer the subscription in time"])
+        #expect(client.take() == [])
+    }
+
+    private func refused(_ channel: String) -> [String] {
+        [
+            "error channel \(channel): the server reports: Invalid signature",
+            "failed channel \(channel): the server refused the subscription: Invalid signature",
+        ]
+    }
+
+    /// The vendor's answer to a wrong signature has no channel, but its text has what should have been signed.
+    @Test(arguments: [
+        ("private-b", "1.1:private-b, but got 00"), ("private-b,c", "1.1:private-b,c, but got 00"),
+        ("presence-a", #"1.1:presence-a:{"user_id":"private-b"}, but got 00"#),
+    ])
+    func aRefusalWithoutAChannelIsThatOfTheChannelInItsText(channel: String, text: String) throws {
+        var client = ClientScript.connected()
+        let names = ["private-a", "private-b", "private-b,c", "presence-a", "c"]
+        for name in names {
+            _ = try client.subscribe(name, auth: AuthAnswer(auth: "k:s", channelData: #"{"user_id":"private-b"}"#))
+        }
+        _ = client.take()
+        let message = "Invalid signature: Expected HMAC SHA256 hex digest of \(text)"
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSON.quoted(message))}}"#)
+        #expect(client.take() == refused(channel))
+        for name in names where name != channel {
+            client.succeed(name, data: #"{"presence":{"ids":[],"hash":{},"count":0}}"#)
+            #expect(client.take().first == "subscribed \(name)")
+        }
+    }
+
+    /// Requests are answered in order.
+    @Test(arguments: ["Invalid signature", "Invalid key in subscription auth data: 'x'"])
+    func aRefusalWithoutAnyNameIsThatOfTheOldestRequest(message: String) throws {
+        var client = ClientScript.connected()
+        for name in ["c", "private-a", "private-b", "private-d"] {
+            _ = try client.subscribe(name, auth: AuthAnswer(auth: "k:s"))
+        }
+        client.succeed("private-a")
+        _ = client.take()
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSON.quoted(message))}}"#)
+        let told = client.take()
+        #expect(told.count == 2)
+        #expect(told.allSatisfy { $0.contains("channel private-b: ") })
+        client.succeed("private-d")
+        client.succeed("c")
+        #expect(client.take().filter { $0.hasPrefix("subscribed") } == ["subscribed private-d", "subscribed c"])
+    }
+
+    /// An error about something else is nobody's refusal.
+    @Test(arguments: [
+        "To send client events, you must enable this feature in the Settings page of your dashboard.",
+        "Cannot broadcast client event (connection not subscribed to channel private-a)", "",
+    ])
+    func otherErrorsRefuseNoSubscription(message: String) throws {
+        var client = ClientScript.connected()
+        _ = try client.subscribe("private-a", auth: AuthAnswer(auth: "k:s"))
+        _ = client.take()
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":"\#(message)"}}"#)
+        #expect(client.take().count == 1)
+        client.succeed("private-a")
+        #expect(client.take().first == "subscribed private-a")
+    }
+
+    /// Reverb refuses a signature with 4009, and stays.
+    @Test func anUnauthorizedConnectionThatStaysHasRefusedASubscription() throws {
+        var client = ClientScript.connected()
+        for name in ["private-a", "private-b"] { _ = try client.subscribe(name, auth: AuthAnswer(auth: "k:s")) }
+        _ = client.take()
+        client.receive(#"{"event":"pusher:error","data":"{\"code\":4009,\"message\":\"Connection is unauthorized\"}"}"#)
+        #expect(client.take() == [])
+        client.succeed("private-b")
+        #expect(
+            client.take() == [
+                "error the server reports: Connection is unauthorized (code 4009)",
+                "failed channel private-a: the server refused the subscription: Connection is unauthorized",
+                "subscribed private-b", "event pusher:subscription_succeeded private-b {}",
+            ])
     }
 
     @Test func afterARefusalWithoutAChannelTheNextSuccessCounts() throws {
@@ -474,6 +551,19 @@ struct SubscriptionTests {
         #expect(client.take() == [])
         client.succeed("c")
         #expect(client.take() == ["send unsubscribe c"])
+    }
+
+    @Test func answersThatNobodyAskedForAreToldOnceAtMost() throws {
+        var client = ClientScript.connected()
+        let id = try client.subscribe("c")
+        client.succeed("c")
+        _ = client.take()
+        for _ in 0..<100 {
+            client.receive(#"{"event":"pusher:subscription_error","channel":"c","data":{"error":"no"}}"#)
+            client.succeed("c")
+        }
+        #expect(client.take() == ["failed channel c: the server refused the subscription: no"])
+        #expect(!client.machine.isSubscribed(id))
     }
 
     @Test func anUnansweredAuthorizationTimesOut() throws {

@@ -104,7 +104,7 @@ struct Schedule {
         if random.chance(40) { options.configuration.maximumAuthRequests = 1 + random.below(2) }
         if random.chance(40) { options.configuration.maximumAuthRetries = random.below(3) }
         if random.chance(30) { options.configuration.maximumUnsentEvents = 3 }
-        if random.chance(30) { options.configuration.maximumSealedEvents = 4 }
+        if random.chance(30) { options.configuration.maximumSealedBytes = 2_000 }
         if random.chance(30) { options.configuration.clientEventRateLimit = 2 }
         if random.chance(30) { options.maximumQueuedEvents = 1 + random.below(12) }
         options.usesTLS = random.chance(70)

@@ -5,6 +5,10 @@ package final class CertificateAuthority: Sendable {
     package struct Leaf: Sendable {
         package let certificate: String
         package let privateKey: String
+
+        package init(certificate: String, privateKey: String) {
+            (self.certificate, self.privateKey) = (certificate, privateKey)
+        }
     }
 
     private let folder: URL
@@ -12,10 +16,11 @@ package final class CertificateAuthority: Sendable {
     /// PEM file of the authority's own certificate.
     package var certificate: String { folder.appending(path: "ca.pem").path }
 
-    package init() throws {
+    /// - Parameter name: OpenSSL takes authorities of one name for the same.
+    package init(name: String = "Test-CA") throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try openssl("req -x509 -newkey rsa:2048 -nodes -days 3 -subj /CN=Test-CA -keyout ca.key -out ca.pem")
+        try openssl("req -x509 -newkey rsa:2048 -nodes -days 3 -subj /CN=\(name) -keyout ca.key -out ca.pem")
     }
 
     deinit {

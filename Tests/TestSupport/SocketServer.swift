@@ -38,6 +38,16 @@ package final class SocketServer: Sendable {
 
         package func write(_ text: String) { write(Array(text.utf8)) }
 
+        /// From now on the system drops what comes in, as if the way to here were cut: nothing is confirmed.
+        package func goDeaf() {
+            // A socket filter of one instruction: return 0, keep nothing (BPF_RET | BPF_K).
+            var instruction: (code: UInt16, jumps: UInt16, value: UInt32) = (0x06, 0, 0)
+            withUnsafePointer(to: &instruction) { pointer in
+                var program = (count: UInt(1), instructions: UnsafeRawPointer(pointer))
+                setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, socklen_t(16))
+            }
+        }
+
         /// Ends the connection with a reset.
         package func reset() {
             var linger = linger(l_onoff: 1, l_linger: 0)

@@ -201,14 +201,49 @@ struct CompressionTests {
         }
     }
 
-    @Test func whatIsTooLargeCanBeSkippedWithoutLosingTheContext() throws {
-        let deflater = try deflater()
-        let large = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 5) }
-        let end = Array(large.suffix(1000))
-        var script = try opened(maximumMessageSize: 100_000, oversizedMessages: .discard)
-        script.receive(frame(0xC2, deflater.deflate(large)) + frame(0xC2, deflater.deflate(end)))
-        #expect(script.messages == [.oversized(byteCount: 300_000), .binary(end[...])])
+    private static let large = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 5) }
+
+    private static func sizes(_ messages: [WebSocketMessage]) -> [Int] {
+        messages.map { message in
+            switch message {
+            case .text(let bytes), .binary(let bytes): bytes.count
+            case .oversized(let byteCount): -byteCount
+            }
+        }
+    }
+
+    /// A server that takes over no context can be skipped without decompressing.
+    @Test(arguments: [1, 7, 1000, .max])
+    func whatIsTooLargeIsSkippedWithoutInflatingIt(size: Int) throws {
+        let deflater = try deflater(keepsContext: false)
+        var script = try opened(
+            "permessage-deflate; server_no_context_takeover", maximumMessageSize: 100_000, oversizedMessages: .discard)
+        // Behind the limit nobody looks: what would not inflate does not matter.
+        let payload = deflater.deflate(Self.large) + [0x07, 0xFF, 0x07, 0xFF]
+        let cut = payload.count * 9 / 10
+        var bytes = frame(0xC2, payload) + frame(0xC1, deflater.deflate(Self.hello))
+        bytes += frame(0x42, Array(payload[..<cut])) + frame(0x89, []) + frame(0x00, Array(payload[cut...]))
+        bytes += frame(0x80, []) + frame(0xC1, deflater.deflate(Self.hello))
+        for start in stride(from: 0, to: bytes.count, by: min(size, bytes.count)) {
+            script.receive(Array(bytes[start..<min(start + min(size, bytes.count), bytes.count)]))
+        }
+        let sizes = Self.sizes(script.messages)
+        try #require(sizes.count == 4)
+        #expect([sizes[0], sizes[2]].allSatisfy { (-100_000 - 16 << 10 ... -100_001).contains($0) })
+        #expect([script.messages[1], script.messages[3]] == [.text(Self.hello[...]), .text(Self.hello[...])])
         #expect(script.end == nil)
+        #expect(script.takeFrames().map(\.opcode) == [0x8A])
+    }
+
+    /// What follows may refer to all of it, so that it cannot be skipped unless it is inflated, which the server decides
+    /// the size of.
+    @Test func whatIsTooLargeEndsAConnectionWhoseContextIsTakenOver() throws {
+        let deflater = try deflater()
+        var script = try opened(maximumMessageSize: 100_000, oversizedMessages: .discard)
+        script.receive(frame(0xC2, deflater.deflate(Self.large)) + frame(0xC2, deflater.deflate(Self.hello)))
+        #expect(script.messages.isEmpty)
+        #expect(script.end?.error?.code == .protocolViolation(code: 1009))
+        #expect(script.end?.error?.message.contains("maximumMessageSize") == true)
     }
 
     @Test func aMessageThatComesToNothingDoesNotGoOnForEver() throws {

@@ -97,6 +97,30 @@ struct WebSocketMachineTests {
         #expect(script.end?.code == 1009)
     }
 
+    /// RFC 6455, section 5.5.3: only the last ping must be answered.
+    @Test func whileNothingCanBeWrittenOnlyTheNewestPingIsAnswered() throws {
+        var script = try WebSocketScript.opened()
+        script.receive(frame(0x89, [1]) + frame(0x89, [2]))
+        #expect(script.takeFrames().map(\.payload) == [[1], [2]])
+        script.machine.heldBack()
+        for number in 0..<100 { script.receive(frame(0x89, [UInt8(number)]) + frame(0x89, [UInt8(number), 7])) }
+        #expect(script.machine.outputCount == 0)
+        script.machine.released(using: &script.random)
+        #expect(script.takeFrames().map(\.payload) == [[99, 7]])
+        #expect(script.takeFrames().isEmpty)
+    }
+
+    @Test func nothingFollowsACloseFrame() throws {
+        var script = try WebSocketScript.opened()
+        script.machine.heldBack()
+        script.receive(frame(0x89, [1]))
+        script.machine.send(text: [0x61], using: &script.random)
+        #expect(script.machine.close(code: 1000, reason: "", using: &script.random))
+        #expect(script.takeFrames().map(\.opcode).last == 0x88)
+        script.machine.released(using: &script.random)
+        #expect(script.takeFrames().isEmpty)
+    }
+
     // MARK: Sending
 
     @Test(arguments: [0, 1, 125, 126, 65_535, 65_536, 100_000])

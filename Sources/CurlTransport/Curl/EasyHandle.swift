@@ -13,6 +13,8 @@ final class EasyHandle {
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
     private var share: UnsafeMutableRawPointer?
+    /// Set once nobody waits for the transfer any more: it then opens no socket.
+    private let isAbandoned: UnsafeMutablePointer<Int32>
 
     private static let isInitialized = LibCrypto.isReady && curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
@@ -29,6 +31,8 @@ final class EasyHandle {
         hasProxy = options.proxy?.isEmpty == false
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        isAbandoned = .allocate(capacity: 1)
+        isAbandoned.initialize(to: 0)
         try set(CURLOPT_URL, url)
         try configure(options)
     }
@@ -38,32 +42,26 @@ final class EasyHandle {
         if let share { curl_share_cleanup(share) }
         for list in lists { curl_slist_free_all(list) }
         errorText.deallocate()
+        isAbandoned.deallocate()
     }
 
     /// What holds for every transfer.
     private func configure(_ options: NetworkOptions) throws(TransportError) {
         try set(CURLOPT_ERRORBUFFER, pointer: errorText)
         try set(CURLOPT_NOSIGNAL, 1)
-        try check(curl_easy_set_close_on_exec(raw))
+        try check(curl_easy_set_open_socket(raw, isAbandoned))
         try set(CURLoption(rawValue: 181), 1 | 2)  // CURLOPT_PROTOCOLS: http and https; deprecated in favour of 7.85's
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        // The path is signed as it stands; libcurl would take dot segments out of it.
+        try set(CURLOPT_PATH_AS_IS, 1)
         // Clients that come back together share a look-up, but a server that has moved is not looked for at its old
         // address for libcurl's 60 s. Longer caching is the system resolver's business, which knows the records' TTL.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
-        if let caFile = options.caFile {
-            guard FileManager.default.isReadableFile(atPath: caFile) else {
-                throw TransportError(.invalidRequest, "the CA file \(caFile) cannot be read")
-            }
-            try set(CURLOPT_CAINFO, caFile)
-        }
-        if let trusted = options.trustedCertificate {
-            let bytes = Array(trusted.utf8)
-            try check(bytes.withUnsafeBytes { curl_easy_set_authorities(raw, $0.baseAddress, $0.count) })
-        }
+        try trust(options)
         if let proxy = options.proxy {
             guard proxy.isEmpty || URLComponents(string: proxy)?.host?.isEmpty == false else {
                 throw TransportError(.invalidRequest, "the proxy is not a URL with a host")
@@ -72,8 +70,28 @@ final class EasyHandle {
             // What no_proxy says is about proxies of the environment.
             if !proxy.isEmpty { try set(CURLOPT_NOPROXY, "") }
         }
-        // Without this, letting go of a transfer waits for a name resolution that hangs. Unknown before 7.87.
-        _ = curl_easy_set_quick_exit(raw)
+    }
+
+    /// Whose certificates are accepted, of the server and of a proxy that speaks TLS.
+    private func trust(_ options: NetworkOptions) throws(TransportError) {
+        try set(CURLOPT_PROXY_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_PROXY_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let caFile = options.caFile {
+            guard FileManager.default.isReadableFile(atPath: caFile) else {
+                throw TransportError(.invalidRequest, "the CA file \(caFile) cannot be read")
+            }
+            for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { try set(option, caFile) }
+            // libcurl would go on trusting the system's folder besides.
+            for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { try set(option, pointer: nil) }
+        }
+        if let trusted = options.trustedCertificate {
+            // libcurl takes it instead of a file, so that it has to come with what the file holds.
+            let file = options.caFile ?? curl_default_ca_file().map { String(cString: $0) }
+            let others = file.flatMap { FileManager.default.contents(atPath: $0) } ?? Data()
+            let bytes = Array(others) + Array("\n\(trusted)".utf8)
+            try check(bytes.withUnsafeBytes { curl_easy_set_authorities(raw, $0.baseAddress, $0.count) })
+        }
     }
 
     // MARK: Options
@@ -136,6 +154,28 @@ final class EasyHandle {
         }
     }
 
+    /// Keeps the transfer away from connections that were kept alive and that nobody has used since then: they may be dead.
+    func useConnections(since moment: MonotonicInstant, now: MonotonicInstant) throws(TransportError) {
+        // libcurl compares whole seconds of idleness, those that are begun not counted.
+        let seconds = Int(max((now - moment) / .seconds(1), 0))
+        if seconds == 0 {
+            try set(CURLOPT_FRESH_CONNECT, 1)
+        } else {
+            try set(CURLOPT_MAXAGE_CONN, min(seconds - 1, Self.maximumIdleSeconds))
+        }
+    }
+
+    /// libcurl's default.
+    private static let maximumIdleSeconds = 118
+
+    /// Whether the connection is there, so that the exchange can begin.
+    var isConnected: Bool { time(CURLINFO_PRETRANSFER_TIME_T) != nil }
+
+    /// Nobody waits for the transfer any more: should it still be looking up a name, it ends with that.
+    func abandon() {
+        isAbandoned.pointee = 1
+    }
+
     // MARK: Results
 
     func info(_ info: CURLINFO) -> Int {
@@ -181,6 +221,8 @@ final class EasyHandle {
         return descriptor
     }
 
+    var timedOut: TransportError { TransportError(.timedOut, "\(server) took too long") }
+
     /// What a failed transfer means, in words that hold neither the URL's query nor credentials.
     func error(for result: CURLcode) -> TransportError {
         let detail = String(cString: errorText)
@@ -201,7 +243,12 @@ final class EasyHandle {
             return isAboutProxy(words)
                 ? TransportError(.proxy, "cannot connect to the proxy for \(server): \(reason)")
                 : TransportError(.couldNotConnect, "cannot connect to \(server): \(reason)")
-        case CURLE_OPERATION_TIMEDOUT: return TransportError(.timedOut, "\(server) took too long")
+        case CURLE_OPERATION_TIMEDOUT: return timedOut
+        case CURLE_SEND_FAIL_REWIND:
+            return TransportError(
+                .connectionLost,
+                "the connection to \(server) broke before the answer came; the request may have arrived, and is not sent again"
+            )
         case CURLE_PEER_FAILED_VERIFICATION: return certificateError(words)
         case CURLE_SSL_CACERT_BADFILE:
             return TransportError(.invalidRequest, "the CA file holds no usable certificates")

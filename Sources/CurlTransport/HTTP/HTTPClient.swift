@@ -70,9 +70,14 @@ private final class PendingRequest {
 package final class HTTPTask {
     private var handle: EasyHandle?
     private var completion: (@NetworkActor (Result<HTTPResponse, TransportError>) -> Void)?
-    private let maximumBodySize: Int
+    private let request: HTTPRequest
+    private let options: NetworkOptions
+    private var timer: NetworkTimer?
+    private let deadline: MonotonicInstant
     /// libcurl reads from it while sending.
     private let requestBody: UnsafeMutableBufferPointer<UInt8>
+    /// Bytes of `requestBody` that libcurl has asked for.
+    private var sentBodyCount = 0
     private var fields = HTTPFields()
     private var body: [UInt8] = []
     private var headSize = 0
@@ -88,13 +93,17 @@ package final class HTTPTask {
 
     /// Bytes of all lines of all heads of an answer. libcurl before 8.3 takes any number of lines.
     private static let maximumHeadSize = 256 << 10
+    /// How long a connection that was kept alive has to show that it still is.
+    private static let keptConnectionTimeout = Duration.seconds(3)
 
     fileprivate init(
         _ request: HTTPRequest, options: NetworkOptions, onProgress: (@Sendable (HTTPProgress) -> Void)?,
         completion: @escaping @NetworkActor (Result<HTTPResponse, TransportError>) -> Void
     ) {
         self.completion = completion
-        maximumBodySize = request.maximumBodySize
+        self.request = request
+        self.options = options
+        deadline = .now + request.timeout
         progress = onProgress.map { ProgressReport($0) }
         answerSink = request.answerFile.map {
             AnswerSink($0, maximumSize: request.maximumFileSize ?? request.maximumBodySize)
@@ -102,14 +111,40 @@ package final class HTTPTask {
         answerFileTakes = request.answerFileTakes
         requestBody = .allocate(capacity: request.body.count)
         _ = requestBody.initialize(from: request.body)
+        timer = NetworkTimer { [weak self] in self?.timerFired() }
+        start(since: [request.usesConnectionsSince, CurlMulti.shared.networkChangedAt].compactMap { $0 }.max())
+        timer?.set(min(deadline, .now + Self.keptConnectionTimeout))
+    }
+
+    /// - Parameter since: Connections that nobody has used since then are not used.
+    private func start(since: MonotonicInstant?) {
         do throws(TransportError) {
             let handle = try EasyHandle(url: request.url, options: options)
-            try configure(handle, request)
+            try configure(handle, since: since)
             self.handle = handle
             CurlMulti.shared.add(handle) { self.done($0) }
         } catch {
             NetworkActor.execute { self.finish(.failure(error)) }
         }
+    }
+
+    /// libcurl's own time-outs would wait for a name resolution that hangs.
+    private func timerFired() {
+        guard let handle else { return }
+        guard deadline <= .now else {
+            timer?.set(deadline)
+            if request.isSafeToRepeat, headSize == 0, CurlMulti.shared.seemsDead(handle) { startAgain() }
+            return
+        }
+        // With a stall time-out it is for the connecting alone.
+        if request.stallTimeout != nil, handle.isConnected { return }
+        finish(.failure(handle.timedOut))
+    }
+
+    private func startAgain() {
+        release()
+        sentBodyCount = 0
+        start(since: .now)
     }
 
     isolated deinit {
@@ -119,10 +154,11 @@ package final class HTTPTask {
     /// Ends the request; its completion is not called any more.
     package func cancel() {
         completion = nil
+        timer = nil
         release()
     }
 
-    private func configure(_ handle: EasyHandle, _ request: HTTPRequest) throws(TransportError) {
+    private func configure(_ handle: EasyHandle, since: MonotonicInstant?) throws(TransportError) {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw TransportError(.invalidRequest, "the HTTP method cannot be sent")
         }
@@ -130,18 +166,16 @@ package final class HTTPTask {
         if let stall = request.stallTimeout {
             try handle.set(CURLOPT_LOW_SPEED_LIMIT, 1)
             try handle.set(CURLOPT_LOW_SPEED_TIME, Int(max(stall.wholeNanoseconds / 1_000_000_000, 1)))
-        } else {
-            try handle.set(CURLOPT_TIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))
         }
-        if request.needsFreshConnection { try handle.set(CURLOPT_FRESH_CONNECT, 1) }
+        if let since { try handle.useConnections(since: since, now: .now) }
         if request.acceptsCompression { try handle.set(CURLOPT_ACCEPT_ENCODING, "") }
         if request.answerFile != nil { try handle.set(CURLOPT_BUFFERSIZE, 128 << 10) }
-        try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(request.timeout.wholeNanoseconds / 1_000_000, 1)))
+        try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))  // libcurl's default is 300 s; the timer is ours
         try handle.set(CURLOPT_FOLLOWLOCATION, request.followsRedirects ? 1 : 0)
         try handle.set(CURLOPT_MAXREDIRS, 5)
         // CURLOPT_REDIR_PROTOCOLS, deprecated in favour of 7.85's: never from https to http.
         try handle.set(CURLoption(rawValue: 182), request.url.lowercased().hasPrefix("https") ? 2 : 1 | 2)
-        try setBody(handle, request)
+        try setBody(handle)
         try handle.setFields(request.fields)
         try handle.set(CURLOPT_CUSTOMREQUEST, request.method)
         if request.method == "HEAD" { try handle.set(CURLOPT_NOBODY, 1) }
@@ -156,20 +190,26 @@ package final class HTTPTask {
         }
     }
 
-    private func setBody(_ handle: EasyHandle, _ request: HTTPRequest) throws(TransportError) {
+    private func setBody(_ handle: EasyHandle) throws(TransportError) {
         if let file = request.bodyFile {
             bodySource = try BodySource(file)
-            return try setBodySource(handle, size: file.bodySize)
+            progress?.toSend(file.bodySize)
+            return try setBodyReader(handle, size: file.bodySize)
         }
         guard !request.body.isEmpty || request.method == "POST" else { return }
+        guard request.isSafeToRepeat else {
+            // Without a body there is nothing that libcurl would have to go back in.
+            if request.body.isEmpty { try handle.set(CURLOPT_FRESH_CONNECT, 1) }
+            return try setBodyReader(handle, size: Int64(request.body.count))
+        }
         try handle.set(CURLOPT_POST, 1)
         try handle.set(CURLOPT_POSTFIELDSIZE, request.body.count)
         try handle.set(CURLOPT_POSTFIELDS, pointer: requestBody.baseAddress.map { UnsafeMutableRawPointer($0) })
     }
 
-    /// libcurl asks for the body as it goes, and goes back to its start when it has to send it again.
-    private func setBodySource(_ handle: EasyHandle, size: Int64) throws(TransportError) {
-        progress?.toSend(size)
+    /// libcurl asks for the body as it goes. When a connection that was kept alive breaks it would send the request again
+    /// on another one, whether or not the server has carried it out; unless it cannot go back to the body's start.
+    private func setBodyReader(_ handle: EasyHandle, size: Int64) throws(TransportError) {
         let context = Unmanaged.passUnretained(self).toOpaque()
         try handle.set(CURLOPT_POST, 1)
         try handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: size)
@@ -177,6 +217,7 @@ package final class HTTPTask {
         try handle.set(CURLOPT_READFUNCTION) { data, size, count, context in
             HTTPTask.read(context, data, size * count)
         }
+        guard request.isSafeToRepeat else { return }
         try handle.set(CURLOPT_SEEKDATA, pointer: context)
         try handle.set(
             CURLOPT_SEEKFUNCTION,
@@ -211,7 +252,13 @@ package final class HTTPTask {
     }
 
     private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        guard let bodySource else { return Int(CURL_READFUNC_ABORT) }
+        guard handle != nil else { return Int(CURL_READFUNC_ABORT) }
+        guard let bodySource else {
+            let part = requestBody[sentBodyCount...].prefix(buffer.count)
+            buffer.copyBytes(from: part)
+            sentBodyCount += part.count
+            return part.count
+        }
         do throws(TransportError) {
             let count = try bodySource.read(into: buffer)
             progress?.sent(bodySource.position)
@@ -237,6 +284,7 @@ package final class HTTPTask {
     }
 
     private func append(body bytes: UnsafeRawBufferPointer) -> Bool {
+        guard handle != nil else { return false }  // nobody waits for it any more
         chooseSink()
         if let answerSink, let partStart = fileStart {
             do throws(TransportError) {
@@ -249,8 +297,8 @@ package final class HTTPTask {
             }
         }
         progress?.received(bytes.count, of: fields["Content-Length"], after: 0)
-        guard body.count + bytes.count <= maximumBodySize else {
-            exceeded = "\(maximumBodySize) bytes (maximumBodySize)"
+        guard body.count + bytes.count <= request.maximumBodySize else {
+            exceeded = "\(request.maximumBodySize) bytes (\(request.bodySizeOption))"
             return false
         }
         body.append(contentsOf: bytes)
@@ -277,6 +325,7 @@ package final class HTTPTask {
 
     /// One line of a head. A status line begins a new one: of a redirect's target, or after `100 Continue`.
     private func append(head bytes: UnsafeRawBufferPointer) -> Bool {
+        guard handle != nil else { return false }
         headSize += bytes.count
         guard headSize <= Self.maximumHeadSize else {
             exceeded = "\(Self.maximumHeadSize) bytes of header fields"
@@ -294,6 +343,7 @@ package final class HTTPTask {
 
     private func done(_ result: CURLcode) {
         guard let handle else { return }
+        CurlMulti.shared.remove(handle)
         if let failure {
             finish(.failure(failure))
         } else if let exceeded {
@@ -315,12 +365,13 @@ package final class HTTPTask {
     private func finish(_ result: Result<HTTPResponse, TransportError>) {
         let completion = completion
         self.completion = nil
+        timer = nil
         release()
         completion?(result)
     }
 
     private func release() {
-        if let handle { CurlMulti.shared.remove(handle) }
+        if let handle { CurlMulti.shared.abandon(handle, owner: self) }
         handle = nil
         bodySource = nil
         answerSink = nil

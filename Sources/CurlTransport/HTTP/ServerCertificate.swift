@@ -26,8 +26,17 @@ extension HTTPClient {
             try handle.set(CURLOPT_CERTINFO, 1)
             try handle.set(CURLOPT_SSL_VERIFYPEER, 0)
             try handle.set(CURLOPT_SSL_VERIFYHOST, 0)
-            try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(max(timeout.wholeNanoseconds / 1_000_000, 1)))
+            try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))  // the timer is ours
+            // libcurl's own time-out would wait for a name resolution that hangs.
+            var timer: NetworkTimer?
+            timer = NetworkTimer {
+                timer = nil
+                CurlMulti.shared.abandon(handle, owner: handle)
+                completion(.failure(handle.timedOut))
+            }
+            timer?.set(.now + timeout)
             CurlMulti.shared.add(handle) { result in
+                timer = nil
                 let certificate = handle.serverCertificate
                 CurlMulti.shared.remove(handle)
                 guard result == CURLE_OK, let certificate else {

@@ -67,6 +67,11 @@ package final class WebSocketConnection {
         self.handler = handler
     }
 
+    isolated deinit {
+        // Not waiting for a look-up of its name, as the handle's own end would.
+        if case .connecting(let handle) = state { CurlMulti.shared.abandon(handle, owner: handle) }
+    }
+
     /// While true nothing is read: the peer is held back by TCP.
     package var isReadingPaused = false {
         didSet {
@@ -102,7 +107,10 @@ package final class WebSocketConnection {
         handler(.reached(handle.times))
         guard case .connecting = state else { return }
         do throws(TransportError) {
-            guard result == CURLE_OK else { throw handle.error(for: result) }
+            guard result == CURLE_OK else {
+                CurlMulti.shared.remove(handle)
+                throw handle.error(for: result)
+            }
             let stream = try ByteStream(takingOver: handle, isPlain: isPlain)
             let watch = DescriptorWatch(stream.descriptor, events: EPOLLIN.rawValue) { [weak self] in self?.ready($0) }
             state = .connected(stream, watch)
@@ -218,6 +226,9 @@ package final class WebSocketConnection {
         scheduleFlush()
     }
 
+    /// Whether something waits to be written.
+    package var hasUnsentBytes: Bool { !unsent.isEmpty || (machine?.outputCount ?? 0) > 0 }
+
     private func checkSendQueue(adding count: Int) throws(TransportError) {
         guard unsent.count + (machine?.outputCount ?? 0) + count <= request.maximumSendQueueSize else {
             throw TransportError(
@@ -271,11 +282,16 @@ package final class WebSocketConnection {
             if let ending { finish(ending) }
             return
         }
-        if let output = machine?.takeOutput(), !output.isEmpty { unsent += output }
+        takeOutput()
         while !unsent.isEmpty {
             switch stream.write(unsent) {
-            case .bytes(let count): unsent = unsent.dropFirst(count)
+            case .bytes(let count):
+                unsent = unsent.dropFirst(count)
+                guard unsent.isEmpty else { continue }
+                machine?.released(using: &random)
+                takeOutput()
             case .wouldBlock:
+                machine?.heldBack()
                 if ending != nil { startCloseTimer() }
                 return watchForWhatIsNeeded()
             case .ended(let error):
@@ -290,6 +306,10 @@ package final class WebSocketConnection {
         unsent = []
         watchForWhatIsNeeded()
         if let ending { finish(ending) }
+    }
+
+    private func takeOutput() {
+        if let output = machine?.takeOutput(), !output.isEmpty { unsent += output }
     }
 
     private func watchForWhatIsNeeded() {
@@ -320,7 +340,7 @@ package final class WebSocketConnection {
     private func release() {
         switch state {
         case .idle, .closed: break
-        case .connecting(let handle): CurlMulti.shared.remove(handle)
+        case .connecting(let handle): CurlMulti.shared.abandon(handle, owner: handle)
         case .connected(let stream, let watch):
             watch.cancel()
             stream.close()

@@ -81,7 +81,7 @@ final class Homeserver: Sendable {
             followsRedirects: call.followsRedirects)
         request.stallTimeout = call.stallTimeout
         request.acceptsCompression = true
-        request.needsFreshConnection = call.needsFreshConnection
+        if call.needsFreshConnection { request.usesConnectionsSince = .now }
         if let token { request.fields["Authorization"] = "Bearer \(token)" }
         if let body = call.body {
             request.body = try body.bytes.get()

@@ -20,7 +20,7 @@ extension PusherHTTPClient {
     /// Closes every connection that is signed in as a user. The user may come back: stop signing for them first.
     public func terminateConnections(ofUser user: String) async throws(PusherHTTPError) {
         let user = try UserID(user).string
-        _ = try await post("users/\(user)/terminate_connections", [String: String]())
+        _ = try await post("users/\(user)/terminate_connections", [String: String](), isSafeToRepeat: true)
     }
 }
 

@@ -82,6 +82,9 @@ package struct AuthFailure: Error, Hashable, Sendable {
     /// Whether the same request may succeed in a moment.
     package var isTemporary: Bool
 
+    /// The time that the client's options give for it is over.
+    static let noAnswerInTime = AuthFailure("there was no answer in time", isTemporary: true)
+
     package init(_ reason: String, status: Int? = nil, body: String? = nil, isTemporary: Bool = false) {
         self.reason = reason
         self.status = status

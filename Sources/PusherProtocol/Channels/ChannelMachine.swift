@@ -39,6 +39,11 @@ struct ChannelMachine: Sendable {
         case underWay(AuthRequestID)
     }
 
+    struct KeyPause: Hashable, Sendable {
+        let until: MonotonicInstant
+        let length: Duration
+    }
+
     let name: ChannelName
     let id: EventRouter.ChannelID
     var state = State.idle
@@ -50,8 +55,10 @@ struct ChannelMachine: Sendable {
     /// Opens the events of an encrypted channel; of the last authorization.
     var key: ChannelKey?
     /// Events that the key does not open, oldest first. While there are any, a newer key is being asked for.
-    var sealed: [RealtimeEvent] = []
+    var sealed = SealedEvents()
     var keyRequest = KeyRequest.none
+    /// Until when no newer key is asked for, because the last one opened nothing.
+    var keyPause: KeyPause?
     /// Authorizations that failed in a row and were tried again.
     var authRetries = 0
     /// Why it failed, for whoever asks later.

@@ -71,6 +71,14 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
         ("cache-", .public, true),
     ]
 
+    /// Whether a channel can have this name.
+    static func isValid(_ name: ArraySlice<UInt8>) -> Bool {
+        guard name.count <= maximumLength else { return false }
+        let prefix = serverToUserPrefix.utf8
+        let body = name.starts(with: prefix) ? name.dropFirst(prefix.count) : name
+        return !body.isEmpty && body.allSatisfy(isAllowed)
+    }
+
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -13,8 +13,21 @@ package struct PresenceMembers: Hashable, Sendable {
         }
     }
 
+    package enum Addition: Hashable, Sendable {
+        case new
+        /// What was known of the member is updated.
+        case known
+        /// Left out: the members that are known already have as many bytes as is allowed.
+        case tooMany
+    }
+
+    /// Bytes of all ids and infos, with 128 for each member for what keeps it. A server may add any number.
+    package static let maximumBytes = 16 << 20
+    private static let overhead = 128
+
     private var members: [String: (order: Int, member: Member)] = [:]
     private var lastOrder = 0
+    private var byteCount = 0
 
     package init() {}
 
@@ -27,20 +40,26 @@ package struct PresenceMembers: Hashable, Sendable {
 
     package subscript(userID: String) -> Member? { members[userID]?.member }
 
-    /// Adds a member, or updates what is known of one. Says whether it is new.
-    package mutating func add(_ member: Member) -> Bool {
-        if let known = members[member.userID] {
-            members[member.userID] = (known.order, member)
-            return false
-        }
-        lastOrder += 1
-        members[member.userID] = (lastOrder, member)
-        return true
+    /// Adds a member, or updates what is known of one.
+    package mutating func add(_ member: Member) -> Addition {
+        let known = members[member.userID]
+        let byteCount = byteCount - (known.map { Self.cost(of: $0.member) } ?? 0) + Self.cost(of: member)
+        guard byteCount <= Self.maximumBytes else { return .tooMany }
+        self.byteCount = byteCount
+        if known == nil { lastOrder += 1 }
+        members[member.userID] = (known?.order ?? lastOrder, member)
+        return known == nil ? .new : .known
+    }
+
+    private static func cost(of member: Member) -> Int {
+        member.userID.utf8.count + (member.userInfo?.utf8.count ?? 0) + overhead
     }
 
     /// Removes a member and returns what was known last, or nil for an unknown one.
     package mutating func remove(userID: String) -> Member? {
-        members.removeValue(forKey: userID)?.member
+        guard let member = members.removeValue(forKey: userID)?.member else { return nil }
+        byteCount -= Self.cost(of: member)
+        return member
     }
 
     package static func == (lhs: Self, rhs: Self) -> Bool { lhs.all == rhs.all }

@@ -7,6 +7,8 @@ struct Announcement: Sendable {
     static let patience = Duration.seconds(1)
 
     let code: Int
+    /// The server's words, without signatures.
+    let message: String
     /// What is reported if the close comes.
     let draft: ErrorDraft
     /// What is reported if something else comes, or nothing.

@@ -101,7 +101,7 @@ extension ClientMachine {
     mutating func expireAuthorizations(now: MonotonicInstant) {
         while let request = authorizations.popOverdue(now: now) {
             actions.append(.cancelAuthorization(request))
-            authAnswered(request, .failure(AuthFailure("there was no answer in time")), now: now)
+            authAnswered(request, .failure(AuthFailure.noAnswerInTime), now: now)
         }
     }
 

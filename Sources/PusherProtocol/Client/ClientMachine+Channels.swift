@@ -14,7 +14,7 @@ extension ClientMachine {
         let key = ByteKey(name.string)
         guard let entry = entries[key] else {
             let id = makeChannelID()
-            entries[key] = Entry(id: id, name: name, isHeard: !quietNames.contains(key))
+            entries[key] = Entry(id: id, name: name, isHeard: !unknownChannels.contains(key))
             channels[id] = ChannelMachine(name: name, id: id, givenAuth: auth)
             startSubscription(id, now: now)
             return (id, true)
@@ -45,14 +45,14 @@ extension ClientMachine {
         guard let entry = entries[key], entry.isWanted, let channel = channels[entry.id],
             channel.name.kind != .serverToUser
         else { return nil }
-        quiet(key)
+        unknownChannels.left(key)
         discardClientEvents(of: entry.id)
         cancelKeyRequest(of: entry.id)
         switch channel.state {
         case .subscribing(let deadline):
             entries[key]?.isWanted = false
             channels[entry.id]?.state = .leaving(deadline: deadline)
-            channels[entry.id]?.sealed = []
+            channels[entry.id]?.sealed = SealedEvents()
         case .authorizing(let request):
             _ = authorizations.end(request)
             actions.append(.cancelAuthorization(request))

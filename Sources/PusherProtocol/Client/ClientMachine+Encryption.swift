@@ -7,17 +7,15 @@ import Transport
 /// comes, the channel's later events wait behind it; other channels go on.
 extension ClientMachine {
     mutating func deliverEncrypted(_ event: RealtimeEvent, on id: EventRouter.ChannelID, now: MonotonicInstant) {
-        guard let waiting = channels[id]?.sealed.count else { return }
-        guard waiting < configuration.maximumSealedEvents else {
-            return undecryptable(event, on: id, "too many events wait for a newer key")
+        guard let isWaiting = channels[id].map({ !$0.sealed.isEmpty }) else { return }
+        guard isWaiting || !open(event, on: id) else { return }
+        guard isWaiting || !isKeyPaused(for: id, now: now) else {
+            return undecryptable(event, on: id, Self.noKeyOpensIt)
         }
-        if waiting == 0 {
-            guard !open(event, on: id) else { return }
-            channels[id]?.sealed = [event]
-            askForKey(of: id, now: now)
-        } else {
-            channels[id]?.sealed.append(event)
+        guard channels[id]?.sealed.append(event, upTo: configuration.maximumSealedBytes) == true else {
+            return undecryptable(event, on: id, "too many bytes of events wait for a newer key")
         }
+        if !isWaiting { askForKey(of: id, now: now) }
     }
 
     /// Delivers the event, or reports that nothing ever will. False if a newer key may open it.
@@ -37,15 +35,16 @@ extension ClientMachine {
     /// The events that waited, in order, up to one that needs a newer key still.
     mutating func openSealed(on id: EventRouter.ChannelID, now: MonotonicInstant) {
         while let event = channels[id]?.sealed.first {
-            guard open(event, on: id) else { return askForKey(of: id, now: now) }
+            let isOpened = open(event, on: id)
+            guard isOpened || isKeyPaused(for: id, now: now) else { return askForKey(of: id, now: now) }
+            if !isOpened { undecryptable(event, on: id, Self.noKeyOpensIt) }
             channels[id]?.sealed.removeFirst()
         }
     }
 
     /// The key cannot be had: the events that waited for it are lost.
     mutating func dropSealed(on id: EventRouter.ChannelID) {
-        guard let events = channels[id]?.sealed else { return }
-        channels[id]?.sealed = []
+        guard let events = channels[id]?.sealed.takeAll() else { return }
         for event in events { undecryptable(event, on: id, "the channel's key could not be had") }
     }
 
@@ -71,15 +70,35 @@ extension ClientMachine {
         _ id: EventRouter.ChannelID, _ answer: Result<AuthAnswer, AuthFailure>, now: MonotonicInstant
     ) {
         channels[id]?.keyRequest = .none
-        var reason = "no key of the auth endpoint opens it"
+        var reason = Self.noKeyOpensIt
         switch answer {
         case .success(let answer): if let key = answer.channelKey { channels[id]?.key = key }
         case .failure(let failure): reason = "asked for a newer key, \(failure.reason)"
         }
         guard let event = channels[id]?.sealed.first else { return }
         channels[id]?.sealed.removeFirst()
-        if !open(event, on: id) { undecryptable(event, on: id, reason) }
+        if !open(event, on: id) {
+            undecryptable(event, on: id, reason)
+            pauseKeyRequests(of: id, now: now)
+        }
         openSealed(on: id, now: now)
+    }
+
+    private static let noKeyOpensIt = "no key of the auth endpoint opens it"
+    private static let longestKeyPause = Duration.seconds(60)
+
+    /// Who sends what no key opens must not make the client ask the endpoint without end. Pauses grow while they follow
+    /// each other closely.
+    private mutating func pauseKeyRequests(of id: EventRouter.ChannelID, now: MonotonicInstant) {
+        var length = configuration.authRetryDelay
+        if let last = channels[id]?.keyPause, now - last.until < Self.longestKeyPause {
+            length = min(last.length * 2, Self.longestKeyPause)
+        }
+        channels[id]?.keyPause = ChannelMachine.KeyPause(until: now + length, length: length)
+    }
+
+    private func isKeyPaused(for id: EventRouter.ChannelID, now: MonotonicInstant) -> Bool {
+        channels[id]?.keyPause.map { now < $0.until } ?? false
     }
 
     /// Nobody waits for a newer key any more.

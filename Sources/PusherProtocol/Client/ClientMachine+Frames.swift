@@ -32,7 +32,7 @@ extension ClientMachine {
         case .binary(let bytes):
             reportMalformed("a binary message of \(bytes.count) bytes, which the protocol does not have")
         case .oversized(let byteCount):
-            reportMalformed("a message of \(byteCount) bytes, more than maximumMessageSize allows")
+            reportMalformed("a message larger than maximumMessageSize allows, of which \(byteCount) bytes were seen")
         }
     }
 
@@ -71,7 +71,13 @@ extension ClientMachine {
         case .connectionEstablished(let newSocketID, let activityTimeout):
             socketID = newSocketID
             steps.established(now: now)
-            apply(connection.established(id, activityTimeout: activityTimeout, now: now), now: now)
+            apply(
+                connection.established(
+                    id, activityTimeout: activityTimeout.map { max($0, Self.shortestActivityTimeout) }, now: now),
+                now: now)
+            if let activityTimeout, activityTimeout < Self.shortestActivityTimeout {
+                reportShortActivityTimeout(activityTimeout)
+            }
             if isReadingPaused { applyReadingPause(now: now) }
             startSignIn(now: now)
             startAllSubscriptions(now: now)
@@ -82,9 +88,22 @@ extension ClientMachine {
         case .error(nil, let message, _):
             handshakeFailed(id, "it sent an error without a code (“\(message.prefix(200))”)", now: now)
         case .ping, .pong, .subscriptionSucceeded, .subscriptionFailed, .memberAdded, .memberRemoved,
-            .subscriptionCount, .signedIn, .watchlist, .unknownInternal, .application:
+            .subscriptionCount, .cacheMissed, .signedIn, .watchlist, .unknownInternal, .application:
             handshakeFailed(id, "it sent something else first", now: now)
         }
+    }
+
+    /// The least silence after which a server can make the client ping.
+    private static let shortestActivityTimeout = Duration.seconds(1)
+
+    private mutating func reportShortActivityTimeout(_ asked: Duration) {
+        guard !hasReportedShortActivityTimeout else { return }
+        hasReportedShortActivityTimeout = true
+        report(
+            PusherError(
+                .serverError,
+                "the server asks for a ping after \(asked / .seconds(1)) s of silence; the client waits 1 s, the least it accepts"
+            ))
     }
 
     private mutating func handshakeFailed(
@@ -97,7 +116,8 @@ extension ClientMachine {
 
     private mutating func handle(_ event: ServerEvent, now: MonotonicInstant) {
         switch event {
-        case .application(let event): deliver(event, now: nil)
+        case .application(let event): deliver(event, now: now)
+        case .cacheMissed(let event): cacheMissed(event)
         case .ping:
             send(.pong)
             notices.append(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), on: nil)
@@ -116,25 +136,30 @@ extension ClientMachine {
         }
     }
 
-    /// - Parameter now: Nil for an event of the protocol, which is never encrypted.
-    private mutating func deliver(_ event: RealtimeEvent, now: MonotonicInstant?) {
+    private mutating func deliver(_ event: RealtimeEvent, now: MonotonicInstant) {
         guard let entry = entry(of: event) else {
             if event.hasChannel { reportUnknownChannel(of: event) } else { notices.append(event, on: nil) }
             return
         }
         guard entry.isWanted, entry.isHeard else { return }
         let event = entry.isCached ? withOrigin(event, on: entry.id) : event
-        if entry.isEncrypted, let now {
+        if entry.isEncrypted {
             deliverEncrypted(event, on: entry.id, now: now)
         } else {
-            if now != nil, !entry.isCached, let latestKey { heads.note(event, on: entry.id, named: latestKey) }
+            if !entry.isCached, let latestKey { heads.note(event, on: entry.id, named: latestKey) }
             notices.append(event, on: entry.id)
         }
     }
 
+    /// The protocol's only event that reaches bindings as it came. It is never encrypted.
+    private mutating func cacheMissed(_ event: RealtimeEvent) {
+        guard let (_, entry, _) = channel(of: event), entry.isWanted, entry.isHeard else { return }
+        channels[entry.id]?.cache.missed()
+        notices.append(event, on: entry.id)
+    }
+
     private mutating func withOrigin(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> RealtimeEvent {
         let name = event.eventName
-        if name == "pusher:cache_miss" { channels[id]?.cache.missed() }
         guard !name.hasPrefix("client-"), !name.hasPrefix("pusher:"),
             let origin = channels[id]?.cache.origin(of: event)
         else { return event }
@@ -166,28 +191,36 @@ extension ClientMachine {
     private mutating func serverError(code: Int?, message: String, channel: String?, now: MonotonicInstant) {
         let text = message.isEmpty ? code.map { CloseCode(rawValue: $0).meaning } ?? "no reason given" : message
         let words = Self.withoutSignedText(text)
+        let request = channel.map { .subscription(ByteKey($0)) } ?? refusedRequest(code: code, message: message)
         let error = PusherError(
-            .serverError, code: code, "the server reports: \(words.prefix(500))", channelName: channel)
+            .serverError, code: code, "the server reports: \(words.prefix(500))", channelName: request?.channelName)
         if let code, code >= 4000, channel == nil {
             announcement = Announcement(
-                code: code, draft: .announced(code: code, message: words), error: error,
+                code: code, message: words, draft: .announced(code: code, message: words), error: error,
                 deadline: now + Announcement.patience)
         } else {
             report(error)
         }
-        // Most errors name no channel: such a refusal shows as no answer. Those that do are certain. Those from 4300 on are
-        // about other things.
-        if channel == nil, code ?? 0 < 4300 { someSubscriptionMayBeRefused() }
-        if let channel {
-            subscriptionRefused(channelName: channel, reason: words)
-        } else if code == 4009 || (code == nil && !isSignatureOpen) {
-            signInRefused(reason: words, now: now)
+        switch request {
+        case .subscription(let key): subscriptionRefused(key, reason: words)
+        case .signIn: signInRefused(reason: words, now: now)
+        case nil where code == 4009: signInRefused(reason: words, now: now)
+        // It may refuse a subscription all the same, which then shows as no answer. Codes from 4300 on are about other
+        // things.
+        case nil: if code ?? 0 < 4300 { someSubscriptionMayBeRefused() }
         }
     }
 
-    /// Whether a channel's signature waits for the server's judgement, so that an error without a name may be its.
-    private var isSignatureOpen: Bool {
-        channels.values.contains { $0.name.needsAuthorization && $0.deadline != nil }
+    /// Which request the server refuses with an error that has no code: the one that its text names, or else the one
+    /// that has waited longest, since a server answers in order.
+    private func refusedRequest(code: Int?, message: String) -> SignedRequests.Request? {
+        guard code == nil, let oldest = signedRequests.oldest else { return nil }
+        if let socketID, let signed = message.firstRange(of: "\(socketID.string):")?.upperBound {
+            return signedRequests.named(by: message[signed...].utf8)
+        }
+        let isAboutSignature = ["Invalid signature", "Invalid key in subscription auth data", "Auth info required"]
+            .contains { message.hasPrefix($0) }
+        return isAboutSignature || signedRequests.isForSignInAlone ? oldest : nil
     }
 
     /// Servers tell what they expected to be signed, which holds what the application says of its user.
@@ -200,6 +233,10 @@ extension ClientMachine {
         guard let announcement, !announcement.isReported else { return }
         self.announcement?.isReported = true
         report(announcement.error)
+        // Some servers refuse a signature with the code of a refused connection, and stay.
+        if announcement.code == 4009, socketID != nil, case .subscription(let key) = signedRequests.oldest {
+            subscriptionRefused(key, reason: announcement.message)
+        }
     }
 
     private mutating func reportMalformed(_ what: String) {
@@ -212,18 +249,15 @@ extension ClientMachine {
             reportMalformed("\(event.eventName.prefix(200)) without a channel")
             return
         }
-        guard !quietNames.contains(key), quietNames.count < Self.maximumQuietNames else { return }
-        quiet(key)
-        report(
-            PusherError(
-                .unknownChannel, "ignored an event of a channel that is not subscribed",
-                channelName: event.channelName.map { String($0.prefix(200)) }))
+        let words: String
+        switch unknownChannels.note(key) {
+        case .known: return
+        case .new: words = "ignored an event of a channel that is not subscribed"
+        case .invalid:
+            words = "ignored an event of a channel whose name is not valid; others are not reported"
+        case .tooMany:
+            words = "ignored events of too many channels that are not subscribed; others are not reported"
+        }
+        report(PusherError(.unknownChannel, words, channelName: event.channelName.map { String($0.prefix(200)) }))
     }
-
-    mutating func quiet(_ name: ByteKey) {
-        // A key of its own: the frame's bytes need not live on.
-        if quietNames.count < Self.maximumQuietNames { quietNames.insert(ByteKey(Array(name.bytes)[...])) }
-    }
-
-    private static let maximumQuietNames = 10_000
 }

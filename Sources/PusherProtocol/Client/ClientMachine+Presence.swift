@@ -16,7 +16,13 @@ extension ClientMachine {
         guard let member = PresenceMembers.Member(data: event.data) else {
             return reportPresence(event, "a member without a user_id arrived")
         }
-        guard channels[entry.id]?.members.add(member) == true else { return }  // known: no arrival
+        switch channels[entry.id]?.members.add(member) {
+        case .new: break
+        case .known, nil: return  // no arrival
+        case .tooMany:
+            return reportPresence(
+                event, "a member was left out: more than \(PresenceMembers.maximumBytes) bytes of members")
+        }
         notices.append(.memberAdded(entry.id, member))
         notices.append(event.renamed("pusher:member_added"), on: entry.id)
     }

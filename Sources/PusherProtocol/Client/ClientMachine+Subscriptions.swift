@@ -33,6 +33,7 @@ extension ClientMachine {
         channels[id]?.myID = myID
         subscriptionDeadlines.set(deadline, for: id)
         owedAnswers[ByteKey(channel.name.string), default: OwedAnswers()].subscribed()
+        if channel.name.needsAuthorization { signedRequests.sent(.subscription(ByteKey(channel.name.string))) }
         send(.subscribe(channel.name, auth: answer?.auth, channelData: answer?.channelData))
         if channel.name.kind == .encrypted {
             channels[id]?.key = answer?.channelKey
@@ -73,6 +74,7 @@ extension ClientMachine {
     /// Says which subscription to the event's channel the server has answered. After a time-out it may owe several answers.
     private mutating func answered(_ event: RealtimeEvent) -> OwedAnswers.Answer {
         guard let key = event.channelKey, var owed = owedAnswers[key] else { return .unasked }
+        signedRequests.answered(.subscription(key))
         let answer = owed.answered()
         owedAnswers[key] = owed.isEmpty ? nil : owed
         return answer
@@ -86,6 +88,8 @@ extension ClientMachine {
     mutating func subscriptionFailed(_ event: RealtimeEvent, reason: String) {
         let answer = answered(event)
         guard let (key, entry, channel) = channel(of: event), answer != .toAnEarlierOne else { return }
+        // Nothing was asked. It may end a subscription all the same, but it ends it once.
+        if answer == .unasked, !channel.isSubscribed { return }
         guard entry.isWanted else {
             forget(entry.id, key)
             return
@@ -99,12 +103,15 @@ extension ClientMachine {
         notices.append(.subscriptionFailed(entry.id, error, nil, event: event.renamed("pusher:subscription_error")))
     }
 
-    /// A `pusher:error` that names the channel of a subscription under way.
-    mutating func subscriptionRefused(channelName: String, reason: String) {
-        guard let entry = entries[ByteKey(channelName)], let channel = channels[entry.id], channel.deadline != nil
-        else { return }
+    /// A `pusher:error` that refuses a subscription under way, or one that has timed out.
+    mutating func subscriptionRefused(_ key: ByteKey, reason: String) {
+        guard let entry = entries[key], let channel = channels[entry.id], channel.deadline != nil else {
+            signedRequests.answered(.subscription(key))
+            if owedAnswers[key]?.answered() != nil, owedAnswers[key]?.isEmpty == true { owedAnswers[key] = nil }
+            return
+        }
         let event = RealtimeEvent(
-            name: "pusher:subscription_error", channel: channelName,
+            name: "pusher:subscription_error", channel: channel.name.string,
             data: #"{"type":"SubscriptionError","error":\#(JSON.quoted(reason))}"#)
         subscriptionFailed(event, reason: reason)
     }

@@ -16,7 +16,7 @@ extension ClientMachine {
 
     package var signedInUser: SignedInUser? { user.signedIn }
 
-    package var onlineUsers: Set<String> { user.online }
+    package var onlineUsers: Set<String> { user.online.ids }
 
     /// Whether a sign-in is done or on its way, on this connection.
     package var isSigningIn: Bool { user.isOnItsWay || user.signedIn != nil }
@@ -33,6 +33,7 @@ extension ClientMachine {
         case .success(let answer):
             if let failure = answer.failure { return signInFailed(failure, now: now) }
             user.state = .signingIn(deadline: now + configuration.subscriptionTimeout)
+            signedRequests.sent(.signIn)
             send(.signIn(auth: answer.auth, userData: answer.userData))
         case .failure(let failure) where failure.isTemporary && user.authRetries < configuration.maximumAuthRetries:
             user.authRetries += 1
@@ -62,6 +63,7 @@ extension ClientMachine {
 
     /// - Parameter signedIn: Nil if the server's answer does not say who it is.
     mutating func signedIn(_ signedIn: SignedInUser?, now: MonotonicInstant) {
+        signedRequests.answered(.signIn)
         switch user.state {
         case .signingIn, .failed(mayBeSignedIn: true): break
         case .out, .authorizing, .retrying, .signedIn, .failed(mayBeSignedIn: false):
@@ -113,6 +115,7 @@ extension ClientMachine {
 
     /// - Parameter reason: Of a `pusher:error` that refuses the connection, while a sign-in is under way.
     mutating func signInRefused(reason: String, now: MonotonicInstant) {
+        signedRequests.answered(.signIn)
         guard case .signingIn = user.state else { return }
         signInFailed(.subscriptionFailed, "the server refused the sign-in: \(reason.prefix(200))", now: now)
     }
@@ -143,7 +146,7 @@ extension ClientMachine {
         switch user.state {
         case .authorizing(let request, _):
             actions.append(.cancelAuthorization(request))
-            signInFailed(AuthFailure("there was no answer in time"), now: now)
+            userAuthAnswered(request, .failure(.noAnswerInTime), now: now)
         case .retrying: authorizeUser(now: now)
         case .signingIn:
             signInFailed(
@@ -161,8 +164,15 @@ extension ClientMachine {
     mutating func watchlistChanged(_ changes: [WatchlistChange]) {
         for change in changes {
             switch change.name {
-            case "online": user.online.formUnion(change.userIDs)
-            case "offline": user.online.subtract(change.userIDs)
+            case "online":
+                if !user.online.insert(change.userIDs) {
+                    report(
+                        PusherError(
+                            .malformedMessage,
+                            "the watchlist is too long: users beyond \(OnlineUsers.maximumBytes) bytes of ids are not listed"
+                        ))
+                }
+            case "offline": user.online.remove(change.userIDs)
             default: break  // of a later version of the protocol
             }
             notices.append(.watchlistChanged(change))
@@ -173,7 +183,7 @@ extension ClientMachine {
     mutating func forgetUser() {
         if case .authorizing(let request, _) = user.state { actions.append(.cancelAuthorization(request)) }
         user.state = .out
-        user.online = []
+        user.online = OnlineUsers()
         if let channel = channels[.user] { forget(.user, ByteKey(channel.name.string)) }
     }
 }

@@ -17,8 +17,8 @@ package struct ClientMachine: Sendable {
         package var subscriptionTimeout = Duration.seconds(30)
         /// Client events that wait for one channel's subscription.
         package var maximumUnsentEvents = 100
-        /// Events of one encrypted channel that wait for a newer key.
-        package var maximumSealedEvents = 1000
+        /// Bytes of events of one encrypted channel that wait for a newer key.
+        package var maximumSealedBytes = 16 << 20
         /// How often one authorization is tried again after a failure that may pass, each time after `authRetryDelay`.
         package var maximumAuthRetries = 0
         package var authRetryDelay = Duration.seconds(1)
@@ -101,8 +101,13 @@ package struct ClientMachine: Sendable {
     /// When the last ping left, until it is answered.
     var pingSentAt: MonotonicInstant?
 
-    /// Names whose events are dropped without (another) word: left on this connection, or reported already.
-    var quietNames: Set<ByteKey> = []
+    var errorLimit = ErrorLimit()
+    /// Of this connection.
+    var unknownChannels = UnknownChannels()
+    /// Of this connection.
+    var signedRequests = SignedRequests()
+    /// Once is enough for all connections.
+    var hasReportedShortActivityTimeout = false
     /// A `pusher:error` that the very next thing, a close, may repeat: then that is what is reported.
     var announcement: Announcement?
     private var readingHolds = 0
@@ -136,7 +141,8 @@ package struct ClientMachine: Sendable {
         return [
             connection.nextDeadline, authorizations.nextDeadline, authRetries.first, subscription,
             user.deadline(isReadingPaused: isReadingPaused),
-            clientEvents.nextDeadline, announcement.flatMap { $0.isReported ? nil : $0.deadline },
+            clientEvents.nextDeadline, errorLimit.nextDeadline,
+            announcement.flatMap { $0.isReported ? nil : $0.deadline },
         ].compactMap { $0 }.min()
     }
 
@@ -250,6 +256,7 @@ package struct ClientMachine: Sendable {
         if !isReadingPaused { expireSubscriptions(now: now) }
         signInTimePassed(now: now)
         sendThrottledEvents(now: now)
+        for error in errorLimit.takeOmitted(now: now) { notices.append(.error(error)) }
     }
 
     /// Pings now, as after a long silence. False if no answer can be expected: nothing is connected, or nothing is read.
@@ -303,13 +310,14 @@ package struct ClientMachine: Sendable {
         reportAnnouncement()
         announcement = nil
         pingSentAt = nil
-        quietNames = []
+        unknownChannels = UnknownChannels()
+        signedRequests = SignedRequests()
         forgetUser()
         forgetSubscriptions()
     }
 
     /// Also for mistakes of the application's, so that they are told in order.
     package mutating func report(_ error: PusherError) {
-        notices.append(.error(error))
+        if let error = lastHeard.map({ errorLimit.admit(error, now: $0) }) ?? error { notices.append(.error(error)) }
     }
 }

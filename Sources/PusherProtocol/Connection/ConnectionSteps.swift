@@ -2,7 +2,7 @@ package import Transport
 
 /// How long each step of a connection attempt took.
 package struct ConnectionSteps: Hashable, Sendable {
-    private let startedAt: MonotonicInstant?
+    package let startedAt: MonotonicInstant?
     private var openedAt: MonotonicInstant?
     /// Of the network below the WebSocket.
     package internal(set) var network: ConnectionTimes?

@@ -53,6 +53,9 @@ public struct PusherError: Error, Hashable, Sendable {
     public let willRetry: Bool
     /// How long until it does, if that is known.
     public let retryAfter: Duration?
+    /// How many more errors of this kind there were since the last that was reported. A server that causes many gets 20
+    /// of a kind reported at once, then one a second.
+    public private(set) var omittedCount = 0
 
     package init(
         _ kind: Kind, code: Int? = nil, _ message: String, channelName: String? = nil, willRetry: Bool = false,
@@ -67,12 +70,21 @@ public struct PusherError: Error, Hashable, Sendable {
     }
 }
 
+extension PusherError {
+    func with(omittedCount: Int) -> PusherError {
+        var error = self
+        error.omittedCount = omittedCount
+        return error
+    }
+}
+
 extension PusherError: CustomStringConvertible {
     /// The message with channel, code and what happens next.
     public var description: String {
         var parts = [message]
         if let channelName { parts.insert("channel \(channelName)", at: 0) }
-        let text = parts.joined(separator: ": ") + (code.map { " (code \($0))" } ?? "")
+        var text = parts.joined(separator: ": ") + (code.map { " (code \($0))" } ?? "")
+        if omittedCount > 0 { text += "; \(omittedCount) more errors of this kind are not reported" }
         guard willRetry else { return text }
         guard let retryAfter else { return text + "; will retry" }
         let tenths = retryAfter.wholeTenthsOfSeconds

@@ -14,12 +14,14 @@ package enum ServerEvent: Sendable {
     case memberAdded(RealtimeEvent)
     case memberRemoved(RealtimeEvent)
     case subscriptionCount(RealtimeEvent, Int)
+    /// A cache channel has no event to show to a new subscriber.
+    case cacheMissed(RealtimeEvent)
     /// Nil if the user cannot be told from it.
     case signedIn(SignedInUser?)
     case watchlist([WatchlistChange])
     /// A `pusher_internal:` event that this version does not know; never shown to the application.
     case unknownInternal(name: String)
-    /// Everything else, the public events of the protocol that are delivered as they are included.
+    /// Everything else, names that only resemble the protocol's included.
     case application(RealtimeEvent)
 
     package init(_ event: RealtimeEvent) throws(MalformedFrame) {
@@ -41,6 +43,7 @@ package enum ServerEvent: Sendable {
         case "pusher_internal:member_added": self = .memberAdded(event)
         case "pusher_internal:member_removed": self = .memberRemoved(event)
         case "pusher_internal:subscription_count": self = try Self.subscriptionCount(event)
+        case "pusher:cache_miss": self = .cacheMissed(event)
         case "pusher:signin_success" where isOfConnection:
             self = .signedIn(SignedInUser(signinData: event.data))
         case "pusher_internal:watchlist_events" where isOfConnection:

@@ -27,7 +27,7 @@ struct UserMachine: Sendable {
     /// Why it failed, for whoever asks later.
     var failure: PusherError?
     /// Users on the watchlist who are online, as far as the server has told.
-    var online: Set<String> = []
+    var online = OnlineUsers()
 
     var signedIn: SignedInUser? {
         if case .signedIn(let user) = state { user } else { nil }

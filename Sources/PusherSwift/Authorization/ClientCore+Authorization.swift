@@ -130,7 +130,7 @@ extension ClientCore {
             let request = HTTPRequest(
                 authEndpoint: endpoint,
                 fields: fields + (try parameters.get()).sorted { $0.key < $1.key }.map { ($0, $1) },
-                headers: try headers.get(), timeout: options.authTimeout)
+                headers: try headers.get(), options: options)
             return await send(request, parse)
         } catch {
             return .failure(error)
@@ -140,13 +140,17 @@ extension ClientCore {
     private func send<Answer: Sendable>(
         _ request: HTTPRequest, _ parse: ([UInt8]) throws(AuthFailure) -> Answer
     ) async -> Result<Answer, AuthFailure> {
+        var request = request
+        request.isSafeToRepeat = true  // it changes nothing
+        // Whatever broke the connection may have killed those to the endpoint, too.
+        request.usesConnectionsSince = read { $0.steps.startedAt }
         do throws(TransportError) {
             return Self.read(try await HTTPClient.send(request, options: options.network), parse)
         } catch {
             return .failure(
                 AuthFailure(
                     "the auth endpoint could not be asked: \(error.message)",
-                    isTemporary: error.code != .invalidRequest && error.code != .timedOut))
+                    isTemporary: error.code != .invalidRequest))
         }
     }
 
@@ -157,7 +161,7 @@ extension ClientCore {
         else {
             return answer(request, .failure(AuthFailure("the request builder answered nil")))
         }
-        guard let httpRequest = HTTPRequest(urlRequest, timeout: options.authTimeout) else {
+        guard let httpRequest = HTTPRequest(urlRequest, options: options) else {
             return answer(request, .failure(AuthFailure("the request builder's request has no URL")))
         }
         NetworkActor.execute {
@@ -277,7 +281,7 @@ extension UserAuthAnswer {
 
 extension HTTPRequest {
     fileprivate init(
-        authEndpoint: String, fields: [(String, String)], headers: [String: String], timeout: Duration
+        authEndpoint: String, fields: [(String, String)], headers: [String: String], options: PusherClientOptions
     ) {
         let form = fields.map { "\($0.percentEncoded)=\($1.percentEncoded)" }.joined(separator: "&")
         var httpFields: HTTPFields = [
@@ -285,19 +289,18 @@ extension HTTPRequest {
         ]
         for (name, value) in headers { httpFields[name] = value }
         self.init(
-            method: "POST", url: authEndpoint, fields: httpFields, body: Array(form.utf8), timeout: timeout,
-            maximumBodySize: Self.maximumAuthBodySize)
+            method: "POST", url: authEndpoint, fields: httpFields, body: Array(form.utf8), timeout: options.authTimeout,
+            maximumBodySize: options.maximumAuthAnswerSize, bodySizeOption: "maximumAuthAnswerSize")
     }
 
     /// Nil if the request has no URL.
-    fileprivate init?(_ request: URLRequest, timeout: Duration) {
+    fileprivate init?(_ request: URLRequest, options: PusherClientOptions) {
         guard let url = request.url?.absoluteString else { return nil }
         var fields = HTTPFields()
         for (name, value) in request.allHTTPHeaderFields ?? [:] { fields.append(name: name, value: value) }
         self.init(
             method: request.httpMethod ?? "GET", url: url, fields: fields, body: Array(request.httpBody ?? Data()),
-            timeout: min(timeout, .seconds(request.timeoutInterval)), maximumBodySize: Self.maximumAuthBodySize)
+            timeout: min(options.authTimeout, .seconds(request.timeoutInterval)),
+            maximumBodySize: options.maximumAuthAnswerSize, bodySizeOption: "maximumAuthAnswerSize")
     }
-
-    private static let maximumAuthBodySize = 1 << 20
 }

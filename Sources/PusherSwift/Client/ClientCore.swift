@@ -29,6 +29,9 @@ final class ClientCore: Sendable {
     @NetworkActor private var timer: NetworkTimer?
     @NetworkActor private var armedDeadline: MonotonicInstant?
     @NetworkActor private var networkObservation: NetworkMonitor.Observation?
+    /// A message was too large to be inflated, and those after it may have referred to it, which ended the connection. One
+    /// that is not compressed can be skipped.
+    @NetworkActor private var isCompressionOff = false
     @NetworkActor private var isCarryingOut = false
     @NetworkActor private var isToCarryOut = false
 
@@ -137,9 +140,11 @@ final class ClientCore: Sendable {
     @NetworkActor
     private func open(_ id: ConnectionMachine.TransportID, url: String) {
         watchNetwork()
+        let compression = isCompressionOff ? nil : options.compression?.offer
         let request = WebSocketRequest(
-            url: url, compression: options.compression?.offer, maximumMessageSize: options.maximumMessageSize,
-            oversizedMessages: .discard)
+            url: url, compression: compression, maximumMessageSize: options.maximumMessageSize,
+            oversizedMessages: .discard, maximumHandshakeSize: options.maximumHandshakeSize,
+            maximumSendQueueSize: options.maximumSendQueueSize)
         let connection = WebSocketConnection(request, options: options.network) { [weak self] event in
             self?.received(event, from: id)
         }
@@ -162,6 +167,7 @@ final class ClientCore: Sendable {
             machine.withLock { $0.pongReceived(now: .now) }
         case .closed(let closure):
             if transport?.id == id { transport = nil }
+            if closure.error?.code == .protocolViolation(code: 1009) { isCompressionOff = true }
             machine.withLock { $0.transportClosed(id, closure, now: .now) }
         }
         carryOut()
@@ -170,6 +176,9 @@ final class ClientCore: Sendable {
     @NetworkActor
     private func send(_ frame: ClientFrame, on id: ConnectionMachine.TransportID) {
         guard let connection = live(id) else { return }
+        // Whatever waits to be written proves as well as a pong that this side lives, and the server decides how often it
+        // pings.
+        if frame == .pong, connection.hasUnsentBytes { return }
         do throws(TransportError) {
             if frame == .ping, options.pingForm == .controlFrame {
                 connection.ping()

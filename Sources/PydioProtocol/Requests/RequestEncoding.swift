@@ -78,7 +78,7 @@ extension PydioRequest {
             method: method.rawValue, url: server.origin + target, fields: fields, timeout: settings.timeout,
             maximumBodySize: settings.maximumAnswerSize)
         request.acceptsCompression = answerFile == nil
-        request.needsFreshConnection = isSentOnce
+        request.isSafeToRepeat = !isSentOnce
         if let upload {
             setBody(of: &request, upload, form, boundary: boundary)
             request.stallTimeout = settings.stallTimeout

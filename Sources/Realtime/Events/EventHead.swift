@@ -8,10 +8,14 @@ package final class EventHead: Sendable {
     let layout: RealtimeEvent.Layout
     package let channel: EventRouter.ChannelID?
 
-    /// Nil if something stands behind the data, or the event is not a view of a frame.
+    /// Bytes. Longer beginnings are not worth keeping, one for each channel.
+    private static let maximumPrefix: UInt32 = 1024
+
+    /// Nil if something stands behind the data, the event is not a view of a frame, or its names are very long.
     package init?(of event: RealtimeEvent, on channel: EventRouter.ChannelID?) {
         let layout = event.layout
         guard let frame = event.frame, layout.dataForm == .jsonString, !layout.isKept,
+            layout.dataStart <= Self.maximumPrefix,
             [layout.name, layout.channel, layout.user].allSatisfy({ !$0.isPresent || $0.end < layout.dataStart }),
             Int(event.dataEnd) + Self.tail == frame.count
         else { return nil }

@@ -49,7 +49,7 @@ package struct DeflateOffer: Hashable, Sendable {
             let (name, value) = Self.parameter(part)
             guard seen.insert(name).inserted else { return nil }
             switch (name, value) {
-            case ("server_no_context_takeover", nil): break
+            case ("server_no_context_takeover", nil): parameters.peerKeepsContext = false
             case ("client_no_context_takeover", nil): parameters.keepsOwnContext = false
             case ("server_max_window_bits", let value?):
                 guard let bits = Self.windowBits(value), bits <= serverMaxWindowBits else { return nil }
@@ -85,6 +85,8 @@ package struct DeflateOffer: Hashable, Sendable {
 struct DeflateParameters: Hashable, Sendable {
     /// Whether messages of ours may refer to those before.
     var keepsOwnContext = true
+    /// Whether messages of the peer's may.
+    var peerKeepsContext = true
     var ownWindowBits = 15
     var peerWindowBits = 15
 }

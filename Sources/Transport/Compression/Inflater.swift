@@ -68,6 +68,9 @@ final class Inflater {
         }
     }
 
+    /// Forgets all that came before. False if that cannot be.
+    func reset() -> Bool { inflateReset(stream) == Z_OK }
+
     /// A final block ends a deflate stream, not the connection's window (section 7.2.3.4).
     private func restart() -> Bool {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.windowSize) { window in

@@ -54,6 +54,8 @@ package struct HTTPRequest: Sendable, Confidential {
     package var timeout: Duration
     /// Bytes of response body accepted; one more fails the request with `TransportError.Code.tooLarge`.
     package var maximumBodySize: Int
+    /// The option that ``maximumBodySize`` comes from, for the error that names it.
+    package var bodySizeOption: String
     package var followsRedirects: Bool
     /// Taken for the body instead of ``body``, piece by piece.
     package var bodyFile: HTTPBodyFile?
@@ -69,19 +71,25 @@ package struct HTTPRequest: Sendable, Confidential {
     package var stallTimeout: Duration?
     /// Lets the server compress its answer. ``maximumBodySize`` holds for what comes out.
     package var acceptsCompression = false
-    /// Opens a connection for it, because those that were kept alive may be dead.
-    package var needsFreshConnection = false
+    /// Uses no connection that nobody has used since then, because it may be dead; `.now` opens a new one. Nil: any.
+    package var usesConnectionsSince: MonotonicInstant?
+    /// Whether the server may get it twice. If so, it is sent again on a new connection when one that was kept alive
+    /// turns out to be dead. By default all but `POST` and `PATCH` may be (RFC 9110, section 9.2.2).
+    package var isSafeToRepeat: Bool
 
     package init(
         method: String = "GET", url: String, fields: HTTPFields = [:], body: [UInt8] = [],
-        timeout: Duration = .seconds(30), maximumBodySize: Int = 10 << 20, followsRedirects: Bool = false
+        timeout: Duration = .seconds(30), maximumBodySize: Int = 10 << 20, bodySizeOption: String = "maximumBodySize",
+        followsRedirects: Bool = false
     ) {
         self.method = method
+        isSafeToRepeat = method != "POST" && method != "PATCH"
         self.url = url
         self.fields = fields
         self.body = body
         self.timeout = timeout
         self.maximumBodySize = maximumBodySize
+        self.bodySizeOption = bodySizeOption
         self.followsRedirects = followsRedirects
     }
 

@@ -51,6 +51,8 @@ struct FrameDecoder {
     private var partial: PartialFrame?
     private var fragments: Fragments?
     private var inflater: Inflater?
+    /// Whether a compressed message may refer to those before it.
+    private var peerKeepsContext = true
     private var reservedBits = FrameHeader.reservedBits
     private var isEnded = false
 
@@ -60,8 +62,9 @@ struct FrameDecoder {
     }
 
     /// From now on, messages may be compressed.
-    mutating func inflatesMessages(windowBits: Int) {
+    mutating func inflatesMessages(windowBits: Int, peerKeepsContext: Bool) {
         inflater = Inflater(windowBits: windowBits)
+        self.peerKeepsContext = peerKeepsContext
         reservedBits = FrameHeader.reservedBitsWithCompression
     }
 
@@ -127,7 +130,7 @@ struct FrameDecoder {
     @inline(never)
     private mutating func acceptsSize(of header: FrameHeader, into output: inout Output) -> Bool {
         if isCompressed(header) {
-            // Its size is not known yet; but who sends without end what comes to nothing is stopped.
+            // Its size is not known yet, but even what inflates to nothing must end.
             return header.payloadLength <= skippableSize - (fragments?.compressedByteCount ?? 0)
                 ? true : tooLarge(into: &output)
         }
@@ -288,24 +291,21 @@ struct FrameDecoder {
         header.isCompressed || header.opcode == .continuation && fragments?.isCompressed == true
     }
 
-    /// Adds what `piece` holds to the message under way. What is too large is decompressed too, since what follows may
-    /// refer to it, but not kept.
+    /// Adds what `piece` holds to the message under way. Nothing is inflated beyond the limit: the rest of the message is
+    /// skipped if the next one does not refer to it, or else the connection ends.
     private mutating func inflate(
         _ piece: UnsafeRawBufferPointer, endsMessage: Bool, into output: inout Output
     ) -> Bool {
         guard let inflater, var message = fragments else {
             return violation(1011, "a compressed message, for which there is no memory", into: &output)
         }
+        if message.isSkipped { return true }
         fragments = nil
         var isText = true
-        let (limit, skippable) = (maximumMessageSize, oversized == .discard ? skippableSize : 0)
+        let limit = maximumMessageSize
         func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
             message.byteCount += bytes.count
-            guard message.byteCount <= limit else {
-                message.isSkipped = true
-                message.bytes = []
-                return message.byteCount <= skippable
-            }
+            guard message.byteCount <= limit else { return false }
             message.bytes += bytes
             isText = !message.isText || message.validator.accepts(bytes)
             return isText
@@ -316,6 +316,11 @@ struct FrameDecoder {
         case .done:
             fragments = message
             return true
+        case .stopped where isText && oversized == .discard && !peerKeepsContext:
+            message.isSkipped = true
+            message.bytes = []
+            fragments = message
+            return inflater.reset() ? true : tooLarge(into: &output)
         case .stopped where !isText: return violation(1007, "text that is not UTF-8", into: &output)
         case .stopped: return tooLarge(into: &output)
         case .corrupt: return violation(1007, "a compressed message that cannot be decompressed", into: &output)

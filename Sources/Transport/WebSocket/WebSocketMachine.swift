@@ -28,6 +28,10 @@ package struct WebSocketMachine {
     /// Nil: messages are sent as they are.
     private var deflater: Deflater?
     private var output: [UInt8] = []
+    /// Whether earlier output still waits for the peer to read.
+    private var isHeldBack = false
+    /// The payload of the newest ping, while ``isHeldBack``.
+    private var owedPong: [UInt8]?
 
     package init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
         let handshake = try ClientHandshake(request, using: &random)
@@ -41,6 +45,19 @@ package struct WebSocketMachine {
     package mutating func takeOutput() -> [UInt8] {
         defer { output = [] }
         return output
+    }
+
+    /// The peer does not read what was taken. Until it does, pings are not queued up: the newest is answered then, which
+    /// is enough (RFC 6455, section 5.5.3).
+    package mutating func heldBack() {
+        isHeldBack = true
+    }
+
+    /// The peer has read everything that was taken.
+    package mutating func released(using random: inout some RandomNumberGenerator) {
+        isHeldBack = false
+        if let owedPong, case .open = state { write(.pong, owedPong, using: &random) }
+        owedPong = nil
     }
 
     /// How many those are.
@@ -74,7 +91,7 @@ package struct WebSocketMachine {
     }
 
     private mutating func compress(as agreed: DeflateParameters) {
-        decoder.inflatesMessages(windowBits: agreed.peerWindowBits)
+        decoder.inflatesMessages(windowBits: agreed.peerWindowBits, peerKeepsContext: agreed.peerKeepsContext)
         deflater = Deflater(windowBits: agreed.ownWindowBits, keepsContext: agreed.keepsOwnContext)
     }
 
@@ -97,7 +114,9 @@ package struct WebSocketMachine {
         if case .open = state { received.messages = decoded.messages }  // who said goodbye wants no more
         for control in decoded.controls {
             switch control {
-            case .ping(let payload): if case .open = state { write(.pong, payload, using: &random) }
+            case .ping(let payload):
+                guard case .open = state else { break }
+                if isHeldBack { owedPong = payload } else { write(.pong, payload, using: &random) }
             case .pong: received.hasPong = true
             case .close(let code, let reason):
                 if case .open = state { writeClose(code, "", using: &random) }  // section 5.5.1: echo the code

@@ -41,7 +41,7 @@ func fuzzPresence(_ bytes: [UInt8]) throws(BrokenClaim) {
             try claim("info is JSON", member.userInfo.map { JSON.isValid($0) } ?? true)
         }
         let first = members.all.first
-        try claim("a known member is not new", first.map { !members.add($0) } ?? true)
+        try claim("a known member is not new", first.map { members.add($0) == .known } ?? true)
         try claim("a removed member is gone", first.map { members.remove(userID: $0.userID) == $0 } ?? true)
     }
     if let member = PresenceMembers.Member(data: text) {

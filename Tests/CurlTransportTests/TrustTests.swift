@@ -1,0 +1,78 @@
+import CurlTransport
+import Foundation
+import TestSupport
+import Testing
+import Transport
+
+/// Whose certificates are accepted. libcurl trusts the system's folder of authorities besides what it is told, so these
+/// tests run where an authority of theirs is in that folder.
+@Suite(.overSockets)
+struct TrustTests {
+    @Test(.enabled(if: Namespace.isPermitted))
+    func aCAFileReplacesTheSystemsAuthorities() throws {
+        let (ofSystem, other) = (try CertificateAuthority(), try CertificateAuthority(name: "Other-CA"))
+        let leaf = try ofSystem.issue("IP:127.0.0.1")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "authorities-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.copyItem(atPath: ofSystem.certificate, toPath: folder.appending(path: "ca.pem").path)
+        #expect(try ChildProcess("openssl", ["rehash", folder.path]).wait() == 0)
+        // The file that libcurl may have been built for must be there, too.
+        try FileManager.default.copyItem(
+            atPath: other.certificate, toPath: folder.appending(path: "ca-certificates.crt").path)
+        let failure = try Namespace.run(
+            "TrustTests/insideWithAnAuthorityOfTheSystems", prepare: "mount --bind '\(folder.path)' /etc/ssl/certs",
+            environment: [
+                "TEST_CA_FILE": other.certificate, "TEST_CERTIFICATE": leaf.certificate,
+                "TEST_PRIVATE_KEY": leaf.privateKey,
+            ])
+        #expect(failure == nil)
+    }
+
+    @Test(.enabled(if: Namespace.isInside))
+    func insideWithAnAuthorityOfTheSystems() async throws {
+        let variables = ProcessInfo.processInfo.environment
+        let leaf = CertificateAuthority.Leaf(
+            certificate: try #require(variables["TEST_CERTIFICATE"]),
+            privateKey: try #require(variables["TEST_PRIVATE_KEY"]))
+        let server = try await EchoServer(tls: leaf)
+        let other = try #require(variables["TEST_CA_FILE"])
+        let (system, replaced) = (NetworkOptions(proxy: ""), NetworkOptions(caFile: other, proxy: ""))
+        let url = "127.0.0.1:\(server.port)/"
+        let (secureProxy, unprotected) = ("https://127.0.0.1:\(server.port)", "http://127.0.0.1:1/")
+
+        #expect(await webSocketFailure(url, system) == nil)
+        #expect(await webSocketFailure(url, replaced) == .certificateUntrusted)
+        #expect(await requestFailure("https://\(url)", system) == nil)
+        #expect(await requestFailure("https://\(url)", replaced) == .certificateUntrusted)
+        #expect(await requestFailure(unprotected, NetworkOptions(proxy: secureProxy)) == nil)
+        #expect(
+            await requestFailure(unprotected, NetworkOptions(caFile: other, proxy: secureProxy))
+                == .certificateUntrusted)
+        // What is trusted besides does not bring the system's authorities back, nor take them away.
+        var besides = replaced
+        besides.trustedCertificate = try String(contentsOfFile: other, encoding: .utf8)
+        #expect(await requestFailure("https://\(url)", besides) == .certificateUntrusted)
+        besides.trustedCertificate = try String(contentsOfFile: leaf.certificate, encoding: .utf8)
+        #expect(await requestFailure("https://\(url)", besides) == nil)
+        besides.caFile = nil
+        besides.trustedCertificate = try String(contentsOfFile: other, encoding: .utf8)
+        #expect(await requestFailure("https://\(url)", besides) == nil)
+        try Namespace.pass()
+    }
+
+    private func webSocketFailure(_ target: String, _ options: NetworkOptions) async -> TransportError.Code? {
+        let connection = TestConnection(WebSocketRequest(url: "wss://\(target)"), options: options)
+        _ = await connection.waitFor { $0.isOpened || !$0.closures.isEmpty }
+        return connection.now.closures.first?.error?.code
+    }
+
+    private func requestFailure(_ url: String, _ options: NetworkOptions) async -> TransportError.Code? {
+        do throws(TransportError) {
+            _ = try await HTTPClient.send(HTTPRequest(url: url, timeout: .seconds(20)), options: options)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+}

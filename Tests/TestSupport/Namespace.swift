@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+/// Runs one test once more, in a process with namespaces of its own, where it may mount over the system's files.
+///
+/// The test that calls ``run(_:_:prepare:environment:)`` names another one, which has the trait
+/// `.enabled(if: Namespace.isInside)` and ends with ``pass()``.
+package enum Namespace {
+    private static let marker = "TEST_NAMESPACE_MARKER"
+
+    /// Whether this process was started for a test inside.
+    package static let isInside = ProcessInfo.processInfo.environment[marker] != nil
+
+    /// How namespaces can be had here; nil where the system does not permit them.
+    private static let isolation: [String]? = [
+        ["--map-root-user", "--net", "--mount"], ["--net", "--mount"],
+    ].first { options in
+        (try? ChildProcess("unshare", options + ["true"]))?.wait() == 0
+    }
+
+    package static var isPermitted: Bool { isolation != nil }
+
+    /// Says inside that the test has come to its end.
+    package static func pass() throws {
+        try Data().write(to: URL(filePath: ProcessInfo.processInfo.environment[marker] ?? ""))
+    }
+
+    /// - Parameters:
+    ///   - test: What `--filter` takes.
+    ///   - prepare: Shell commands that come before. The loopback interface is up.
+    ///   - environment: Added to that of this process.
+    /// - Returns: What the process printed; nil if the test has come to its end and passed.
+    package static func run(
+        _ test: String, prepare: String, environment: [String: String] = [:]
+    ) throws -> String? {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "namespace-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (passed, log) = (folder.appending(path: "passed"), folder.appending(path: "log"))
+        try Data().write(to: log)
+        let output = try FileHandle(forWritingTo: log)
+        let loopbackUp = """
+            import fcntl, socket, struct
+            fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sH14x", b"lo", 0x41))
+            """
+        let script = "set -e\npython3 -c '\(loopbackUp)'\n\(prepare)\nexec \"$@\""
+        let binary = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        var variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        variables[marker] = passed.path
+        let process = try ChildProcess(
+            "unshare",
+            (isolation ?? []) + [
+                "sh", "-c", script, "sh", binary, "--testing-library", "swift-testing", "--filter", test,
+            ], environment: variables, output: output, errors: output)
+        let status = process.wait()
+        if status == 0, FileManager.default.fileExists(atPath: passed.path) { return nil }
+        return "status \(status): " + String(decoding: (try? Data(contentsOf: log)) ?? Data(), as: UTF8.self)
+    }
+}
