@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos soak \
-        soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
+.PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos hostile soak \
+        soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test \
         check-install pydio-transfer smoke clean
 
@@ -31,10 +31,12 @@ build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
 
 lint: ## Checks the formatting of every Swift file.
-	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
+	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+		Scripts/mutants
 
 format: ## Formats every Swift file.
-	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
+	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+		Scripts/mutants
 
 examples: setup ## Builds the examples, and checks that they need neither SwiftNIO, GRDB nor ArgumentParser.
 	@Scripts/build-examples
@@ -56,6 +58,10 @@ bench: setup ## Measures speed and memory beside floors and peers, in 12 minutes
 chaos: setup ## Breaks the network between client and server. FAULT="link down" runs one fault.
 	@swift build --quiet --product pusher-cli
 	@Scripts/chaos/run $(if $(FAULT),"$(FAULT)")
+
+hostile: setup ## Measures what peers that mean harm can cost, about 12 minutes. SHORT=1 ONLY="gzip presence".
+	@swift build --quiet --product pusher-cli
+	@Scripts/hostile/run $(if $(SHORT),--short) $(ONLY)
 
 soak: setup ## Runs many clients against a server that fails at random. TIME=60 CLIENTS=1000 SEED=any.
 	@Scripts/soak $(or $(TIME),60) $(or $(CLIENTS),1000) $(SEED)
@@ -79,6 +85,9 @@ simulate-bugs: setup ## Checks that simulate finds deliberate bugs; takes minute
 herd: setup ## Counts reconnects per second after 10,000 clients lose one server, with and without jitter.
 	@swift build --quiet -c $(CONFIGURATION) --product simulate
 	@.build/$(CONFIGURATION)/simulate herd
+
+mutants: setup ## Makes small mutations of the pure targets, which tests must notice. COUNT=12 tries a few.
+	@python3 Scripts/mutants/mutants.py $(COUNT)
 
 tsan: setup ## Runs the tests under ThreadSanitizer. TEST_TARGETS="RealtimeTests LinuxCombineTests" runs some.
 	@Scripts/sanitize thread

@@ -3,6 +3,7 @@ import MatrixProtocol
 import MatrixTestSupport
 import TestSupport
 import Testing
+import Transport
 
 @testable import pusher_cli
 
@@ -208,6 +209,23 @@ struct MatrixCommandTests {
         #expect(json.map { $0["event_id"] as? String } == ["$2"])
         #expect(json.first?["body"] as? String == "new")
         #expect(json.first?["time"] as? String == "2023-11-14T22:13:20.000Z")
+    }
+
+    @Test func aHistoryOfEmptyPagesComesToAnEnd() async throws {
+        let scene = try await MatrixScene()
+        let pages = Lock(0)
+        scene.server.on("GET", "v3/rooms/*/messages") { _ in
+            let page = pages.withLock { pages in
+                pages += 1
+                return pages
+            }
+            // The end is there so that the test has one.
+            return .json(#"{"start":"a","end":"\#(page)","chunk":[]}"#, status: page <= 2_000 ? 200 : 404)
+        }
+        let (status, run) = try await scene.matrix("messages", "!r:hs", "--json")
+        #expect(status == 69)
+        #expect(run.errors.contains { $0.contains("100 pages without a message") })
+        #expect(pages.withLock { $0 } == 100)
     }
 
     @Test func aRoomIsCreatedAsAsked() async throws {

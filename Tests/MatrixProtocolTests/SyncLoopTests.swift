@@ -38,6 +38,21 @@ import Transport
         #expect(loop.answered(2, now: .at(31)) == [poll(3, .seconds(30))])
     }
 
+    @Test mutating func aServerThatAnswersAtOnceIsAskedTenTimesASecond() {
+        run()
+        var now = MonotonicInstant.at(2)
+        var (polls, number) = (0, 2)
+        while now < .at(12) {
+            let actions = loop.answered(number, now: now) + loop.timePassed(now: now)
+            if case .poll(let poll) = actions.last {
+                polls += 1
+                number = poll.number
+            }
+            now = now + .milliseconds(1)
+        }
+        #expect((90...125).contains(polls))
+    }
+
     @Test mutating func anAnswerThatWasGivenUpCountsNoMore() {
         run()
         #expect(loop.answered(1, now: .at(2)) == [])

@@ -84,6 +84,12 @@ import Testing
         #expect(throws: SyncResponse.Refused.self) { try SyncResponse(Array(text.utf8)) }
     }
 
+    @Test func aTokenThatNoRequestCouldCarryIsRefused() throws {
+        func text(_ count: Int) -> [UInt8] { Array(#"{"next_batch":"\#(String(repeating: "t", count: count))"}"#.utf8) }
+        #expect(try SyncResponse(text(16_384)).nextBatch.utf8.count == 16_384)
+        #expect(throws: SyncResponse.Refused.self) { try SyncResponse(text(16_385)) }
+    }
+
     @Test func anAnswerCutAnywhereIsRefused() {
         let bytes = Array(Self.whole.utf8)
         for length in 0..<bytes.count {

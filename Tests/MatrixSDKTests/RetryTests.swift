@@ -128,10 +128,22 @@ struct RetryTests {
     @Test func aRateLimitCountsFromTheStartOfTheOperation() {
         let policy = RetryMachine.Policy(
             rateLimitBound: .seconds(20), connectionTries: 3, connectionPause: .seconds(3))
-        let machine = RetryMachine(policy, isRepeatable: false, now: .at(0))
+        var machine = RetryMachine(policy, isRepeatable: false, now: .at(0))
+        #expect(machine.rateLimited(retryAfter: .zero, now: .at(1)) == .retry(after: .milliseconds(10)))
+        #expect(machine.rateLimited(retryAfter: nil, now: .at(1)) == .retry(after: .seconds(1)))
         #expect(machine.rateLimited(retryAfter: .seconds(5), now: .at(15)) == .retry(after: .seconds(5)))
         #expect(machine.rateLimited(retryAfter: .seconds(5), now: .at(15.1)) == .giveUp)
-        #expect(machine.rateLimited(retryAfter: nil, now: .at(1)) == .retry(after: .seconds(1)))
-        #expect(machine.rateLimited(retryAfter: .zero, now: .at(1)) == .retry(after: .milliseconds(10)))
+    }
+
+    @Test func aServerThatLimitsWithoutAWaitIsAskedLessAndLess() {
+        let policy = RetryMachine.Policy(
+            rateLimitBound: .seconds(20), connectionTries: 3, connectionPause: .seconds(3))
+        var machine = RetryMachine(policy, isRepeatable: true, now: .start)
+        var (now, requests) = (MonotonicInstant.start, 1)
+        while case .retry(let wait) = machine.rateLimited(retryAfter: .zero, now: now) {
+            now = now + wait
+            requests += 1
+        }
+        #expect((20...30).contains(requests))
     }
 }

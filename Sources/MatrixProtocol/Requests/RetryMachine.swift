@@ -26,6 +26,8 @@ package struct RetryMachine: Sendable {
     private let start: MonotonicInstant
     private let isRepeatable: Bool
     private var failedConnections = 0
+    /// The shortest wait after the next answer that limits the rate, whatever that says.
+    private var rateLimitFloor = Duration.milliseconds(10)
 
     /// - Parameter isRepeatable: Making it twice does what making it once does.
     package init(_ policy: Policy, isRepeatable: Bool, now: MonotonicInstant) {
@@ -46,8 +48,9 @@ package struct RetryMachine: Sendable {
     }
 
     /// The server limits the rate (429).
-    package func rateLimited(retryAfter: Duration?, now: MonotonicInstant) -> Action {
-        let wait = max(retryAfter ?? .seconds(1), .milliseconds(10))
+    package mutating func rateLimited(retryAfter: Duration?, now: MonotonicInstant) -> Action {
+        let wait = max(retryAfter ?? .seconds(1), rateLimitFloor)
+        rateLimitFloor = min(rateLimitFloor * 2, .seconds(1))
         return now + wait - start <= policy.rateLimitBound ? .retry(after: wait) : .giveUp
     }
 }

@@ -63,6 +63,9 @@ package struct SyncLoop: Sendable {
     private var connection: ConnectionMachine
     private var poll: Poll?
     private var lastPoll = 0
+    private var pace = Pace()
+    /// When to ask again after answers that came too quickly.
+    private var nextPoll: MonotonicInstant?
     private var isHeld = false
     private var hasSynced: Bool
     /// Why the last attempt failed.
@@ -80,7 +83,9 @@ package struct SyncLoop: Sendable {
         connection = ConnectionMachine(configuration: connectionConfiguration, seed: seed)
     }
 
-    package var nextDeadline: MonotonicInstant? { connection.nextDeadline }
+    package var nextDeadline: MonotonicInstant? {
+        [connection.nextDeadline, nextPoll].compactMap { $0 }.min()
+    }
 
     // MARK: What the session asks
 
@@ -105,7 +110,7 @@ package struct SyncLoop: Sendable {
     /// Asks for no more as long as `isHeld`; what is under way goes on.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [Action] {
         self.isHeld = isHeld
-        guard !isHeld, poll == nil, connection.connectionState == .connected else { return [] }
+        guard !isHeld, poll == nil, nextPoll == nil, connection.connectionState == .connected else { return [] }
         connection.readingPaused(false, now: now)
         return ask(timeout: configuration.pollTimeout)
     }
@@ -123,16 +128,24 @@ package struct SyncLoop: Sendable {
         } else {
             connection.heard(id, now: now)
         }
+        nextPoll = pace.answered(now: now)
+        return actions + pollAgain(now: now)
+    }
+
+    /// The next poll, if it is time for it and nobody holds it.
+    private mutating func pollAgain(now: MonotonicInstant) -> [Action] {
+        if let nextPoll, nextPoll > now { return [] }
+        nextPoll = nil
         guard !isHeld else {
             connection.readingPaused(true, now: now)
-            return actions
+            return []
         }
-        return actions + ask(timeout: configuration.pollTimeout)
+        return ask(timeout: configuration.pollTimeout)
     }
 
     package mutating func failed(_ number: Int, _ problem: Problem, now: MonotonicInstant) -> [Action] {
         guard poll?.number == number, let id = connection.transport else { return [] }
-        poll = nil
+        (poll, nextPoll) = (nil, nil)
         self.problem = problem
         let disposition: ConnectionMachine.Disposition
         switch problem {
@@ -147,7 +160,8 @@ package struct SyncLoop: Sendable {
     // MARK: Time and network
 
     package mutating func timePassed(now: MonotonicInstant) -> [Action] {
-        carryOut(connection.timePassed(now: now), now: now)
+        let actions = carryOut(connection.timePassed(now: now), now: now)
+        return nextPoll == nil ? actions : actions + pollAgain(now: now)
     }
 
     package mutating func networkLost(now: MonotonicInstant) -> [Action] {
@@ -190,6 +204,7 @@ package struct SyncLoop: Sendable {
     }
 
     private mutating func ask(timeout: Duration, needsFreshConnection: Bool = false) -> [Action] {
+        nextPoll = nil
         lastPoll += 1
         let poll = Poll(number: lastPoll, serverTimeout: timeout, needsFreshConnection: needsFreshConnection)
         self.poll = poll
@@ -197,6 +212,7 @@ package struct SyncLoop: Sendable {
     }
 
     private mutating func giveUp() -> [Action] {
+        nextPoll = nil
         guard poll != nil else { return [] }
         poll = nil
         return [.cancelPoll]
@@ -227,5 +243,24 @@ package struct SyncLoop: Sendable {
         guard new != state else { return [] }
         defer { state = new }
         return [.changed(from: state, to: new)]
+    }
+}
+
+/// A server that answers long polls at once is asked as often as that would help a busy account, and not as fast as the
+/// network is: ten times a second in the long run.
+private struct Pace: Sendable {
+    private static let interval = Duration.milliseconds(100)
+    /// How many answers may come one after the other before that.
+    private static let burst = 20
+
+    /// When all that was answered would have been, at that pace.
+    private var reached: MonotonicInstant?
+
+    /// - Returns: When the next request is due, if not at once.
+    mutating func answered(now: MonotonicInstant) -> MonotonicInstant? {
+        let next = max(reached ?? now, now) + Self.interval
+        reached = next
+        let wait = next - now - Self.interval * Self.burst
+        return wait > .zero ? now + wait : nil
     }
 }

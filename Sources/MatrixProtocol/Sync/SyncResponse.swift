@@ -1,8 +1,11 @@
 /// One answer of `/sync` (client-server specification, "Syncing").
 ///
 /// Its events are views of the answer's bytes. What is malformed inside is left out and counted; only an answer that is
-/// no JSON object, or has no `next_batch`, is refused.
+/// no JSON object, or has no `next_batch` that a request could carry, is refused.
 package struct SyncResponse: Sendable {
+    /// Bytes of `next_batch`: it goes into the address of the next request.
+    private static let maximumTokenSize = 16 << 10
+
     /// Counts that came; what did not come has not changed.
     package struct UnreadCounts: Sendable, Hashable {
         package var notificationCount: Int?
@@ -77,7 +80,9 @@ package struct SyncResponse: Sendable {
                 return false
             }
         }
-        guard isRead, !response.nextBatch.isEmpty else { throw Refused() }
+        guard isRead, !response.nextBatch.isEmpty, response.nextBatch.utf8.count <= Self.maximumTokenSize else {
+            throw Refused()
+        }
         self = response
     }
 

@@ -42,6 +42,9 @@ struct ConnectionOptions: ParsableArguments {
     @Option(help: "Seconds that the server may take to answer a ping. Default: 30.")
     var pongTimeout: Double?
 
+    @Flag(help: "Offer the server to compress messages (permessage-deflate).")
+    var compression = false
+
     @Option(help: "The longest wait before connecting again, in seconds. Default: 120.")
     var maxReconnectDelay: Double?
 
@@ -83,6 +86,7 @@ struct ConnectionOptions: ParsableArguments {
         options.activityTimeout = activityTimeout
         if let pongTimeout { options.pongTimeout = .seconds(pongTimeout) }
         if let maxReconnectDelay { options.reconnectPolicy.maximumDelay = .seconds(maxReconnectDelay) }
+        if compression { options.compression = PusherCompression() }
         if verbose { options.logger = StandardError.logger }
         return options
     }

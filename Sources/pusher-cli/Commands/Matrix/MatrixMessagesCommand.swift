@@ -5,6 +5,8 @@ import MatrixSDK
 
 struct MatrixMessagesCommand: AsyncParsableCommand {
     private static let pageSize = 100
+    /// Servers may give pages without messages, but not for ever.
+    private static let maximumEmptyPages = 100
 
     static let configuration = CommandConfiguration(
         commandName: "messages", abstract: "Print a room's newest messages, oldest first.",
@@ -53,12 +55,21 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
     private func newest(in roomID: String, _ client: MXRestClient) async throws -> [MXEvent] {
         var messages: [MXEvent] = []
         var token: String?
+        var emptyPages = 0
         repeat {
+            let count = messages.count
             let page = try await client.messages(
                 forRoom: roomID, from: token, limit: min(max(limit, 20), Self.pageSize),
                 filter: #"{"types":["m.room.message","m.room.encrypted","m.sticker"],"lazy_load_members":true}"#)
             messages += page.chunk.filter { $0.wireContent["m.relates_to"]?["rel_type"]?.string != "m.replace" }
             token = page.end == token ? nil : page.end
+            emptyPages = messages.count > count ? 0 : emptyPages + 1
+            guard emptyPages < Self.maximumEmptyPages else {
+                let what = "the server gave \(emptyPages) pages without a message"
+                guard !messages.isEmpty else { throw CommandFailure(.unavailable, what) }
+                StandardError.write("warning: \(what); older messages are not shown")
+                break
+            }
         } while messages.count < limit && token != nil
         return Array(messages.prefix(limit))
     }

@@ -1,0 +1,89 @@
+"""What a process costs: memory, CPU, lines of its log."""
+
+import os
+import threading
+import time
+
+MIB = 1 << 20
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+def memory(pid, field="VmRSS"):
+    """Bytes that the process holds in memory; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            for line in status:
+                if line.startswith(field):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def cpu(pid):
+    """Seconds that the process has used; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
+    except (OSError, IndexError):
+        return 0
+
+
+class Meter:
+    """Growth over a baseline. The kernel's high-water mark is exact, where it can be set back; samples are the rest."""
+
+    def __init__(self, subject):
+        self.subject = subject
+        self.pid = subject.process.pid
+        self.baseline = memory(self.pid)
+        self.cpu_before = cpu(self.pid)
+        self.lines_before = subject.log_lines
+        self.peak = self.baseline
+        self.cpu_now = self.cpu_before
+        self.has_mark = self.reset_mark()
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.sample, daemon=True)
+        self.thread.start()
+
+    def reset_mark(self):
+        try:
+            with open(f"/proc/{self.pid}/clear_refs", "w") as file:
+                file.write("5")
+            return True
+        except OSError:
+            return False
+
+    def look(self):
+        mark = memory(self.pid, "VmHWM") if self.has_mark else 0
+        self.peak = max(self.peak, memory(self.pid), mark)
+        self.cpu_now = max(self.cpu_now, cpu(self.pid))
+
+    def sample(self):
+        while not self.stopped.wait(0.02):
+            self.look()
+
+    def stop(self):
+        self.look()
+        self.stopped.set()
+        self.thread.join()
+
+    @property
+    def grew_by(self):
+        return self.peak - self.baseline
+
+    @property
+    def cpu_seconds(self):
+        return self.cpu_now - self.cpu_before
+
+    @property
+    def log_lines(self):
+        return self.subject.log_lines - self.lines_before
+
+
+def megabytes(count):
+    return f"{count / MIB:.1f}M"
+
+
+def now():
+    return time.monotonic()
