@@ -28,7 +28,7 @@ final class EventLoop: SerialExecutor {
 
     @NetworkActor private var watches: [UInt64: DescriptorWatch] = [:]
     @NetworkActor private var lastWatch: UInt64 = 0
-    @NetworkActor private var timers = TimerHeap()
+    @NetworkActor private var timers = Deadlines<NetworkTimer.Entry>()
     @NetworkActor private var armed: MonotonicInstant?
 
     private init() {
@@ -185,18 +185,18 @@ final class EventLoop: SerialExecutor {
     var timerCount: Int { timers.count }
 
     @NetworkActor
-    func schedule(_ entry: TimerHeap.Entry, at deadline: MonotonicInstant) {
-        timers.set(entry, to: deadline)
+    func schedule(_ entry: NetworkTimer.Entry, at deadline: MonotonicInstant) {
+        timers.set(deadline, for: entry)
         armTimer()
     }
 
     @NetworkActor
-    func cancel(_ entry: TimerHeap.Entry) { timers.remove(entry) }
+    func cancel(_ entry: NetworkTimer.Entry) { timers.remove(entry) }
 
     @NetworkActor
     private func fireTimers() {
         let now = MonotonicInstant.now
-        while let entry = timers.popDue(now: now) { entry.timer?.fired() }
+        while let due = timers.popDue(now: now) { due.id.timer?.fired() }
         armTimer()
     }
 
