@@ -184,7 +184,7 @@ struct SequenceTests {
         try await withServer { server in
             let pusher = Pusher.make(server, recorder)
             let channel = pusher.subscribe("c")
-            pusher.subscribe("other").bind(eventName: "e") { [recorder] _ in recorder.add("other") }
+            pusher.subscribe("other").bind(eventName: "e") { [recorder] _ in recorder.add("event of another channel") }
             let events = channel.events("e", buffering: .suspend(limit: 4))
             pusher.bind { [recorder] event in if event.eventName == "e" { recorder.add("any") } }
             pusher.connect()
@@ -211,7 +211,7 @@ struct SequenceTests {
             case .unsubscribing: pusher.unsubscribe("c")
             }
             await server.publish(event: "e", channel: "other", data: "")
-            #expect(await recorder.waitFor("other"))
+            #expect(await recorder.waitFor("event of another channel"))
             end.finish()
             _ = await loop.result
             withExtendedLifetime(events) {}

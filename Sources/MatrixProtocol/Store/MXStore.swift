@@ -1,4 +1,8 @@
-/// Where a session keeps what it knows. Calls block; a session makes them from one thread at a time, except for reads.
+/// Where a session keeps what it knows. Calls block; a session makes them from one thread at a time, except for reads, which
+/// come from any thread at any time.
+///
+/// No lock of the session is held meanwhile: a store may look at its session, which is then as it was before the call, and
+/// close it. It cannot change it.
 ///
 /// - Important: ``commit(_:)`` is atomic: after a crash at any moment either all or nothing of it is there, its sync token
 ///   included.

@@ -3,8 +3,9 @@ import Transport
 /// What happens when events come faster than a sequence is read. Beside the number of events, 64 MiB of them are a limit
 /// of every policy.
 public enum EventBufferingPolicy: Sendable, Hashable {
-    /// Stops reading the socket while `limit` events wait, and goes on when half of them are taken. Nothing is lost,
-    /// but everything else on the connection waits too.
+    /// Stops reading the socket while `limit` events wait, and goes on when half of them are taken, or when the loop is
+    /// left or cancelled. Nothing is lost, but everything else on the connection waits too. If it waits for long, that is
+    /// reported as an error.
     case suspend(limit: Int)
     /// Drops the oldest of `limit` waiting events for each new one.
     case dropOldest(limit: Int)

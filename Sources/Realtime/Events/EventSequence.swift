@@ -16,19 +16,23 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
         /// The next element in order; nil at the end.
         @_specialize(where Element == RealtimeEvent)
         public mutating func next() async -> Element? {
-            await reader.source.next()
+            let element = await reader.source.buffer.next()
+            if element == nil { reader.source.end() }
+            return element
         }
 
         /// The next element in order; nil at the end.
         @_specialize(where Element == RealtimeEvent)
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await reader.source.next()
+            let element = await reader.source.buffer.next()
+            if element == nil { reader.source.end() }
+            return element
         }
     }
 
     /// Shared by the sequence and its iterator.
     fileprivate final class Source: Sendable {
-        private let buffer: EventBuffer<Element>
+        let buffer: EventBuffer<Element>
         private let onEnd: @Sendable () -> Void
 
         init(buffer: EventBuffer<Element>, onEnd: @escaping @Sendable () -> Void) {
@@ -42,13 +46,6 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
         func end() {
             buffer.close()
             onEnd()
-        }
-
-        @_specialize(where Element == RealtimeEvent)
-        func next() async -> Element? {
-            if let element = await buffer.next() { return element }
-            end()
-            return nil
         }
     }
 
