@@ -68,7 +68,7 @@ def many_channels(trial):
     asks(trial, lambda request: request.answer(f'{{"channels":{body[:9_900_000].rsplit(",", 1)[0]}}}}}'), "channels")
 
 
-@scenario("HTTP API: hostile text in lists and errors", grows=WHOLE, back=5, log=5, smoke=True)
+@scenario("HTTP API: hostile text in lists and errors", grows=WHOLE, back=5, log=5)
 def hostile_text(trial):
     import json as encoder
     body = encoder.dumps({"channels": {EVIL: {"user_count": EVIL}}, "users": [{"id": EVIL}], "error": EVIL})
@@ -81,7 +81,7 @@ def hostile_text(trial):
             trial.expect(subject.wait(5) in STATUSES, f"{command[0]} does not end well")
 
 
-@scenario("HTTP API: values of other types than said", grows=WHOLE, back=5, log=5, cpu=6, smoke=True)
+@scenario("HTTP API: values of other types than said", grows=WHOLE, back=5, log=5, cpu=6)
 def wrong_types(trial):
     values = ['{"channels":[]}', '{"channels":{"a":1}}', '{"channels":null}', "[]", '{"users":{}}',
               '{"users":[1,null]}', '{"users":[{"id":{}}]}', '{"users":[{"id":1e999}]}',

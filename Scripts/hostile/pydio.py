@@ -279,7 +279,7 @@ def endless_folders(trial):
     asks(trial, {"ls": play}, "get", "plans:/", str(trial.folder / "copy"), "--recursive")
 
 
-@scenario("Pydio commands: names that lead elsewhere", grows=WHOLE, cpu=8, back=10, log=8, smoke=True)
+@scenario("Pydio commands: names that lead elsewhere", grows=WHOLE, cpu=8, back=10, log=8)
 def names(trial):
     def play(request, parameters):
         request.answer(listing("".join(node(path) for path in (
@@ -335,7 +335,7 @@ def login_loop(trial):
     trial.expect(server.requests <= 30, f"{server.requests} requests")
 
 
-@scenario("Pydio commands: seeds, tokens and results of any kind", grows=WHOLE, cpu=10, back=10, log=8, smoke=True)
+@scenario("Pydio commands: seeds, tokens and results of any kind", grows=WHOLE, cpu=10, back=10, log=8)
 def seeds(trial):
     seeds = ["", "x" * 1_000_000, '{"seed":1e308}', '{"seed":[]}', "[" * 100_000, EVIL]
     results = ['value="1"', 'value="99999999999999999999"', 'value=""', 'value="1" secure_token=""',
