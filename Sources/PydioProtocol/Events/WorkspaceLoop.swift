@@ -59,6 +59,10 @@ package struct WorkspaceLoop: Sendable {
     /// Under way.
     var step: (number: Int, step: Step)?
     private var lastStep = 0
+    /// A server whose every answer asks for more, such as another login, is not asked as fast as the network is.
+    private var pace = Pace(interval: .milliseconds(500), burst: 30)
+    /// When the next thing may be asked, after many at once.
+    private var nextStep: MonotonicInstant?
     var isHeld = false
     /// Whether it is known what was in the workspace, or where its log ends.
     var hasBase = false
@@ -92,7 +96,9 @@ package struct WorkspaceLoop: Sendable {
 
     package var nextDeadline: MonotonicInstant? {
         let isWaiting = step == nil && !isHeld && state == .connected
-        return [connection.nextDeadline, socket.nextDeadline, isWaiting ? nextPoll : nil].compactMap { $0 }.min()
+        let poll = isWaiting ? nextPoll.map { max($0, nextStep ?? $0) } : nil
+        let next = step == nil && !isHeld ? nextStep : nil
+        return [connection.nextDeadline, socket.nextDeadline, poll, next].compactMap { $0 }.min()
     }
 
     /// Whether nothing is missing as far as is known.
@@ -233,8 +239,9 @@ package struct WorkspaceLoop: Sendable {
     // MARK: Time and network
 
     package mutating func timePassed(now: MonotonicInstant) -> [Action] {
-        carryOut(connection.timePassed(now: now), now: now) + carryOutSocket(socket.timePassed(now: now), now: now)
-            + proceed(now: now)
+        if let nextStep, nextStep <= now { self.nextStep = nil }
+        return carryOut(connection.timePassed(now: now), now: now)
+            + carryOutSocket(socket.timePassed(now: now), now: now) + proceed(now: now)
     }
 
     package mutating func networkLost(now: MonotonicInstant) -> [Action] {
@@ -258,9 +265,11 @@ package struct WorkspaceLoop: Sendable {
             if nextPoll == nil { nextPoll = pollTime(now: now) }
         }
         if state == .connected { actions += openSocketIfNeeded(now: now) }
+        if let nextStep, nextStep > now { return actions }
         guard let next = dueStep(now: now) else { return actions }
         lastStep += 1
         step = (lastStep, next)
+        nextStep = pace.done(now: now)
         begin(next)
         return actions + [.perform(next, number: lastStep)]
     }
