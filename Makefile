@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos hostile soak \
-        soak-reconnects matrix-kill simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
+        soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test \
         check-install pydio-transfer smoke clean
 
@@ -31,10 +31,12 @@ build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
 
 lint: ## Checks the formatting of every Swift file.
-	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
+	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+		Scripts/mutants
 
 format: ## Formats every Swift file.
-	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources
+	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+		Scripts/mutants
 
 examples: setup ## Builds the examples, and checks that they need neither SwiftNIO, GRDB nor ArgumentParser.
 	@Scripts/build-examples
@@ -83,6 +85,9 @@ simulate-bugs: setup ## Checks that simulate finds deliberate bugs; takes minute
 herd: setup ## Counts reconnects per second after 10,000 clients lose one server, with and without jitter.
 	@swift build --quiet -c $(CONFIGURATION) --product simulate
 	@.build/$(CONFIGURATION)/simulate herd
+
+mutants: setup ## Makes small mutations of the pure targets, which tests must notice. COUNT=12 tries a few.
+	@python3 Scripts/mutants/mutants.py $(COUNT)
 
 tsan: setup ## Runs the tests under ThreadSanitizer. TEST_TARGETS="RealtimeTests LinuxCombineTests" runs some.
 	@Scripts/sanitize thread

@@ -2,7 +2,7 @@
 itself within the bound, and says what happened."""
 
 from http_peer import WAYS, HTTPPeer, slowly
-from measure import now
+from measure import now, slowness
 from scenario import scenario
 from subject import EVIL
 
@@ -23,7 +23,7 @@ def asks(trial, answers, *command, statuses=STATUSES, within=None, options=OPTIO
 def measure_command(trial, subject, within=None, statuses=STATUSES):
     with trial.attack(subject):
         trial.meter.baseline = 0
-    status = subject.wait(within or trial.scenario.back + 2)
+    status = subject.wait((within or trial.scenario.back + 2) * slowness())
     trial.is_back(None if status is None else now())
     if status is not None and status not in statuses:
         trial.fail(f"it ended with status {status}")

@@ -10,7 +10,7 @@ import time
 
 import frames
 from frames import CONTINUATION, PING, PONG, TEXT
-from measure import MIB, now
+from measure import MIB, now, slowness
 from peer import Connection, Gone
 from pusher import Client, send_all
 from scenario import scenario
@@ -78,7 +78,7 @@ class Witness:
 
     def gets(self, since, within):
         """The moment at which something that is published now arrives."""
-        end = now() + within
+        end = now() + within * slowness()
         while now() < end:
             data = f"tick-{now()}"
             publish(self.port, "calm", data)

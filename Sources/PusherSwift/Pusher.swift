@@ -187,7 +187,9 @@ extension ClientMachine.Notice {
     /// The error that this notice tells of.
     var error: PusherError? {
         switch self {
-        case .error(let error), .subscriptionFailed(_, let error, _, _), .signInFailed(let error, _): error
+        case .error(let error), .subscriptionFailed(_, let error, _, _), .signInFailed(let error, _),
+            .readingHeld(let error), .readingResumed(let error, _):
+            error
         case .stateChanged, .events, .subscribed, .decryptionFailed, .memberAdded, .memberRemoved, .subscriptionCount,
             .gap, .signedIn, .watchlistChanged, .pingAnswered:
             nil

@@ -124,6 +124,8 @@ public struct PusherClientOptions: Sendable {
     public var clientEventRateLimit: Int?
     /// Events that wait for slow callbacks before the socket is not read any more. Default: 10,000.
     public var maximumQueuedEvents = 10_000
+    /// Bytes of events that wait for slow callbacks before the socket is not read any more. Default: 64 MiB.
+    public var maximumQueuedBytes = 64 << 20
 
     /// Options for a client; everything has a default.
     public init(

@@ -5,8 +5,9 @@ import Transport
 /// What a client counts with swift-metrics. Without one nothing is counted and nothing is spent.
 ///
 /// Labels, after the prefix: `messages.received`, `bytes.received`, `messages.sent`, `events.received`, `errors`,
-/// `events.dropped` (undecryptable, of unknown channels, malformed, or too many for a sequence), `reconnects` and the
-/// timer `ping.latency`.
+/// `events.dropped` (undecryptable, of unknown channels, malformed, or too many for a sequence), `reconnects`,
+/// `reading.holds` (sequences and callbacks that have stopped receiving for longer than the activity timeout), and the
+/// timers `ping.latency` and `reading.held` (how long such a hold has lasted in the end).
 public struct PusherMetrics: Sendable {
     private let messagesReceived: Counter
     private let bytesReceived: Counter
@@ -15,7 +16,9 @@ public struct PusherMetrics: Sendable {
     private let eventsDropped: Counter
     private let errors: Counter
     private let reconnects: Counter
+    private let readingHolds: Counter
     private let pingLatency: Metrics.Timer
+    private let readingHeld: Metrics.Timer
 
     /// - Parameters:
     ///   - prefix: Stands before each label.
@@ -35,7 +38,12 @@ public struct PusherMetrics: Sendable {
         eventsDropped = counter("events.dropped")
         errors = counter("errors")
         reconnects = counter("reconnects")
-        pingLatency = Metrics.Timer(label: "\(prefix).ping.latency", dimensions: dimensions, factory: factory)
+        readingHolds = counter("reading.holds")
+        func timer(_ name: String) -> Metrics.Timer {
+            Metrics.Timer(label: "\(prefix).\(name)", dimensions: dimensions, factory: factory)
+        }
+        pingLatency = timer("ping.latency")
+        readingHeld = timer("reading.held")
     }
 
     func received(messages: Int, bytes: Int) {
@@ -55,6 +63,8 @@ public struct PusherMetrics: Sendable {
             case .events(let batch): events += batch.count
             case .stateChanged(_, .reconnecting): reconnects.increment()
             case .pingAnswered(let latency): pingLatency.recordNanoseconds(latency.wholeNanoseconds)
+            case .readingHeld: readingHolds.increment()
+            case .readingResumed(_, let duration): readingHeld.recordNanoseconds(duration.wholeNanoseconds)
             case .decryptionFailed: dropped()
             case .subscriptionFailed, .signInFailed: errors.increment()
             case .error(let error):

@@ -20,7 +20,9 @@ struct CommandFailure: ReportableError {
 extension PusherError: ReportableError {
     var exitStatus: ExitStatus {
         switch kind {
-        case .couldNotConnect, .connectionLost, .closedByServer, .bufferOverflow, .sourceFailed: .unavailable
+        case .couldNotConnect, .connectionLost, .closedByServer, .bufferOverflow, .readingHeld, .readingResumed,
+            .sourceFailed:
+            .unavailable
         case .authorizationFailed, .subscriptionFailed: .refused
         case .serverError, .malformedMessage, .unknownChannel, .decryptionFailed, .clientEventRejected,
             .invalidArgument, .undecodableData:

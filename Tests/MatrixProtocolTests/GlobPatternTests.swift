@@ -71,6 +71,13 @@ import Testing
         }
     }
 
+    @Test func aLongPatternIsMatchedFromItsBeginning() {
+        let beginning = String(repeating: "a", count: 64)
+        #expect(matchesAll(beginning + "b", beginning + "b"))
+        #expect(!matchesAll(beginning + "b", "b"))
+        #expect(!matchesWords(beginning + "b", "b"))
+    }
+
     @Test func hostilePatternsTakeBoundedTime() {
         let pattern = String(repeating: "*a", count: 512)
         let text = String(repeating: "a ", count: 16_000) + "a"

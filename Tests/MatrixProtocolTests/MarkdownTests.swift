@@ -11,6 +11,8 @@ import Testing
             ("**a *b* c**", "<strong>a <em>b</em> c</strong>"), ("a*b*c", "a<em>b</em>c"),
             ("**a** <b>", "<strong>a</strong> &lt;b&gt;"), ("*a**", "<em>a</em>*"), ("**a*", "*<em>a</em>"),
             ("*a _b* c_", "<em>a _b</em> c_"), ("`a*b*`", "<code>a*b*</code>"), ("`` a`b ``", "<code>a`b</code>"),
+            ("` `", "<code> </code>"), ("`  `", "<code>  </code>"), ("` a `", "<code>a</code>"),
+            ("` a`", "<code> a</code>"), ("`a `", "<code>a </code>"), ("`a\nb`", "<code>a b</code>"),
             ("`<b>&`", "<code>&lt;b&gt;&amp;</code>"), (#"\*a\*"#, "*a*"), ("*a\nb*", "<em>a<br>b</em>"),
             ("*é*", "<em>é</em>"),
         ])
@@ -54,6 +56,8 @@ import Testing
             ("3) a", #"<ol start="3"><li>a</li></ol>"#),
             ("- a\n  - b\n- c", "<ul><li>a<ul><li>b</li></ul></li><li>c</li></ul>"),
             ("- a\n  more\n* b", "<ul><li>a<br>more</li><li>b</li></ul>"),
+            ("  - a\n- b", "<ul><li>a</li><li>b</li></ul>"),
+            ("```\na\n  ```\nb", "<pre><code>a\n</code></pre><p>b</p>"),
             ("- a\n1. b", "<ul><li>a</li></ul><ol><li>b</li></ol>"),
             ("```\na <b>\n*c*\n```", "<pre><code>a &lt;b&gt;\n*c*\n</code></pre>"),
             ("```swift\nlet a\n```\nafter", #"<pre><code class="language-swift">let a\#n</code></pre><p>after</p>"#),
@@ -63,6 +67,13 @@ import Testing
         ])
     func blocks(markdown: String, html: String) {
         #expect(Markdown.html(markdown) == html)
+    }
+
+    /// Quotes are quotes up to the eighth level, text beyond.
+    @Test func quotesInQuotesAreBounded() {
+        let (open, close) = (String(repeating: "<blockquote>", count: 8), String(repeating: "</blockquote>", count: 8))
+        #expect(Markdown.html(String(repeating: ">", count: 8) + " a") == open + "a" + close)
+        #expect(Markdown.html(String(repeating: ">", count: 9) + " a") == open + "&gt; a" + close)
     }
 
     @Test func htmlIsAlwaysBalancedAndOnlyOfKnownTags() {

@@ -69,6 +69,10 @@ import Testing
         #expect(event.contentJSON["filename"]?.string == "v.mp4")
         #expect(event.body == "*look*" && event.formattedBody == "<em>look</em>")
         #expect(event.contentJSON["info"]?["duration"]?.int == 1500)
+        #expect(event.contentJSON["info"]?["mimetype"]?.string == "image/png")
+        #expect(event.contentJSON["info"]?["size"]?.int == 7)
+        #expect(event.contentJSON["info"]?["w"]?.int == 1 && event.contentJSON["info"]?["h"]?.int == 2)
+        #expect(event.contentJSON["info"]?["thumbnail_url"]?.string == "mxc://x/t")
         #expect(event.contentJSON["info"]?["thumbnail_info"]?["size"]?.int == 3)
         #expect(event.contentJSON["url"]?.string == "mxc://x/v")
         let plain = try MXEvent.make(

@@ -190,6 +190,7 @@ import Testing
         let many = Array(repeating: one, count: 65).joined(separator: ",")
         #expect(try holds(one, try message("hi")))
         #expect(try !holds(many, try message("hi")))
+        #expect(try holds(Array(repeating: one, count: 64).joined(separator: ","), try message("hi")))
     }
 
     @Test func contentRulesMatchWordsOfTheBody() throws {

@@ -136,6 +136,14 @@ import Testing
         #expect(index.aggregations(forEvent: "$o", original: original, currentUser: "@me:x") == nil)
     }
 
+    @Test mutating func stateIsNotEdited() throws {
+        let topic = try MXEvent.make("m.room.topic", ["body": "old"], id: "$o", sender: original.sender, key: "")
+        let new = MessageContent.edit(of: "$o", to: ["body": "new"])
+        try index.add(.make("m.room.topic", new, id: "$1", sender: original.sender))
+        #expect(index.edited(topic).contentJSON["body"]?.string == "old")
+        #expect(index.newestEdit(of: topic) == nil)
+    }
+
     @Test mutating func anEditIsNotEditedAgain() throws {
         let first = try edit("1", id: "$1")
         index.add(first)

@@ -48,6 +48,9 @@ import Testing
         var left = MXRoomState(try .member("@me:x"))
         left.apply(try .member("@A:x", "leave", name: "A"))
         #expect(name(left) == "Empty room (was A)")
+        var two = try room("B")
+        two.apply(try .member("@A:x", "leave", name: "A"))
+        #expect(name(two) == "B")
     }
 
     @Test func anInvitationIsCalledAfterTheInviter() throws {

@@ -99,17 +99,24 @@ struct AttachedSessionTests {
 
     @Test func aSlowReaderStopsThePolls_andNothingIsLost() async throws {
         let scene = try await started()
-        let events = pusher.subscribe("matrix:!r:s").events("m.room.message", buffering: .suspend(limit: 2))
+        let (channel, recorder) = (pusher.subscribe("matrix:!r:s"), recorder)
+        let events = channel.events("m.room.message", buffering: .suspend(limit: 2))
+        channel.bind(eventName: "m.room.message") { (_: PusherEvent) in recorder.add("message") }
         await scene.next(
             Sync.answer("s2", Sync.room(timeline: (1...5).map { Sync.message("$\($0)", "\($0)") })))
-        #expect(await eventually { scene.session.rooms.first?.lastMessage?.eventId == "$5" })
+        #expect(await recorder.waitFor("message", count: 5))
+        // The poll that was under way is answered, and no other follows.
+        await scene.next(Sync.answer("s3"))
+        #expect(await eventually { scene.session.state == .running })
+        #expect(await !eventually(within: .milliseconds(100)) { scene.polls.last?.parameter("since") == "s3" })
         var ids: [String] = []
         for await event in events {
             ids.append(event.data.flatMap { JSONView(Array($0.utf8)) }?["event_id"]?.string ?? "-")
             if ids.count == 5 { break }
         }
         #expect(ids == ["$1", "$2", "$3", "$4", "$5"])
-        await scene.next(Sync.answer("s3", Sync.room(timeline: [Sync.message("$6")])))
+        #expect(await eventually { scene.polls.last?.parameter("since") == "s3" })
+        await scene.next(Sync.answer("s4", Sync.room(timeline: [Sync.message("$6")])))
         #expect(await eventually { scene.session.rooms.first?.lastMessage?.eventId == "$6" })
     }
 

@@ -197,7 +197,7 @@ struct SendingTests {
     // MARK: A store that fails
 
     @Test func whatTheStoreCannotKeepIsNotSent_andLeavesNothing() async throws {
-        let store = FlakyStore()
+        let store = ProbedStore()
         let (scene, room) = try await joined(store)
         scene.server.on("PUT", "v3/rooms/*/send/*/*", .json(#"{"event_id":"$1"}"#))
         store.setFull(true)
@@ -209,7 +209,7 @@ struct SendingTests {
     }
 
     @Test func countsThatTheStoreDoesNotTakeStay() async throws {
-        let store = FlakyStore()
+        let store = ProbedStore()
         let (scene, room) = try await joined(store)
         await scene.next(Sync.answer("s2", Sync.room(timeline: [Sync.message("$1")])))
         #expect(await eventually { room.summary.lastMessageId == "$1" })
@@ -220,7 +220,7 @@ struct SendingTests {
     }
 
     @Test func aPageThatCouldNotBeStoredLeavesNoHole() async throws {
-        let store = FlakyStore()
+        let store = ProbedStore()
         let (scene, room) = try await joined(store)
         scene.server.on(
             "GET", "v3/rooms/*/messages",
@@ -236,7 +236,7 @@ struct SendingTests {
     }
 
     @Test func whatASyncBroughtIsStoredBeforeWhatCameAfterIt() async throws {
-        let store = FlakyStore()
+        let store = ProbedStore()
         let (scene, room) = try await joined(store)
         store.setFull(true)
         await scene.next(Sync.answer("s2", Sync.room(timeline: [Sync.message("$1")], prevBatch: "p1")))

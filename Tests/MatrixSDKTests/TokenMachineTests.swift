@@ -117,6 +117,15 @@ struct TokenMachineTests {
         #expect(machine.tokenWanted(now: now + 1000) == refresh(3))
     }
 
+    /// However long it was to live.
+    @Test(arguments: [10 * minute, 5])
+    func aTokenThatIsRejectedIsNotSentAgain(expiry: UInt64) {
+        var machine = TokenMachine(credentials("a1", expiresAt: expiry))
+        #expect(machine.tokenRejected("a1", expired) == .refreshFirst)
+        #expect(!machine.isUsable(at: 4))
+        #expect(machine.tokenWanted(now: 6) == refresh(1))
+    }
+
     @Test func aLoginInTheMiddleMakesTheRefreshVoid() {
         var machine = TokenMachine(credentials("a1"))
         _ = machine.tokenRejected("a1", expired)

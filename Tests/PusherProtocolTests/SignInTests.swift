@@ -2,9 +2,12 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
+import Transport
 
 /// Signing in, events to the signed-in user, and the watchlist.
 struct SignInTests {
+    private let reader = EventReader(.sequence, eventName: nil, channelName: nil)
+
     private let userData = #"{"id":"u1","user_info":{"name":"Ann"}}"#
     private var success: String {
         #"{"event":"pusher:signin_success","data":\#(JSON.quoted(#"{"user_data":\#(JSON.quoted(userData))}"#))}"#
@@ -42,9 +45,9 @@ struct SignInTests {
         client.machine.signIn(now: client.now)
         _ = client.take()
         client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
-        client.machine.holdReading(now: client.now)
+        client.hold(reader)
         client.pass(.seconds(100))
-        client.machine.releaseReading(now: client.now)
+        client.release(reader)
         client.receive(success)
         #expect(client.machine.signedInUser?.id == "u1")
         #expect(client.take().contains("signed in u1"))
@@ -56,10 +59,11 @@ struct SignInTests {
         _ = client.take()
         client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
         client.pass(.seconds(29))
-        client.machine.holdReading(now: client.now)
-        #expect(client.machine.nextDeadline == nil)
+        client.hold(reader)
+        // That of the hold itself.
+        #expect(client.machine.nextDeadline == client.now + .seconds(120))
         client.pass(.seconds(100))
-        client.machine.releaseReading(now: client.now)
+        client.release(reader)
         _ = client.take()
         client.pass(.seconds(29))
         #expect(client.take() == [])
@@ -71,7 +75,7 @@ struct SignInTests {
     @Test func theSignatureIsOverdueThoughNothingIsRead() {
         var client = ClientScript.connected()
         client.machine.signIn(now: client.now)
-        client.machine.holdReading(now: client.now)
+        client.hold(reader)
         _ = client.take()
         client.pass(.seconds(30))
         #expect(client.take().contains { $0.contains("there was no answer in time") })

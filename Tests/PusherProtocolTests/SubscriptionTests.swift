@@ -5,6 +5,8 @@ import Testing
 import Transport
 
 struct SubscriptionTests {
+    private let reader = EventReader(.sequence, eventName: nil, channelName: nil)
+
     // MARK: The usual way
 
     @Test func subscribingBeforeConnectingWaitsForTheHandshake() throws {
@@ -609,9 +611,9 @@ struct SubscriptionTests {
             client.pass(.seconds(1))
         }
         client.succeed("b")
-        client.machine.holdReading(now: client.now)
+        client.hold(reader)
         client.pass(.seconds(100))
-        client.machine.releaseReading(now: client.now)
+        client.release(reader)
         _ = client.take()
         client.pass(.seconds(29))
         #expect(client.take() == [])
@@ -624,10 +626,10 @@ struct SubscriptionTests {
     @Test func aPauseInReadingIsNotHeldAgainstTheServer() throws {
         var client = ClientScript.connected()
         _ = try client.subscribe("c")
-        client.machine.holdReading(now: client.now)
+        client.hold(reader)
         _ = client.take()
         client.pass(.seconds(100))
-        client.machine.releaseReading(now: client.now)
+        client.release(reader)
         #expect(client.take() == ["resume"])
         client.pass(.seconds(29))
         #expect(client.take() == [])

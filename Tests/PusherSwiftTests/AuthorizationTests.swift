@@ -4,6 +4,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
+import Transport
 
 @Suite(.overSockets)
 struct AuthorizationTests {
@@ -147,17 +148,58 @@ struct AuthorizationTests {
         }
     }
 
+    /// Each request waits until all are let go.
     @Test(arguments: Profile.allCases) func fewRequestsRunAtATime(profile: Profile) async throws {
         try await withServer(profile) { server in
-            await server.failAuth(.delay(.milliseconds(20)))
+            let running = Lock((now: 0, most: 0))
+            let (held, release) = AsyncStream<Never>.makeStream()
+            let gate = Task { for await _ in held {} }
             let pusher = Pusher.make(server, recorder) {
-                $0.authMethod = .endpoint(authEndpoint: endpoint(server))
                 $0.maximumAuthRequests = 3
+                $0.authMethod = .provider { socketID, channel in
+                    running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                    await gate.value
+                    running.withLock { $0.now -= 1 }
+                    return try Signer.sign(socketID, channel)
+                }
             }
             for number in 1...30 { pusher.subscribe("private-\(number)") }
             pusher.connect()
+            #expect(await eventually { running.withLock { $0.now } >= 3 })
+            // A client that begins now has been served by the time that more of them would have begun.
+            let other = Pusher.make(server, Recorder())
+            other.connect()
+            try await other.subscribe("private-31").subscribed()
+            #expect(running.withLock { $0.now } == 3)
+            release.finish()
             #expect(await recorder.waitFor("subscribed", count: 30))
-            #expect(await server.state.authRequestCount == 30)
+            #expect(running.withLock { $0 } == (0, 3))
+        }
+    }
+
+    @Test func requestsToAnEndpointAreFewAtATimeToo() async throws {
+        let (running, gate) = (Lock(0), Gate())
+        let endpoint = SocketServer { peer in
+            _ = peer.readHead()
+            running.withLock { $0 += 1 }
+            gate.wait()
+            peer.write("HTTP/1.1 403 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        }
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) {
+                $0.maximumAuthRequests = 3
+                $0.authMethod = .endpoint(authEndpoint: "http://127.0.0.1:\(endpoint.port)/")
+            }
+            for number in 1...30 { pusher.subscribe("private-\(number)") }
+            pusher.connect()
+            #expect(await eventually { running.withLock { $0 } >= 3 })
+            let other = Pusher.make(server, Recorder())
+            other.connect()
+            try await other.subscribe("private-31").subscribed()
+            #expect(running.withLock { $0 } == 3)
+            gate.open()
+            #expect(await recorder.waitFor("failed private-", count: 30))
+            #expect(running.withLock { $0 } == 30)
         }
     }
 
@@ -201,12 +243,16 @@ private struct Signer: Authorizer {
     func fetchAuthValue(
         socketID: String, channelName: String, completionHandler: @escaping @Sendable (PusherAuth?) -> Void
     ) {
-        guard channelName != "private-nil", let id = SocketID(socketID), let channel = try? ChannelName(channelName)
-        else { return completionHandler(nil) }
+        guard channelName != "private-nil" else { return completionHandler(nil) }
+        completionHandler(try? Self.sign(socketID, channelName))
+        completionHandler(nil)  // a second answer is ignored
+    }
+
+    static func sign(_ socketID: String, _ channel: String) throws -> PusherAuth {
+        let id = try #require(SocketID(socketID))
         let credentials = AppCredentials(
             key: PusherMockServer.App.defaultKey, secret: PusherMockServer.App.defaultSecret)
-        completionHandler(PusherAuth(auth: credentials.channelAuth(socketID: id, channel: channel)))
-        completionHandler(nil)  // a second answer is ignored
+        return PusherAuth(auth: credentials.channelAuth(socketID: id, channel: try ChannelName(channel)))
     }
 }
 

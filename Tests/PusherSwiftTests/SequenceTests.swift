@@ -1,4 +1,4 @@
-import Dispatch
+import MetricsTestKit
 import PusherMockServer
 import PusherSwift
 import PusherTestSupport
@@ -15,16 +15,23 @@ struct SequenceTests {
         try await withServer { server in
             let pusher = Pusher.make(server, recorder)
             let channel = pusher.subscribe("c")
-            let events = channel.events("e")
+            let numbers = channel.events("e", as: Int.self)
+            channel.bind(eventName: "last") { [recorder] _ in recorder.add("last") }
             pusher.connect()
             try await channel.subscribed()
             for number in 1...100 { await server.publish(event: "e", channel: "c", data: "\(number)") }
-            var received: [String] = []
-            for await event in events {
-                received.append(event.data ?? "")
+            var received: [Int] = []
+            for await number in numbers {
+                received.append(number)
                 if received.count == 100 { break }
             }
-            #expect(received == (1...100).map(String.init))
+            #expect(received == Array(1...100))
+            // Whatever is bound to it would report that it is no number.
+            await server.publish(event: "e", channel: "c", data: "nonsense")
+            await server.publish(event: "last", channel: "c", data: "")
+            #expect(await recorder.waitFor("last"))
+            #expect(!recorder.contains("cannot be decoded"))
+            withExtendedLifetime(numbers) {}
         }
     }
 
@@ -38,7 +45,9 @@ struct SequenceTests {
             for await _ in ofChannel {}
             pusher = nil
             for await _ in ofClient {}
-            for await state in states { #expect(state == .disconnected) }
+            var seen: [ConnectionState] = []
+            for await state in states { seen.append(state) }
+            #expect(seen == [.disconnected])
         }
     }
 
@@ -161,14 +170,99 @@ struct SequenceTests {
             }
             #expect(numbers == Array(1...600))
             #expect(pusher.connection.connectionState == .connected)
-            #expect(!recorder.contains("error"))
+            #expect(
+                recorder.count("error") == recorder.count("stopped receiving") + recorder.count("nothing is received"))
         }
     }
 
-    @Test func aSlowCallbackStopsTheSocketToo() async throws {
+    enum Leaving: CaseIterable {
+        case breaking, throwing, cancelling, unsubscribing
+    }
+
+    /// Its buffer is full, and somebody keeps the sequence.
+    @Test(arguments: Leaving.allCases) func whoStopsReadingASequenceHoldsNobodyUp(way: Leaving) async throws {
         try await withServer { server in
-            let pusher = Pusher.make(server, recorder) { $0.maximumQueuedEvents = 10 }
-            let gate = Gate()
+            let pusher = Pusher.make(server, recorder)
+            let channel = pusher.subscribe("c")
+            pusher.subscribe("other").bind(eventName: "e") { [recorder] _ in recorder.add("other") }
+            let events = channel.events("e", buffering: .suspend(limit: 4))
+            pusher.bind { [recorder] event in if event.eventName == "e" { recorder.add("any") } }
+            pusher.connect()
+            try await channel.subscribed()
+            let (body, end) = AsyncStream<Never>.makeStream()
+            let loop = Task {
+                for await _ in events {
+                    recorder.add("read")
+                    for await _ in body {}
+                    switch way {
+                    case .breaking: return
+                    case .throwing: throw CancellationError()
+                    case .cancelling, .unsubscribing: break
+                    }
+                }
+            }
+            await server.publish(event: "e", channel: "c", data: "")
+            #expect(await recorder.waitFor("read"))
+            for _ in 1...20 { await server.publish(event: "e", channel: "c", data: "") }
+            #expect(await recorder.waitFor("any", count: 5))
+            switch way {
+            case .breaking, .throwing: end.finish()
+            case .cancelling: loop.cancel()
+            case .unsubscribing: pusher.unsubscribe("c")
+            }
+            await server.publish(event: "e", channel: "other", data: "")
+            #expect(await recorder.waitFor("other"))
+            end.finish()
+            _ = await loop.result
+            withExtendedLifetime(events) {}
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aSequenceThatIsKeptAndNotReadIsReported_andSoIsItsEnd(isReadInTheEnd: Bool) async throws {
+        try await withServer { server in
+            let (metrics, lines) = (TestMetrics(), LogLines())
+            let client = Pusher.make(server, recorder) {
+                $0.activityTimeout = 0.05
+                $0.metrics = PusherMetrics(prefix: "p", factory: metrics)
+                $0.logger = lines.logger
+            }
+            let channel = client.subscribe("c")
+            var events: EventSequence<PusherEvent>? = channel.events("e", buffering: .suspend(limit: 4))
+            var errors = client.errors.makeAsyncIterator()
+            client.connect()
+            try await channel.subscribed()
+            for _ in 1...10 { await server.publish(event: "e", channel: "c", data: "") }
+            let held = await errors.next()
+            #expect(held?.kind == .readingHeld && held?.channelName == "c")
+            #expect(held?.message.contains("a sequence of “e” is full") == true)
+            #expect(lines.contains("a sequence of “e” is full"))
+            #expect(try metrics.expectCounter("p.reading.holds").totalValue == 1)
+            if isReadInTheEnd {
+                var iterator = events?.makeAsyncIterator()
+                for _ in 1...10 { #expect(await iterator?.next() != nil) }
+                #expect(await eventually { lines.contains("events are received again") })
+            }
+            events = nil
+            let resumed = await errors.next()
+            #expect(resumed?.kind == .readingResumed && resumed?.channelName == "c")
+            #expect(lines.contains("events are received again"))
+            #expect(try metrics.expectTimer("p.reading.held").values.count == 1)
+            #expect(await recorder.waitFor("is read again or has ended"))
+            #expect(recorder.count("nothing is received") == 1)
+        }
+    }
+
+    /// The same server sends to a second client, which shows when everything is under way.
+    @Test func aSlowCallbackStopsTheSocketToo_andIsReported() async throws {
+        try await withServer { server in
+            let (metrics, lines, gate) = (TestMetrics(), LogLines(), Gate())
+            let pusher = Pusher.make(server, recorder) {
+                $0.maximumQueuedEvents = 10
+                $0.activityTimeout = 0.05
+                $0.metrics = PusherMetrics(prefix: "p", factory: metrics)
+                $0.logger = lines.logger
+            }
             let channel = pusher.subscribe("c")
             channel.bind(eventName: "e") { [recorder] event in
                 gate.wait()
@@ -176,11 +270,27 @@ struct SequenceTests {
             }
             pusher.connect()
             #expect(await eventually { channel.subscribed })
+            let (other, otherRecorder) = (Pusher(key: pusher.connection.key, options: .local(server)), Recorder())
+            let otherChannel = other.subscribe("c")
+            otherChannel.bind(eventName: "e") { _ in otherRecorder.add("event") }
+            other.connect()
+            try await otherChannel.subscribed()
+            var errors = pusher.errors.makeAsyncIterator()
             let payload = String(repeating: "x", count: 50_000)
-            for number in 1...300 { await server.publish(event: "e", channel: "c", data: "\(number) \(payload)") }
+            for number in 1...600 { await server.publish(event: "e", channel: "c", data: "\(number) \(payload)") }
+            #expect(await otherRecorder.waitFor("event", count: 600))
+            // Of 30 MB the kernel's buffers hold some, the client next to nothing.
+            #expect(try metrics.expectCounter("p.messages.received").totalValue < 300)
+            // Told though the callback that all wait for has not ended.
+            let held = await errors.next()
+            #expect(held?.kind == .readingHeld && held?.channelName == "c")
+            #expect(held?.message.contains("a callback of “e”") == true)
+            #expect(lines.contains("a callback of “e”"))
+            #expect(!recorder.contains("event 1."))
             gate.open()
-            #expect(await recorder.waitFor("event 300."))
-            #expect(recorder.all.filter { $0.hasPrefix("event") } == (1...300).map { "event \($0)." })
+            #expect(await recorder.waitFor("event 600."))
+            #expect(recorder.all.filter { $0.hasPrefix("event") } == (1...600).map { "event \($0)." })
+            #expect(await errors.next()?.kind == .readingResumed)
         }
     }
 

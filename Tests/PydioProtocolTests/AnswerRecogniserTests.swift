@@ -52,7 +52,9 @@ struct AnswerRecogniserTests {
             (.workspaces, #"<ajxp_registry_part xPath="user/repositories"><repositories/></ajxp_registry_part>"#, "[]"),
             (.workspaces, #"<ajxp_registry_part xPath="plugins"><plugins/></ajxp_registry_part>"#, "7"),
             (.workspaces, listing, "7"), (.mkdir, success, "success ok"), (.ls, success, "7"),
-            (.mkdir, "<tree/>", "7"), (.mkdir, listing, "7"), (.ls, "<tree/>", "[]"), (.ls, "<tree ></tree>", "[]"),
+            (.mkdir, "<tree/>", "7"), (.mkdir, listing, "7"),
+            (.mkdir, #"<other><message type="SUCCESS">ok</message></other>"#, "7"), (.ls, "<tree/>", "[]"),
+            (.ls, "<tree ></tree>", "[]"),
             (.ls, listing, "[1]"), (.ls, #"<tree filename=""><tree text="a"/></tree>"#, "7"),
             (.upload, #"<tree><nodes_diff><add><tree filename="/b"/></add></nodes_diff></tree>"#, "success [/b]"),
             (.upload, #"<tree><nodes_diff><update><tree filename="/b"/></update></nodes_diff></tree>"#, "success []"),
@@ -85,6 +87,60 @@ struct AnswerRecogniserTests {
         let response = HTTPResponse(status: 200, fields: ["Content-Type": type], body: Array(body.utf8))
         let answer = AnswerRecogniser.putContent.read(response)
         #expect(Self.describe(answer) { "success \($0.message ?? "")" } == expected)
+    }
+
+    /// An upload's error is a short text with a number, and no page.
+    @Test(
+        arguments: [
+            ("text/plain", "no space left (507)", "6 no space left (507)"), ("application/json", "no (507)", "7"),
+            ("text/plain", "no (50)", "7"), ("text/plain", "no (507) more", "7"),
+            ("text/plain", String(repeating: "x", count: 1993) + " (507)", "6 " + String(repeating: "x", count: 1000)),
+            ("text/plain", String(repeating: "x", count: 1994) + " (507)", "7"),
+        ])
+    func whyAnUploadWasRefusedIsShortText(type: String, body: String, expected: String) {
+        #expect(Self.outcome(.upload, body, type: type) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("text/xml", "<tree/>", "1"), ("application/json", #"{"a":1}"#, #"success {"a":1}"#),
+            ("text/html", "[]", "success []"), ("text/plain", "none", "7"), ("text/plain", "", "7"),
+        ])
+    func JSONIsTakenWhateverItCallsItself(type: String, body: String, expected: String) {
+        let response = HTTPResponse(status: 200, fields: ["Content-Type": type], body: Array(body.utf8))
+        let answer = AnswerRecogniser.json(of: "the call").read(response)
+        let outcome = Self.describe(answer) { "success \(String(decoding: $0, as: UTF8.self))" }
+        #expect(outcome == (type == "text/xml" ? "7" : expected))
+    }
+
+    /// What is made of an answer does not change what it is.
+    @Test(
+        arguments: [
+            ("application/json", "[]", "nothing"), ("application/json", #"{"dev":1}"#, "1"),
+            ("application/json", #"{"size":5,"mode":33188,"mtime":7}"#, "something"), ("text/plain", "x", "7"),
+            ("text/xml", #"<tree><message type="ERROR">x</message></tree>"#, "6 x"),
+        ])
+    func anotherValueIsRecognisedAlike(type: String, body: String, expected: String) {
+        let response = HTTPResponse(status: 200, fields: ["Content-Type": type], body: Array(body.utf8))
+        let answer = AnswerRecogniser.stat.map { $0 == nil ? "nothing" : "something" }.read(response)
+        #expect(Self.describe(answer) { $0 } == expected)
+        let incomplete = AnswerRecogniser<Int>("the call") { _ in .incomplete }.map { "\($0)" }.read(response)
+        if type == "text/plain" { #expect(Self.describe(incomplete) { $0 } == "1") }
+        let refused = AnswerRecogniser<Int>("the call") { _ in .serverError("no") }.map { "\($0)" }.read(response)
+        if type == "text/plain" { #expect(Self.describe(refused) { $0 } == "6 no") }
+    }
+
+    @Test(
+        arguments: [
+            (#"<tree><message type="SUCCESS">ok</message></tree>"#, "success ok"), ("<tree/>", "success -"),
+            (#"<other><message type="SUCCESS">ok</message></other>"#, "7"), (" ", "success -"),
+        ])
+    func anOperationMaySucceedInSilence(body: String, expected: String) {
+        let response = HTTPResponse(
+            status: 200, fields: ["Content-Type": body.hasPrefix("<") ? "text/xml" : "text/html"],
+            body: Array(body.utf8))
+        let answer = AnswerRecogniser.successOrNothing(of: "the call").read(response)
+        #expect(Self.describe(answer) { "success \($0.message ?? "-")" } == expected)
     }
 
     @Test(arguments: [(401, "2"), (302, "302"), (404, "404"), (500, "500")] as [(Int, String)])

@@ -317,6 +317,35 @@ struct AuthorizationMachineTests {
         #expect(script.answer(Self.result("-1")) == "fail 3")
     }
 
+    /// Within one attempt, which may begin anew.
+    @Test func aPairIsAskedForOnce() throws {
+        var script = try AuthorizationScript()
+        _ = script.refused(.notAuthorized)
+        _ = script.answer("")
+        #expect(script.answer("-1") == Self.pairRequest)
+        #expect(script.answer("later", status: 503).hasPrefix("login"))
+        #expect(script.answer(Self.notAllowed) == "get_secure_token")
+        #expect(script.answer("0123456789") == "get_seed 0123456789")
+        #expect(script.answer("-1").hasPrefix("login"))
+    }
+
+    @Test func anOrderOfAnAttemptThatIsOverAsksNothing() throws {
+        var script = try AuthorizationScript()
+        guard case .begin(let order) = script.machine.refused(script.pass, .notAuthorized, as: .automatic) else {
+            Issue.record("nothing was begun")
+            return
+        }
+        #expect(script.machine.request(for: order, now: .start) != nil)
+        #expect(script.fail(.network) == "nothing was asked")
+        guard case .failed = script.machine.failed(order, .cancelled) else {
+            Issue.record("it has not failed")
+            return
+        }
+        #expect(script.machine.request(for: order, now: .start) == nil)
+        #expect(script.refused(.notAuthorized) == "ping")
+        #expect(script.machine.request(for: order, now: .start) == nil)
+    }
+
     @Test func aSessionOnlyNeverShowsThePasswordToTheRESTInterface() throws {
         var script = try AuthorizationScript(as: .session)
         script.machine.setKeystoreToken(KeystoreToken(token: "a", key: "b"))
@@ -370,6 +399,32 @@ struct AuthorizationMachineTests {
         _ = script.answer(Self.loggedIn, cookie: "in")
         take("c", of: early)
         #expect(script.machine.cookies.field(now: .start) == "AjaXplorer=in")
+    }
+
+    @Test(arguments: [("~~~~", true), ("!!!!", true), ("a\u{7F}b", false), ("a b", false), ("ü", false)])
+    func seedsAreWordsOfASCII(seed: String, isTaken: Bool) throws {
+        var script = try AuthorizationScript()
+        _ = script.refused(.notAuthorized)
+        _ = script.answer("")
+        #expect(script.answer(seed, type: "text/plain").hasPrefix(isTaken ? "login login_seed=\(seed)" : "fail 1"))
+    }
+
+    @Test(arguments: [200, 201])
+    func seedsHaveAtMostTwoHundredBytes(count: Int) throws {
+        var script = try AuthorizationScript()
+        _ = script.refused(.notAuthorized)
+        _ = script.answer("")
+        #expect(script.answer(String(repeating: "s", count: count)).hasPrefix(count == 200 ? "login" : "fail 1"))
+    }
+
+    @Test func aTokenThatIsSetMakesOlderPassesOld() throws {
+        var script = try AuthorizationScript()
+        let pass = script.pass
+        script.machine.setSecureToken("t")
+        #expect(script.pass.secureToken == "t" && script.pass.generation > pass.generation)
+        let second = script.pass
+        script.machine.setSecureToken("t")
+        #expect(script.pass.generation == second.generation)
     }
 
     @Test func secretsAreNotShown() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import PydioProtocol
 import Testing
+import Transport
 
 /// Section 10 of the protocol's notes.
 struct ChangesFeedTests {
@@ -54,6 +55,22 @@ struct ChangesFeedTests {
             // A number that was cut is a number: only the end of the line before it tells.
             let end = text == streamed ? bytes.count - 3 : bytes.count
             for count in 0..<end { #expect(ChangesFeed.read(Array(bytes.prefix(count)), after: 0) == nil) }
+        }
+    }
+
+    /// Old servers send it as a page, which one that begins like a page is not.
+    @Test(
+        arguments: [
+            ("application/json", #"{"changes":[],"last_seq":1}"#, true), ("text/html", "LAST_SEQ:1\n", true),
+            ("text/html", #" {"changes":[],"last_seq":1}"#, true), ("text/html", "<b>{}</b>", false),
+            ("text/plain", "no log", false), ("text/xml", "<a/>", false),
+        ])
+    func anAnswerIsALogByItsLooks(type: String, body: String, isLog: Bool) {
+        let response = HTTPResponse(status: 200, fields: ["Content-Type": type], body: Array(body.utf8))
+        switch AnswerRecogniser.changes(after: 0).read(response) {
+        case .value(let changes): #expect(isLog && changes.lastSequence == 1)
+        case .unexpected(let error): #expect(!isLog && error.code == .receivedNotExpectedAnswer)
+        case .notAuthorized, .serverError: Issue.record("it is neither")
         }
     }
 

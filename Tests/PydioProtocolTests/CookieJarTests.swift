@@ -65,6 +65,43 @@ struct CookieJarTests {
         #expect(jar.cookies(now: .start).count == 50)
     }
 
+    @Test func keptCookiesAreTakenIfTheyAreSome() {
+        var jar = CookieJar()
+        for (name, value) in [
+            ("", "1"), ("a b", "1"), ("a", "1;2"), ("a", "\n"), ("a", String(repeating: "x", count: 4096)),
+        ] {
+            jar.add(PydioCookie(name: name, value: value))
+        }
+        #expect(jar.field(now: .start) == nil)
+        jar.add(PydioCookie(name: "a", value: String(repeating: "x", count: 4095)))
+        jar.add(PydioCookie(name: "a", value: "1"))
+        jar.add(PydioCookie(name: "b", value: ""))
+        #expect(jar.field(now: .start + .seconds(1_000_000)) == "a=1; b=")
+        jar.removeAll()
+        #expect(jar.field(now: .start) == nil)
+    }
+
+    @Test func aFullJarTakesNewValues_butNoMoreNames() throws {
+        var jar = CookieJar()
+        let address = try ServerAddress(#require(URL(string: "http://h")))
+        for number in 0..<50 { jar.add(PydioCookie(name: "c\(number)", value: "1")) }
+        #expect(jar.cookies(now: .start).count == 50)
+        jar.add(PydioCookie(name: "other", value: "1"))
+        jar.take(["Set-Cookie": "other=1"], from: address, now: .start, seconds: Self.noon)
+        #expect(!jar.cookies(now: .start).contains { $0.name == "other" })
+        jar.take(["Set-Cookie": "c7=2"], from: address, now: .start, seconds: Self.noon)
+        jar.add(PydioCookie(name: "c8", value: "2"))
+        #expect(jar.cookies(now: .start).count == 50)
+        #expect(jar.cookies(now: .start).filter { $0.value == "2" }.map(\.name) == ["c7", "c8"])
+    }
+
+    @Test func aLifeIsBoundedByTenYears() throws {
+        let jar = try jar("a=1; Max-Age=99999999999", "b=1; Max-Age=x", "c=1; expires=never")
+        let years = 10 * 365 * 86_400
+        #expect(jar.field(now: .start + .seconds(years - 1)) == "a=1; b=1; c=1")
+        #expect(jar.field(now: .start + .seconds(years)) == "b=1; c=1")
+    }
+
     @Test func valuesAreNotShown() throws {
         let jar = try jar("AjaXplorer=topsecret")
         #expect(!String(reflecting: jar).contains("topsecret"))

@@ -48,6 +48,24 @@ struct XMLReaderTests {
         #expect(throws: XMLReader.Failure.refused) { try read(text) }
     }
 
+    /// Wherever the declaration ends: libxml2 reads all of it.
+    @Test(arguments: [1, 190, 200, 10_000])
+    func anotherEncodingIsRefusedHoweverFarBehindItStands(spaces: Int) {
+        let padding = String(repeating: " ", count: spaces)
+        #expect(throws: XMLReader.Failure.refused) {
+            try read(#"<?xml version="1.0"\#(padding)encoding="UTF-7"?>+ADwAIQ-DOCTYPE tree+AD4-<tree/>"#)
+        }
+    }
+
+    @Test(arguments: [
+        "<a>?encoding=x</a>", "<a?/>".replacing("?", with: ""), "<a b=\"?\">encoding latin-1</a>",
+        #"<?xml version="1.0"?><a>encoding="x"</a>"#, #"<?xml version="1.0" encoding="us-ascii"?><a/>"#,
+        #"<?xml version="1.0" encoding='utf8'?><a/>"#,
+    ])
+    func onlyADeclarationNamesAnEncoding(text: String) throws {
+        #expect(try read(text).name == "a")
+    }
+
     @Test func bytesThatAreNoTextAreRefused() {
         let wide: [UInt8] = [0xFE, 0xFF, 0, 0x3C, 0, 0x61, 0, 0x2F, 0, 0x3E]
         #expect(throws: XMLReader.Failure.refused) { try XMLReader.read(wide) }

@@ -324,6 +324,7 @@ struct AuthorizationTests {
         try await PydioScene.with(configuration, options: change) { scene in
             #expect(try await Self.stat(scene) == 5)
             try await scene.client.authorize()
+            #expect(scene.server.count("login") > 0)
             #expect(scene.server.requests("login").allSatisfy { $0.parameter("password") == PydioScene.password })
             #expect(lines.withLock { $0.count } == 1)
             #expect(lines.withLock { !$0.joined().contains(PydioScene.password) })

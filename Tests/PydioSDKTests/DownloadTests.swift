@@ -51,6 +51,7 @@ struct DownloadTests {
             let file = try await scene.client.downloadNodes(
                 Self.params("/docs", "/a.txt"), intoFolder: scene.folder)
             #expect(file.lastPathComponent == "Files.zip" && scene.files == ["Files.zip"])
+            #expect(scene.server.count("download") > 1)
             #expect(scene.server.requests("download").allSatisfy { $0.field("Range") == nil })
             #expect(try Data(contentsOf: file).suffix(22).starts(with: [0x50, 0x4B, 5, 6]))
         }

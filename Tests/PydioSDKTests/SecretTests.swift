@@ -71,6 +71,7 @@ struct SecretTests {
         try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in
             try await scene.client.authorize()
             let url = scene.server.url
+            #expect(Self.secrets(scene).count >= 3)
             let values: [Any] = [
                 scene.client, scene.params, scene.params.user(forServer: url) as Any,
                 scene.params.allServerCookies(url), scene.params.keystoreToken(forServer: url) as Any,
@@ -85,6 +86,7 @@ struct SecretTests {
     @Test func hashedPasswordsAreAllThatAnOldServerGets() async throws {
         try await PydioScene.with { scene in
             _ = try await scene.client.listWorkspaces()
+            #expect(scene.server.count("login") > 0)
             for request in scene.server.requests {
                 #expect(!"\(request)".contains(PydioScene.password))
             }

@@ -258,6 +258,81 @@ struct ConnectionMachineTests {
         }
     }
 
+    /// Ten seconds are enough, less are not.
+    @Test(arguments: [(10, true), (9.9, false)])
+    func aConnectionIsStableAfterTenSeconds(life: Double, isStable: Bool) {
+        var machine = ConnectionMachine.make(policy: .quadratic())
+        _ = machine.connect(now: .at(0))
+        for number in 1...2 {
+            _ = machine.transportEnded(.make(number), disposition: .retryImmediately, now: .at(0))
+            _ = machine.timePassed(now: .at(0))
+        }
+        _ = machine.transportEnded(.make(3), disposition: .backOff(atLeast: .zero), now: .at(0))
+        _ = machine.timePassed(now: .at(100))
+        _ = machine.established(.make(4), activityTimeout: nil, now: .at(100))
+        _ = machine.transportEnded(.make(4), disposition: .retryImmediately, now: .at(100 + life))
+        _ = machine.timePassed(now: .at(100 + life))
+        // Without success the second retry is the first that can be told apart: n² seconds are none for the first.
+        let actions = machine.transportEnded(.make(5), disposition: .retryImmediately, now: .at(200))
+        #expect(
+            actions.first == .failed(.transportEnded, next: .retry(after: isStable ? .zero : .seconds(1))))
+    }
+
+    @Test func connectingByHandRestoresTheRetriesAtOnce() {
+        var machine = ConnectionMachine.make(policy: .quadratic())
+        _ = machine.connect(now: .at(0))
+        for number in 1...2 {
+            _ = machine.transportEnded(.make(number), disposition: .retryImmediately, now: .at(0))
+            _ = machine.timePassed(now: .at(0))
+        }
+        _ = machine.disconnect()
+        _ = machine.connect(now: .at(1))
+        #expect(machine.attempts == 0)
+        #expect(
+            machine.transportEnded(.make(4), disposition: .retryImmediately, now: .at(1)).first
+                == .failed(.transportEnded, next: .retry(after: .zero)))
+        #expect(
+            machine.transportEnded(.make(4), disposition: .retryImmediately, now: .at(1)) == [])
+    }
+
+    @Test func aTransportThatIsUselessIsDropped() {
+        var machine = ConnectionMachine.makeConnected()
+        #expect(
+            machine.transportEnded(.make(1), isAlive: true, disposition: .stop, now: .at(1)) == [
+                .drop(.make(1)), .failed(.transportEnded, next: .stop(.refused)),
+                .changed(from: .connected, to: .disconnected),
+            ])
+        var closing = ConnectionMachine.makeConnected()
+        _ = closing.disconnect()
+        #expect(
+            closing.transportEnded(.make(1), isAlive: true, disposition: .stop, now: .at(1)) == [
+                .drop(.make(1)), .changed(from: .disconnecting, to: .disconnected),
+            ])
+    }
+
+    /// Told twice, a pause is one: it does not give the peer more time.
+    @Test func aPauseIsToldOnce() {
+        var machine = ConnectionMachine.makeConnected()
+        machine.readingPaused(false, now: .at(100))
+        #expect(machine.nextDeadline == .at(120))
+        _ = machine.timePassed(now: .at(120))
+        machine.readingPaused(true, now: .at(125))
+        machine.readingPaused(false, now: .at(126))
+        #expect(machine.nextDeadline == .at(246))
+    }
+
+    @Test func onlyTheLiveTransportIsReceivedFrom() {
+        var machine = ConnectionMachine.make()
+        #expect(!machine.isReceiving(from: .make(1)))
+        _ = machine.connect(now: .at(0))
+        #expect(machine.isReceiving(from: .make(1)) && !machine.isReceiving(from: .make(2)))
+        _ = machine.established(.make(1), activityTimeout: nil, now: .at(0))
+        #expect(machine.isReceiving(from: .make(1)) && !machine.isReceiving(from: .make(2)))
+        _ = machine.disconnect()
+        #expect(!machine.isReceiving(from: .make(1)))
+        #expect(machine.transport == .make(1))
+    }
+
     // MARK: Network
 
     @Test func aLostNetworkPingsAtOnceAndOnce() {
@@ -329,7 +404,7 @@ struct ConnectionMachineTests {
 }
 
 struct ReconnectPolicyTests {
-    @Test(arguments: [(0, 1), (1, 2), (3, 8), (6, 64), (7, 120), (50, 120)] as [(Int, Int)])
+    @Test(arguments: [(-1, 1), (0, 1), (1, 2), (3, 8), (6, 64), (7, 120), (64, 120)] as [(Int, Int)])
     func exponentialGrowthIsCapped(attempt: Int, seconds: Int) {
         #expect(ReconnectPolicy.exponential().longestDelay(attempt: attempt) == .seconds(seconds))
     }
@@ -345,6 +420,27 @@ struct ReconnectPolicyTests {
         let delays = (0..<1000).map { _ in ReconnectPolicy.exponential().delay(attempt: 3, using: &random) }
         #expect(delays.allSatisfy { $0 >= .zero && $0 <= .seconds(8) })
         #expect(delays.contains { $0 < .seconds(1) } && delays.contains { $0 > .seconds(7) })
+    }
+}
+
+struct JitterGeneratorTests {
+    /// The outputs of the published reference code of SplitMix64.
+    @Test func itIsSplitMix64() {
+        var random = JitterGenerator(seed: 1_234_567)
+        #expect(
+            (0..<3).map { _ in random.next() } == [
+                6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423,
+            ])
+    }
+}
+
+struct ConnectionStateTests {
+    @Test func eachStateHasItsNumberAndName() {
+        #expect(ConnectionState.allCases.map(\.rawValue) == [0, 1, 2, 3, 4])
+        #expect(
+            ConnectionState.allCases.map { $0.stringValue() } == [
+                "connecting", "connected", "disconnecting", "disconnected", "reconnecting",
+            ])
     }
 }
 

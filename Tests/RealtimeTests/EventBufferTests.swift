@@ -80,6 +80,68 @@ struct EventBufferTests {
         #expect(rooms.withLock { $0 } == 0)
     }
 
+    @Test func nothingIsLostBetweenTwoThreads() async {
+        let buffer = EventBuffer<Int>(policy: .default)
+        let writer = Task.detached {
+            for number in 1...20_000 {
+                _ = buffer.add(number)
+                if number.isMultiple(of: 100) { await Task.yield() }
+            }
+            buffer.finish()
+        }
+        var next = 1
+        while let number = await buffer.next() {
+            #expect(number == next)
+            next += 1
+        }
+        await writer.value
+        #expect(next == 20_001)
+    }
+
+    /// Also once it has shrunk by what was taken.
+    @Test func manyElementsComeOutInOrderWhileOthersComeIn() async {
+        let buffer = EventBuffer<Int>(policy: .dropOldest(limit: 1000))
+        var next = 1
+        for number in 1...3000 {
+            #expect(buffer.add(number) == .buffered)
+            if number > 700 {
+                #expect(await buffer.next() == next)
+                next += 1
+            }
+        }
+        #expect(buffer.count == 700)
+    }
+
+    @Test(arguments: [0, -1])
+    func aBufferHoldsAtLeastOneElement(limit: Int) async {
+        let suspending = EventBuffer<Int>(policy: .suspend(limit: limit))
+        #expect((1...2).map(suspending.add) == [.full, .buffered])
+        let dropping = EventBuffer<Int>(policy: .dropOldest(limit: limit))
+        #expect((1...2).map(dropping.add) == [.buffered, .droppedOldest])
+        #expect(await dropping.next() == 2)
+    }
+
+    /// As without a waiting reader, who is not there with policies that must not wait for being woken.
+    @Test(arguments: [EventBufferingPolicy.dropOldest(limit: 2), .fail(limit: 2)])
+    func whereElementsMayBeLostAReaderIsWokenAtOnce(policy: EventBufferingPolicy) async {
+        let (buffer, _, reader) = await waitingReader(policy)
+        for number in 1...5 {
+            #expect(buffer.add(number) == .buffered)
+            #expect(await eventually { buffer.isAwaited })
+        }
+        buffer.finish()
+        #expect(await reader.value == [1, 2, 3, 4, 5])
+    }
+
+    @Test func whoWaitsIsWokenByTheEnd() async {
+        let (buffer, wakeUps, reader) = await waitingReader(.default)
+        buffer.close()
+        #expect(buffer.add(1) == .finished)
+        wakeUps.run()
+        #expect(await reader.value == [])
+        #expect(!buffer.isAwaited)
+    }
+
     @Test func closingAFullBufferMakesRoom() {
         let rooms = Lock(0)
         let buffer = EventBuffer<Int>(policy: .suspend(limit: 1)) { rooms.withLock { $0 += 1 } }
@@ -113,18 +175,118 @@ struct EventBufferTests {
         #expect(await task.value == nil)
     }
 
-    @Test func theLastToLetGoOfASequenceEndsIt() async {
-        let ended = Lock(false)
-        let buffer = EventBuffer<Int>(policy: .default)
-        var sequence: EventSequence<Int>? = EventSequence(buffer) { ended.withLock { $0 = true } }
-        _ = buffer.add(1)
-        for await element in sequence! {
+    @Test func finishingAFullBufferMakesRoom_andWhatWaitsCanStillBeRead() async {
+        let rooms = Lock(0)
+        let buffer = EventBuffer<Int>(policy: .suspend(limit: 2)) { rooms.withLock { $0 += 1 } }
+        #expect((1...2).map(buffer.add) == [.buffered, .full])
+        buffer.finish()
+        #expect(rooms.withLock { $0 } == 1)
+        #expect(await buffer.next() == 1)
+        #expect(await buffer.next() == 2)
+        #expect(await buffer.next() == nil)
+        #expect(rooms.withLock { $0 } == 1)
+    }
+
+    @Test func aCancelledReaderOfAFullBufferMakesRoom_andGetsNothingMore() async {
+        let rooms = Lock(0)
+        let buffer = EventBuffer<Int>(policy: .suspend(limit: 2)) { rooms.withLock { $0 += 1 } }
+        #expect((1...2).map(buffer.add) == [.buffered, .full])
+        let (stream, isCancelled) = AsyncStream<Never>.makeStream()
+        let task = Task {
+            for await _ in stream {}
+            return await buffer.next()
+        }
+        task.cancel()
+        isCancelled.finish()
+        #expect(await task.value == nil)
+        #expect(rooms.withLock { $0 } == 1)
+        #expect(buffer.add(3) == .finished)
+        #expect(buffer.count == 0)
+    }
+
+    // MARK: Sequences
+
+    /// A sequence over a full buffer.
+    private struct Scene {
+        let buffer: EventBuffer<Int>
+        let rooms = Lock(0)
+        let ends = Lock(0)
+
+        init() {
+            let rooms = rooms
+            buffer = EventBuffer(policy: .suspend(limit: 4)) { rooms.withLock { $0 += 1 } }
+            #expect((1...4).map(buffer.add) == [.buffered, .buffered, .buffered, .full])
+        }
+
+        var sequence: EventSequence<Int> { EventSequence(buffer) { [ends] in ends.withLock { $0 += 1 } } }
+
+        var isOver: Bool { rooms.withLock { $0 } == 1 && ends.withLock { $0 } > 0 && buffer.add(0) == .finished }
+    }
+
+    @Test func leavingTheLoopEndsASequence_thoughSomebodyKeepsIt() async {
+        let scene = Scene()
+        let sequence = scene.sequence
+        for await element in sequence {
             #expect(element == 1)
             break
         }
-        #expect(!ended.withLock { $0 })
+        #expect(scene.isOver)
+        for await _ in sequence { Issue.record("an element of a sequence that has ended") }
+    }
+
+    @Test func droppingASequenceThatNobodyHasReadEndsIt() {
+        let scene = Scene()
+        var sequence: EventSequence<Int>? = scene.sequence
+        #expect(!scene.isOver)
+        _ = sequence
         sequence = nil
-        #expect(ended.withLock { $0 })
-        #expect(buffer.add(2) == .finished)
+        #expect(scene.isOver)
+    }
+
+    /// An iterator is a value: it may be copied, and the sequence may be gone before it.
+    @Test func theLastCopyOfAnIteratorEndsASequence() async {
+        let scene = Scene()
+        var first: EventSequence<Int>.AsyncIterator? = scene.sequence.makeAsyncIterator()
+        var second = first
+        first = nil
+        #expect(await second?.next() == 1)
+        #expect(scene.ends.withLock { $0 } == 0)
+        second = nil
+        #expect(scene.isOver)
+    }
+
+    @Test func cancellingTheReaderEndsASequence_thoughSomebodyKeepsIt() async {
+        let scene = Scene()
+        let sequence = scene.sequence
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            for await _ in sequence { Issue.record("an element for a reader that is cancelled") }
+        }
+        await task.value
+        #expect(scene.isOver)
+        withExtendedLifetime(sequence) {}
+    }
+
+    /// How large events are is the server's choice.
+    @Test func largeElementsFillABufferBeforeManyDo() async {
+        let room = Lock(0)
+        let buffer = EventBuffer<Int>(policy: .suspend(limit: 1000)) { room.withLock { $0 += 1 } }
+        #expect((1...6).map { buffer.add($0, byteCount: 10 << 20) } == .init(repeating: .buffered, count: 6))
+        #expect(buffer.add(7, byteCount: 10 << 20) == .full)
+        for number in 1...3 { #expect(await buffer.next() == number) }
+        #expect(room.withLock { $0 } == 0)
+        #expect(await buffer.next() == 4)
+        #expect(room.withLock { $0 } == 1)
+
+        let dropping = EventBuffer<Int>(policy: .dropOldest(limit: 1000))
+        for number in 1...6 { #expect(dropping.add(number, byteCount: 10 << 20) == .buffered) }
+        #expect(dropping.add(7, byteCount: 25 << 20) == .droppedOldest)
+        #expect(await dropping.next() == 4)
+        #expect(dropping.add(8, byteCount: 100 << 20) == .droppedOldest)
+        #expect(await dropping.next() == 8)
+
+        let failing = EventBuffer<Int>(policy: .fail(limit: 1000))
+        #expect(failing.add(1, byteCount: 100 << 20) == .buffered)
+        #expect(failing.add(2, byteCount: 1) == .overflowed)
     }
 }

@@ -1,7 +1,8 @@
-import Realtime
 import TestSupport
 import Testing
 import Transport
+
+@testable import Realtime
 
 struct EventRouterTests {
     typealias ChannelID = EventRouter.ChannelID
@@ -59,6 +60,87 @@ struct EventRouterTests {
         _ = router.unbind(all, from: channel)
         #expect(route("e", on: channel, in: &router) == ["3:e"])
         #expect(route("f", on: channel, in: &router) == [])
+    }
+
+    @Test func unbindingGloballyTakesOneBindingOnly() {
+        var router = makeRouter()
+        let first = router.bindGlobally(handler("1"))
+        let second = router.bindGlobally(handler("2"))
+        #expect(first != second)
+        #expect(router.unbindGlobally(first).map(\.id) == [first])
+        #expect(route("e", on: channel, in: &router) == ["2:e"])
+        #expect(router.unbindGlobally(first).isEmpty)
+        #expect(router.unbindAllGlobally().map(\.id) == [second])
+        #expect(route("e", on: channel, in: &router) == [])
+    }
+
+    /// The caller lets go of them where it holds no lock.
+    @Test func whatIsUnboundIsHandedBack() {
+        var router = makeRouter()
+        let first = router.bind(to: channel, event: "e", handler("1"))
+        let all = router.bind(to: channel, event: nil, handler("2"))
+        #expect(router.unbind(first, from: channel, event: "e").contains { $0.id == first })
+        #expect(Set(router.unbind(all, from: channel).map(\.id)) == [all])
+        let second = router.bind(to: channel, event: "e", handler("3"))
+        #expect(Set(router.unbindAll(from: channel, event: "e").map(\.id)) == [second])
+        let third = router.bind(to: channel, event: "f", handler("4"))
+        #expect(Set(router.unbindAll(from: channel).map(\.id)) == [third])
+        let last = router.bind(to: channel, event: nil, handler("5"))
+        #expect(Set(router.removeChannel(channel).map(\.id)) == [last])
+        #expect(router.removeChannel(channel).isEmpty)
+        #expect(!router.hasChannel(channel) && router.hasChannel(other))
+    }
+
+    @Test func aChannelThatIsThereKeepsItsBindings() {
+        var router = makeRouter()
+        _ = router.bind(to: channel, event: "e", handler("1"))
+        router.addChannel(channel)
+        #expect(route("e", on: channel, in: &router) == ["1:e"])
+    }
+
+    /// Readers of sequences first, since other code of the application may wait for them.
+    @Test func readersAreWokenBeforeOtherCodeRuns() {
+        let wakeUps = ReaderWakeUps()
+        var router = makeRouter()
+        _ = router.bind(to: channel, event: "e", isOfSequence: true) { [log] _ in
+            log.withLock { $0.append("sequence") }
+            wakeUps.add { log.withLock { $0.append("woken") } }
+        }
+        _ = router.bind(to: channel, event: "e", handler("1"))
+        _ = router.bind(to: channel, event: "e", handler("2"))
+        _ = router.bindGlobally(handler("g"))
+        let event = RealtimeEvent(name: "e", channel: "c", data: nil)
+        router.route(of: event, on: channel).call(event, version: router.version, wakeUps: wakeUps) { _ in true }
+        #expect(log.withLock { $0 } == ["g:e", "sequence", "woken", "1:e", "2:e"])
+        wakeUps.run()
+        #expect(log.withLock { $0.count } == 5)
+    }
+
+    @Test func aReaderIsWokenOnceForEachTimeItIsToBe() {
+        let wakeUps = ReaderWakeUps()
+        for name in ["a", "b"] {
+            wakeUps.add { [log] in log.withLock { $0.append(name) } }
+            wakeUps.run()
+        }
+        #expect(log.withLock { $0 } == ["a", "b"])
+    }
+
+    /// Once something was unbound, a channel's bindings are called only as long as the channel is there.
+    @Test func aChannelThatIsLeftOnTheWayGetsNoMore() {
+        var router = makeRouter()
+        let routers = Lock(router)
+        for name in ["1", "2"] {
+            _ = router.bind(to: channel, event: "e") { [log, channel] _ in
+                log.withLock { $0.append(name) }
+                _ = routers.withLock { $0.removeChannel(channel) }
+            }
+        }
+        let event = RealtimeEvent(name: "e", channel: "c", data: nil)
+        let route = router.route(of: event, on: channel)
+        route.call(event, version: router.version, wakeUps: ReaderWakeUps()) { _ in false }
+        #expect(log.withLock { $0 } == ["1"])
+        route.call(event, version: router.version, wakeUps: ReaderWakeUps()) { _ in true }
+        #expect(log.withLock { $0 } == ["1", "1", "2"])
     }
 
     @Test func unbindingWhatIsNotBoundChangesNothing() {
@@ -143,9 +225,11 @@ struct EventRouterTests {
             token = held
             _ = router.bind(to: channel, event: "e") { _ in _ = held }
         }
-        let route = ObjectIdentifier(router.route(of: event, on: channel))
-        _ = router.route(of: event, on: other)
-        #expect(ObjectIdentifier(router.route(of: event, on: channel)) == route)
+        do {
+            let route = router.route(of: event, on: channel)
+            _ = router.route(of: event, on: other)
+            #expect(router.route(of: event, on: channel) === route)
+        }
         #expect(router.route(of: event.renamed("f"), on: channel).bound.isEmpty)
         #expect(token != nil)
         _ = router.unbindAll(from: channel)

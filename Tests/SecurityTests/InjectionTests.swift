@@ -113,20 +113,32 @@ struct InjectionTests {
             ])
     }
 
-    @Test(arguments: [hostile, "a/../../b", "a?b=c", "ü"])
-    func aUserIDOfTheHTTPAPIIsOnePartOfThePathOrRefused(id: String) async {
-        let heads = Lock<[String]>([])
+    /// Whatever is sent has the id as one part of its path; what could not be is refused.
+    @Test(arguments: [
+        (hostile, false), ("a/../../b", false), ("a/b", false), ("a?b=c", false), ("a#b", false), ("a%2Fb", false),
+        ("a b", false), ("ü", false), ("", false), ("a=@,.;b-_9", true), ("a..b", true), ("a;b", true),
+    ])
+    func aUserIDOfTheHTTPAPIIsOnePartOfThePathOrRefused(id: String, isSent: Bool) async throws {
+        let paths = Lock<[String]>([])
         let server = SocketServer { peer in
             let head = peer.readHead()
-            heads.withLock { $0.append(head) }
-            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            paths.withLock { $0.append(head) }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
         }
         let client = PusherHTTPClient(
             appID: "1", key: "k", secret: "s", host: "127.0.0.1", port: server.port, useTLS: false, proxy: "")
-        try? await client.terminateConnections(ofUser: id)
-        for head in heads.withLock({ $0 }) {
-            #expect(head.split(separator: " ")[1].split(separator: "?")[0].split(separator: "/").count == 5)
-            #expect(!head.contains("\r\nX-Injected"))
+        do {
+            try await client.terminateConnections(ofUser: id)
+            #expect(isSent)
+        } catch {
+            #expect(!isSent && error.kind == .invalidArgument)
         }
+        // Shows what had been sent before it.
+        try await client.terminateConnections(ofUser: "last")
+        let heads = paths.withLock { $0 }
+        #expect(
+            heads.map { String($0.prefix { $0 != "?" }) }
+                == (isSent ? [id, "last"] : ["last"]).map { "POST /apps/1/users/\($0)/terminate_connections" })
+        #expect(!heads.contains { $0.contains("\r\nX-Injected") })
     }
 }

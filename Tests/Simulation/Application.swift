@@ -41,6 +41,8 @@ struct Application {
     var subscriptions: [EventRouter.ChannelID: Subscription] = [:]
     var callsFromCallbacks: [Schedule.Call] = []
     var holds = 0
+    /// The sequence that is not read meanwhile.
+    let reader = EventReader(.sequence, eventName: nil, channelName: nil)
     var lastClientEvent = 0
     /// How long each callback takes; nil: for ever.
     var callbackDuration: Duration? = .zero

@@ -9,6 +9,7 @@ struct Callbacks {
     var isRunning = false
     var isFull = false
     var isClosed = false
+    let reader = EventReader(.callback, eventName: nil, channelName: nil)
 
     var isEmpty: Bool { batches.isEmpty }
 

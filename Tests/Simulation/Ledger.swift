@@ -36,6 +36,8 @@ struct Ledger {
     private var failedAttempts: [String: Int] = [:]
     private(set) var areFailuresPlausible = true
     var failedSubscriptions: Set<EventRouter.ChannelID> = []
+    /// Of readers that were reported as too slow, those that still are.
+    var reportedHolds = 0
     var undecryptable = 0
     var undecryptableErrors = 0
     var malformedMessages = 0

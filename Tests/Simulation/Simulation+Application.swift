@@ -32,11 +32,11 @@ extension Simulation {
         case .trigger(let channel): trigger(channel)
         case .holdReading:
             application.holds += 1
-            perform { $0.holdReading(now: $1) }
+            perform { $0.holdReading(for: application.reader, now: $1) }
         case .releaseReading:
             guard application.holds > 0 else { return }
             application.holds -= 1
-            perform { $0.releaseReading(now: $1) }
+            perform { $0.releaseReading(for: application.reader, now: $1) }
         }
     }
 
@@ -109,7 +109,7 @@ extension Simulation {
         if callbacks.count > schedule.options.maximumQueuedEvents, !callbacks.isFull {
             callbacks.isFull = true
             statistics.count(.fullQueues)
-            perform { $0.holdReading(now: $1) }
+            perform { $0.holdReading(for: callbacks.reader, now: $1) }
         }
         guard !callbacks.isRunning else { return }
         callbacks.isRunning = true
@@ -147,7 +147,7 @@ extension Simulation {
         tell(notice)
         if callbacks.finishBatch(), callbacks.isFull, callbacks.count <= schedule.options.maximumQueuedEvents / 2 {
             callbacks.isFull = false
-            perform { $0.releaseReading(now: $1) }
+            perform { $0.releaseReading(for: callbacks.reader, now: $1) }
         }
         return true
     }
@@ -163,7 +163,8 @@ extension Simulation {
         case .gap(let channel, _, _, _): if isLive(channel) { gapTold(channel) }
         case .stateChanged(let old, _): if old == .connected { connectionEndTold() }
         case .signInFailed: application.signInHasFailed = true
-        case .memberAdded, .memberRemoved, .subscriptionCount, .signedIn, .watchlistChanged, .pingAnswered, .error:
+        case .memberAdded, .memberRemoved, .subscriptionCount, .signedIn, .watchlistChanged, .pingAnswered, .error,
+            .readingHeld, .readingResumed:
             break
         }
         callFromCallback()

@@ -90,6 +90,10 @@ extension Simulation {
         case .signedIn: statistics.count(.signedIn)
         case .signInFailed: statistics.count(.signInsFailed)
         case .memberAdded, .memberRemoved: statistics.count(.memberChanges)
+        case .readingHeld: ledger.reportedHolds += 1
+        case .readingResumed:
+            ledger.reportedHolds -= 1
+            check(ledger.reportedHolds >= 0, "the end of a hold is reported, and the hold was not")
         case .events, .subscriptionCount, .watchlistChanged, .pingAnswered: break
         }
     }
@@ -147,7 +151,7 @@ extension Simulation {
         case .unknownChannel:
             check(error.channelName == "nobody", "an event of \(error.channelName ?? "-") is taken for an unknown one")
         case .authorizationFailed, .subscriptionFailed, .clientEventRejected, .invalidArgument, .undecodableData,
-            .bufferOverflow, .sourceFailed:
+            .bufferOverflow, .readingHeld, .readingResumed, .sourceFailed:
             break
         }
     }

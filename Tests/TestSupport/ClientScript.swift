@@ -70,6 +70,10 @@ package struct ClientScript {
         machine.timePassed(now: now)
     }
 
+    package mutating func hold(_ reader: EventReader) { machine.holdReading(for: reader, now: now) }
+
+    package mutating func release(_ reader: EventReader) { machine.releaseReading(for: reader, now: now) }
+
     package mutating func subscribe(_ name: String, auth: AuthAnswer? = nil) throws -> EventRouter.ChannelID {
         machine.subscribe(to: try ChannelName(name), auth: auth, now: now).id
     }
@@ -153,6 +157,8 @@ package struct ClientScript {
         case .signInFailed(let error, let event): "sign-in failed \(error) \(event.eventName)"
         case .watchlistChanged(let change): "watchlist \(change.name) \(change.userIDs.joined(separator: " "))"
         case .pingAnswered(let latency): "ping answered after \(latency / .seconds(1)) s"
+        case .readingHeld(let error): "held \(error)"
+        case .readingResumed(let error, let duration): "resumed after \(duration / .seconds(1)) s \(error)"
         case .error(let error): "error \(error)"
         }
     }

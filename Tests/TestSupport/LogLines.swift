@@ -9,6 +9,8 @@ package final class LogLines: LogHandler {
 
     package var all: [String] { lines.withLock { $0 } }
 
+    package func contains(_ text: String) -> Bool { all.contains { $0.contains(text) } }
+
     package var logger: Logger {
         var logger = Logger(label: "test") { _ in self }
         logger.logLevel = .trace

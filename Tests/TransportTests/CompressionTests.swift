@@ -254,6 +254,45 @@ struct CompressionTests {
         #expect(script.end?.code == 1009)
     }
 
+    /// 6,400 bytes that inflate to nothing pass with a limit of 100; a byte more does not.
+    @Test(arguments: [WebSocketRequest.OversizedMessages.close, .discard])
+    func compressedBytesAreCountedToo(oversized: WebSocketRequest.OversizedMessages) throws {
+        let nothing = [UInt8](repeatElement([0, 0, 0, 0xFF, 0xFF], count: 640).joined())
+        var script = try opened(maximumMessageSize: 100, oversizedMessages: oversized)
+        script.receive(frame(0x42, nothing) + frame(0x00, nothing))
+        #expect(script.end == nil)
+        script.receive(frame(0x80, [0]))
+        #expect(script.end?.code == 1009)
+    }
+
+    @Test func compressedMessagesOfTheMaximumSizeAreTaken() throws {
+        for (count, isTaken) in [(1000, true), (1001, false)] {
+            let message = [UInt8](repeating: 7, count: count)
+            let payload = try deflater().deflate(message)
+            var closing = try opened("permessage-deflate", maximumMessageSize: 1000)
+            var skipping = try opened(
+                "permessage-deflate; server_no_context_takeover", maximumMessageSize: 1000, oversizedMessages: .discard)
+            closing.receive(frame(0xC2, payload))
+            skipping.receive(frame(0xC2, payload))
+            #expect(closing.messages == (isTaken ? [.binary(message[...])] : []))
+            #expect(closing.end?.code == (isTaken ? nil : 1009))
+            #expect(skipping.messages == [isTaken ? .binary(message[...]) : .oversized(byteCount: 1001)])
+        }
+    }
+
+    /// A server that says nothing of its window has one of 32 KiB.
+    @Test func aReferenceMayGoBackByTheWholeWindow() throws {
+        var state: UInt64 = 1
+        let noise = (0..<32_000).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return UInt8(truncatingIfNeeded: state >> 56)
+        }
+        let deflater = try deflater()
+        var script = try opened(maximumMessageSize: 1 << 20)
+        script.receive(frame(0xC2, deflater.deflate(noise)) + frame(0xC2, deflater.deflate(noise)))
+        #expect(script.messages == [.binary(noise[...]), .binary(noise[...])])
+    }
+
     // MARK: Sending
 
     @Test(
@@ -268,6 +307,13 @@ struct CompressionTests {
         let frames = script.takeFrames()
         #expect(frames.map(\.opcode) == [0xC1, 0xC1, 0x89])
         #expect(frames.map(\.payload) == [[0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00], second, []])
+    }
+
+    /// Who has offered it keeps to it, also if the server says nothing of it.
+    @Test func withoutTakeoverEachMessageStandsAlone() throws {
+        var script = try opened(offer: DeflateOffer(clientNoContextTakeover: true))
+        for _ in 0..<2 { script.machine.send(text: Self.hello, using: &script.random) }
+        #expect(Set(script.takeFrames().map(\.payload)) == [[0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]])
     }
 
     @Test(arguments: 9...15)

@@ -97,6 +97,15 @@ struct WebSocketMachineTests {
         #expect(script.end?.code == 1009)
     }
 
+    /// Where they need not be copied from.
+    @Test func textInOneReadIsFoundThere() throws {
+        var script = try WebSocketScript.opened()
+        let bytes = frame(0x82, [1]) + text("ab") + frame(0x01, [0x63]) + frame(0x80, [0x64]) + text("")
+        let messages = script.machine.receive(bytes, using: &script.random).messages
+        #expect(messages.count == 4)
+        #expect((0...4).map { messages.textInChunk(at: $0) } == [nil, 5..<7, nil, 15..<15, nil])
+    }
+
     /// RFC 6455, section 5.5.3: only the last ping must be answered.
     @Test func whileNothingCanBeWrittenOnlyTheNewestPingIsAnswered() throws {
         var script = try WebSocketScript.opened()
@@ -271,15 +280,5 @@ struct ClientHandshakeTests {
     @Test(arguments: ["", "http://h/", "ws://", "nonsense", "wss:///path"])
     func otherURLsAreRefused(url: String) {
         #expect(throws: TransportError.self) { try WebSocketScript(WebSocketRequest(url: url)) }
-    }
-}
-
-struct MonotonicInstantTests {
-    @Test func arithmeticSaturates() {
-        let late = MonotonicInstant(nanoseconds: .max - 1)
-        #expect((late + .seconds(1)).nanoseconds == .max)
-        #expect((late + .seconds(Int64.max)).nanoseconds == .max)
-        #expect(
-            (MonotonicInstant(nanoseconds: 5) + .nanoseconds(7)) - MonotonicInstant(nanoseconds: 2) == .nanoseconds(10))
     }
 }

@@ -249,7 +249,10 @@ final class EasyHandle {
                 .connectionLost,
                 "the connection to \(server) broke before the answer came; the request may have arrived, and is not sent again"
             )
-        case CURLE_PEER_FAILED_VERIFICATION: return certificateError(words)
+        case CURLE_PEER_FAILED_VERIFICATION:
+            return info(CURLINFO_PROXY_SSL_VERIFYRESULT) == 0
+                ? certificateError(words)
+                : TransportError(.proxy, "the certificate of the proxy is not trusted: \(words)")
         case CURLE_SSL_CACERT_BADFILE:
             return TransportError(.invalidRequest, "the CA file holds no usable certificates")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED:

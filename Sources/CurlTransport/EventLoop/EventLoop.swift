@@ -182,15 +182,21 @@ final class EventLoop: SerialExecutor {
     // MARK: Timers
 
     @NetworkActor
-    func schedule(_ timer: NetworkTimer, at deadline: MonotonicInstant, generation: Int) {
-        timers.insert(TimerHeap.Entry(deadline: deadline, timer: timer, generation: generation))
+    var timerCount: Int { timers.count }
+
+    @NetworkActor
+    func schedule(_ entry: TimerHeap.Entry, at deadline: MonotonicInstant) {
+        timers.set(entry, to: deadline)
         armTimer()
     }
 
     @NetworkActor
+    func cancel(_ entry: TimerHeap.Entry) { timers.remove(entry) }
+
+    @NetworkActor
     private func fireTimers() {
         let now = MonotonicInstant.now
-        while let entry = timers.popDue(now: now) { entry.timer?.fired(generation: entry.generation) }
+        while let entry = timers.popDue(now: now) { entry.timer?.fired() }
         armTimer()
     }
 

@@ -55,6 +55,11 @@ package struct SessionModel: Sendable {
         }
     }
 
+    /// The room's state was read, unless it is known already.
+    package mutating func loaded(_ state: MXRoomState, of roomId: String) {
+        if rooms[roomId]?.state == nil { rooms[roomId]?.state = state }
+    }
+
     /// The room's state, from the store if it was not asked for before.
     package mutating func state(of roomId: String, in store: any MXStore) throws(MatrixError) -> MXRoomState? {
         guard let room = rooms[roomId] else { return nil }

@@ -39,11 +39,20 @@ final class AccessTokens: Sendable {
     var credentials: MXCredentials? { state.withLock { $0.machine.credentials } }
 
     func setRefreshedHandler(_ handler: (@Sendable (MXCredentials) -> Void)?) {
-        state.withLock { $0.handlers.refreshed = handler }
+        setHandlers { $0.refreshed = handler }
     }
 
     func setUnauthenticatedObserver(_ handler: (@Sendable (MXError, Bool, Bool) -> Void)?) {
-        state.withLock { $0.handlers.observer = handler }
+        setHandlers { $0.observer = handler }
+    }
+
+    /// The old handlers are let go of after the lock.
+    private func setHandlers(_ change: (inout Handlers) -> Void) {
+        _ = state.withLock { state in
+            let old = state.handlers
+            change(&state.handlers)
+            return old
+        }
     }
 
     func loggedIn(_ credentials: MXCredentials) {

@@ -46,11 +46,11 @@ public final class MXEventTimeline: Sendable {
     /// Ends the calls of a listener; also from within one.
     public func removeListener(_ listener: Any) {
         guard let listener = listener as? MXEventListener else { return }
-        locked.withLock { $0.listeners.remove(listener) }
+        _ = locked.withLock { $0.listeners.remove(listener) }
     }
 
     /// Ends the calls of all listeners.
-    public func removeAllListeners() { locked.withLock { $0.listeners.removeAll() } }
+    public func removeAllListeners() { _ = locked.withLock { $0.listeners.removeAll() } }
 
     var hasListeners: Bool { locked.withLock { !$0.listeners.isEmpty } }
 

@@ -149,7 +149,11 @@ public final class MXRoom: Sendable {
     /// Ends the calls of a listener of ``listenToRelations(_:)``.
     public func removeListener(_ listener: Any) {
         guard let listener = listener as? MXEventListener else { return }
-        relationListeners.withLock { $0.removeAll { $0.id === listener } }
+        // Let go of after the lock.
+        _ = relationListeners.withLock { listeners in
+            defer { listeners.removeAll { $0.id === listener } }
+            return listeners
+        }
     }
 
     func relationsChanged(of eventId: String) {

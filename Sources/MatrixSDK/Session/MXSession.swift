@@ -177,7 +177,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// Ends the calls of a listener; also from within one.
     public func removeListener(_ listener: Any) {
         guard let listener = listener as? MXEventListener else { return }
-        core.state.withLock { $0.listeners.remove(listener) }
+        _ = core.state.withLock { $0.listeners.remove(listener) }
     }
 }
 

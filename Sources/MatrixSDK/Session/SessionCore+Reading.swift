@@ -3,15 +3,6 @@ import Transport
 
 /// What is known of single events, and what is read.
 extension SessionCore {
-    /// Takes into the model what the store has of others' words about an event, once.
-    func loadRelations(of eventId: String, in roomId: String) {
-        try? change { model, store throws(MatrixError) in
-            guard model.needsRelations(of: eventId, in: roomId) else { return nil }
-            model.add(relations: try store.relations(to: eventId, in: roomId), of: eventId, in: roomId)
-            return nil
-        }
-    }
-
     /// Asks the server for reactions to an event that is not stored with them.
     func fetchReactions(to eventId: String, in roomId: String) async throws {
         var token: String?

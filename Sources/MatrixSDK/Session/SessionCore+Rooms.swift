@@ -32,39 +32,8 @@ extension SessionCore {
         return try body(store)
     }
 
-    /// Reads the store and the state of a room as of the same moment.
-    func read<Value>(
-        _ roomId: String, _ body: (any MXStore, MXRoomState?) throws(MatrixError) -> Value
-    ) throws(MatrixError) -> Value {
-        try state.withLock { state throws(MatrixError) in
-            guard let store = state.store else { throw .sessionClosed }
-            return try body(store, try state.model?.state(of: roomId, in: store))
-        }
-    }
-
     /// From the store if nobody has asked before. Nil for a room that is not there, or cannot be read.
-    func roomState(_ roomId: String) -> MXRoomState? {
-        state.withLock { state in
-            guard let store = state.store else { return nil }
-            return (try? state.model?.state(of: roomId, in: store)) ?? nil
-        }
-    }
-
-    /// Changes the model and the store. What the store cannot take now waits behind what it could not take before: they
-    /// never differ in their order.
-    ///
-    /// - Parameter body: Returns what is to be stored; nil for nothing. It throws before it has changed anything.
-    /// - Throws: If the model is changed, and the store will be later.
-    func change(_ body: (inout SessionModel, any MXStore) throws(MatrixError) -> MXStoreChanges?) throws(MatrixError) {
-        try state.withLock { state throws(MatrixError) in
-            guard let changes = try state.changeModel(body) else { return }
-            state.uncommitted.append(SessionCore.Uncommitted(applied: SessionModel.Applied(changes: changes)))
-            try state.commitChanges()
-            guard state.uncommitted.isEmpty else {
-                throw MatrixError(.store, "the store has not taken yet what a sync has brought: it is tried again")
-            }
-        }
-    }
+    func roomState(_ roomId: String) -> MXRoomState? { (try? loadState(of: roomId)) ?? nil }
 
     // MARK: Creation
 
@@ -108,59 +77,14 @@ extension SessionCore {
     func loadMembers(_ roomId: String) async throws {
         guard let summary = summary(roomId), !summary.membersAreComplete else { return }
         // Who changes after this point of the stream is changed by a sync, which must not be undone.
-        let (token, before) = try state.withLock { state throws(MatrixError) in
-            guard let store = state.store else { throw .sessionClosed }
-            return (state.model?.syncToken, try state.model?.state(of: roomId, in: store)?.members)
-        }
+        let (token, before) = try inTurn { draft throws(MatrixError) in
+            (draft.model.syncToken, try draft.model.state(of: roomId, in: draft.store)?.members)
+        }.0
         let members = try await rest.members(ofRoom: roomId, at: token, notMembership: .leave)
         try change { model, store throws(MatrixError) in
             guard try model.state(of: roomId, in: store) != nil else { return nil }
             return model.membersLoaded(roomId, members, before: before ?? MXRoomMembers())
         }
         tell([.summaryChanged(roomId: roomId)])
-    }
-}
-
-extension SessionCore.State {
-    /// The store is asked to trim a timeline when so many events have come to it.
-    private static let growth = 50
-
-    /// Stores the oldest of what has been applied and is not stored yet.
-    ///
-    /// - Returns: It, to be told; nil if there is none.
-    mutating func commitNext() throws(MatrixError) -> SessionCore.Uncommitted? {
-        guard let next = uncommitted.first, let store else { return nil }
-        try store.commit(next.applied.changes)
-        uncommitted.removeFirst()
-        trim(after: next.applied.changes)
-        return next
-    }
-
-    /// Stores what waits, up to what a sync has brought: whoever stores that tells of it.
-    mutating func commitChanges() throws(MatrixError) {
-        while let next = uncommitted.first, next.applied.changes.syncToken == nil { _ = try commitNext() }
-    }
-
-    fileprivate mutating func changeModel(
-        _ body: (inout SessionModel, any MXStore) throws(MatrixError) -> MXStoreChanges?
-    ) throws(MatrixError) -> MXStoreChanges? {
-        guard let store, var model else { throw .sessionClosed }
-        self.model = nil  // so that it is changed in place
-        defer { self.model = model }
-        return try body(&model, store)
-    }
-
-    /// Lets the oldest events of rooms go that the store has too many of, unless somebody is paging through them.
-    private mutating func trim(after changes: MXStoreChanges) {
-        for (roomId, room) in changes.rooms where !room.timeline.isEmpty {
-            growth[roomId, default: 0] += room.timeline.count
-            // What is not stored yet would bring the old pagination token back.
-            guard growth[roomId, default: 0] >= Self.growth, uncommitted.isEmpty,
-                rooms[roomId]?.liveTimeline.isPaginated != true
-            else { continue }
-            growth[roomId] = nil
-            // Where this fails, the next commit does too, and says so.
-            if let token = (try? store?.trimTimeline(of: roomId)) ?? nil { model?.trimmed(roomId, token: token) }
-        }
     }
 }

@@ -105,27 +105,50 @@ extension SessionCore {
     var sinks: [any RealtimeEventSink] { state.withLock { $0.sinkReferences.compactMap(\.sink) } }
 
     func attach(_ sink: any RealtimeEventSink) {
-        state.withLock { state in
-            state.sinkReferences.removeAll { $0.sink == nil || $0.sink === sink }
+        _ = state.withLock { state in
+            let others = state.remove(sink)
             state.sinkReferences.append(WeakSink(sink: sink))
+            return others
         }
+        holdOrRelease()
     }
 
     func detach(_ sink: any RealtimeEventSink) {
-        state.withLock { state in state.sinkReferences.removeAll { $0.sink === sink } }
-        hold(false, for: sink)
+        _ = state.withLock { $0.remove(sink) }
+        holdOrRelease()
     }
 
     func hold(_ isHeld: Bool, for sink: any RealtimeEventSink) {
         let id = ObjectIdentifier(sink)
-        let change = state.withLock { state -> Bool? in
-            let before = !state.holders.isEmpty
-            state.holders.removeAll { $0 == id }
+        state.withLock { state in
             // One that was detached meanwhile holds nothing.
-            if isHeld, state.sinkReferences.contains(where: { $0.sink === sink }) { state.holders.append(id) }
-            let after = !state.holders.isEmpty
-            return before == after ? nil : after
+            if isHeld, state.sinkReferences.contains(where: { $0.id == id }) {
+                state.holders.insert(id)
+            } else {
+                state.holders.remove(id)
+            }
         }
-        if let change { withDriver { $0.hold(change) } }
+        holdOrRelease()
+    }
+
+    /// By what holds then: of two changes from two threads the last has the last word.
+    private func holdOrRelease() {
+        withDriver { [weak self] driver in
+            guard let self else { return }
+            driver.hold(state.withLock { !$0.holders.isEmpty })
+        }
+    }
+}
+
+extension SessionCore.State {
+    /// Removes a sink, and those that are gone.
+    ///
+    /// - Returns: The others, to be let go of after the lock: this may hold the last reference to one.
+    fileprivate mutating func remove(_ sink: any RealtimeEventSink) -> [any RealtimeEventSink] {
+        let living = sinkReferences.compactMap(\.sink)
+        let ids = Set(living.map { ObjectIdentifier($0) }).subtracting([ObjectIdentifier(sink)])
+        sinkReferences.removeAll { !ids.contains($0.id) }
+        holders.formIntersection(ids)
+        return living
     }
 }

@@ -28,7 +28,10 @@ extension SessionCore {
 
     /// For one who wants to hear everything, on the completion queue.
     func observe(_ observer: @escaping @Sendable (SessionReport) -> Void) {
-        state.withLock { $0.observer = observer }
+        _ = state.withLock { state in  // the old one is let go of after the lock
+            defer { state.observer = observer }
+            return state.observer
+        }
     }
 
     func report(_ report: SessionReport) { state.withLock { $0.observer }?(report) }

@@ -9,23 +9,28 @@ import Transport
 ///
 ///     poll ──► answer ──► model ──► store ──► listeners, bindings
 ///
-/// The model and the store's changes are one thing behind one lock: what is in the store is what the model has told.
+/// The model and the store's changes have one owner at a time: what is in the store is what the model has told. Everybody
+/// else sees the model as it was told last.
 final class SessionCore: Sendable {
     struct State: Sendable {
         var state = MXSessionState.initialised
-        /// Nil before the store is open, and after the session was closed.
+        /// Nil before the store is open, and after the session was closed. Changed in ``SessionCore/inTurn(_:)``; what is
+        /// loaded into it beside may be lost.
         var model: SessionModel?
+        /// Counts the models.
+        var modelNumber = 0
+        /// Called in ``SessionCore/inTurn(_:)``, or to read, and never with the lock held.
         var store: (any MXStore)?
         var rooms: [String: MXRoom] = [:]
         var listeners = EventListeners()
         /// Rooms that were created here with encryption: no sync may have said so yet.
         var encryptedRooms: Set<String> = []
-        /// What the model has and the store could not take yet, oldest first: answers to syncs, and other changes.
+        /// See ``Draft``.
         var uncommitted: [Uncommitted] = []
-        /// How many events have come to each room since its timeline was last trimmed.
+        /// See ``Draft``.
         var growth: [String: Int] = [:]
         var sinkReferences: [WeakSink] = []
-        var holders: [ObjectIdentifier] = []
+        var holders: Set<ObjectIdentifier> = []
         var delegate: WeakDelegate?
         var filterId: String?
         var driver: SyncDriver?
@@ -42,14 +47,14 @@ final class SessionCore: Sendable {
         var lastSync: Date?
     }
 
-    struct Uncommitted: Sendable {
-        let applied: SessionModel.Applied
-        /// The rooms as the application held them when this was applied: those that are left now are still told of it.
-        var rooms: [String: MXRoom] = [:]
-    }
-
     struct WeakSink: Sendable {
+        let id: ObjectIdentifier
         weak var sink: (any RealtimeEventSink)?
+
+        init(sink: any RealtimeEventSink) {
+            id = ObjectIdentifier(sink)
+            self.sink = sink
+        }
     }
 
     struct WeakDelegate: Sendable {
@@ -60,6 +65,7 @@ final class SessionCore: Sendable {
     let options: MXSessionOptions
     let userId: String
     let state: Lock<State>
+    let storeOwner = StoreOwner()
     let session = Lock(WeakSession())
     let directRoomChanges = Turns()
 
@@ -80,6 +86,13 @@ final class SessionCore: Sendable {
         guard !userId.isEmpty else {
             throw MatrixError(.unauthenticated, "the session has no user: log in first")
         }
+        let reason = try storeOwner.run { () throws(MatrixError) in try open(store) }
+        setState(.storeDataReady)
+        if let reason { tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil) }
+    }
+
+    /// - Returns: Why the store was begun anew, if it was.
+    private func open(_ store: any MXStore) throws(MatrixError) -> String? {
         guard state.withLock({ $0.store == nil && $0.state == .initialised }) else {
             throw MatrixError(.invalidArgument, "the session has a store already: it is set once, before the start")
         }
@@ -101,11 +114,9 @@ final class SessionCore: Sendable {
         state.withLock { state in
             state.store = store
             state.model = opened
+            state.modelNumber += 1
         }
-        setState(.storeDataReady)
-        if let reason = stored.rebuildReason {
-            tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil)
-        }
+        return stored.rebuildReason
     }
 
     // MARK: Running
@@ -272,7 +283,10 @@ final class SessionCore: Sendable {
         }
         // A server that does not know the point of its stream any more: everything is asked for anew.
         if error.status == 400, state.withLock({ $0.model?.syncToken != nil }) {
-            state.withLock { $0.model?.forgetSyncToken() }
+            try? change { model, _ in
+                model.forgetSyncToken()
+                return nil
+            }
         }
         return .failed(.refused(retryAfter: error.retryAfter), error)
     }
@@ -280,33 +294,33 @@ final class SessionCore: Sendable {
     /// Where decrypted events enter: between the answer and the model.
     private func take(_ response: SyncResponse) throws {
         let wantsAll = state.withLock { !$0.listeners.isEmpty }
-        let next = try state.withLock { state throws(MatrixError) -> Uncommitted? in
-            guard let store = state.store, state.model != nil else { throw .sessionClosed }
-            try state.commitChanges()
-            let rooms = state.rooms
-            let applied = try state.model?.apply(response, store: store, now: .now) { roomId in
+        let committed = try inTurn { draft throws(MatrixError) in
+            try draft.commitChanges()
+            let rooms = draft.rooms
+            // An answer that cannot be applied as a whole changes nothing.
+            var model = draft.model
+            let applied = try model.apply(response, store: draft.store, now: .now) { roomId in
                 wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
             }
-            if let applied {
-                state.uncommitted.append(Uncommitted(applied: applied, rooms: rooms))
-                // Who joins one of these again before all is told gets a new object.
-                for case .left(let roomId, _) in applied.notices { state.rooms[roomId] = nil }
-            }
-            // At once: nobody sees a model that the store does not know.
-            return try state.commitNext()
-        }
-        if let next { tell(next) }
+            draft.model = model
+            try draft.commit(applied)
+        }.committed
+        tell(committed)
         state.withLock { $0.lastSync = Date() }
     }
 
     /// Stores what has been applied, then tells of it.
     private func commitWaiting() throws(MatrixError) {
-        while let next = try state.withLock({ state throws(MatrixError) in try state.commitNext() }) { tell(next) }
+        while !state.withLock({ $0.uncommitted.isEmpty }) {
+            tell(try inTurn { draft throws(MatrixError) in try draft.commitNext() }.committed)
+        }
     }
 
-    private func tell(_ committed: Uncommitted) {
-        let isSync = committed.applied.changes.syncToken != nil
-        tell(committed.applied.notices, rooms: committed.rooms, isSync: isSync)
+    private func tell(_ committed: [Uncommitted]) {
+        for committed in committed {
+            let isSync = committed.applied.changes.syncToken != nil
+            tell(committed.applied.notices, rooms: committed.rooms ?? [:], isSync: isSync)
+        }
     }
 
     private func filter(isFirst: Bool) -> String {
@@ -321,13 +335,17 @@ final class SessionCore: Sendable {
 
     func close() {
         setState(.closed)
+        storeOwner.runLast { end() }
+    }
+
+    private func end() {
         let old = state.withLock { state -> State in
             let old = state
             state.model = nil
             state.store = nil
             state.rooms = [:]
             state.uncommitted = []
-            state.listeners.removeAll()
+            state.listeners = EventListeners()
             state.sinkReferences = []
             state.driver = nil
             state.waiters = []
@@ -338,7 +356,7 @@ final class SessionCore: Sendable {
         for start in old.starts.values { start.resume(throwing: MatrixError.sessionClosed) }
         failWaits(old.waiters)
         for room in old.rooms.values { room.close() }
-        for waiting in old.uncommitted { for room in waiting.rooms.values { room.close() } }
+        for waiting in old.uncommitted { for room in (waiting.rooms ?? [:]).values { room.close() } }
         if let driver = old.driver { NetworkActor.execute { driver.close() } }
         old.store?.close()
     }

@@ -31,12 +31,17 @@ struct EventListeners: Sendable {
         return listener
     }
 
-    mutating func remove(_ listener: Any) {
-        guard let listener = listener as? MXEventListener else { return }
-        entries.removeAll { $0.listener === listener }
+    /// - Returns: What was there, to be let go of without a lock held: a closure holds anything.
+    mutating func remove(_ listener: MXEventListener) -> EventListeners {
+        defer { entries.removeAll { $0.listener === listener } }
+        return self
     }
 
-    mutating func removeAll() { entries = [] }
+    /// - Returns: The same.
+    mutating func removeAll() -> EventListeners {
+        defer { entries = [] }
+        return self
+    }
 
     func has(_ listener: MXEventListener) -> Bool { entries.contains { $0.listener === listener } }
 

@@ -29,12 +29,12 @@ public struct PusherWebhook: Hashable, Sendable {
     ///   - signature: The header `X-Pusher-Signature`.
     ///   - secrets: The secret of each key that may sign. While keys are rotated there are several.
     ///   - encryptionMasterKey: Base64 of 32 bytes, to decrypt client events of encrypted channels.
-    ///   - maximumAge: Refuse what is further than this from `now`, so that nobody can send an old request again. Nil
-    ///     accepts any.
+    ///   - maximumAge: Refuse what is further than this from `now`, before or after it, so that nobody can send an old
+    ///     request again. Default: ten minutes. With nil any age is accepted: then remember what you have taken.
     /// - Throws: ``PusherWebhookError``.
     public init(
         body: some Sequence<UInt8>, key: String?, signature: String?, secrets: [String: String],
-        encryptionMasterKey: String? = nil, maximumAge: Duration? = nil, now: Date = Date()
+        encryptionMasterKey: String? = nil, maximumAge: Duration? = .seconds(600), now: Date = Date()
     ) throws(PusherWebhookError) {
         let body = Array(body)
         try Self.verify(body, key: key, signature: signature, secrets: secrets)
@@ -51,11 +51,21 @@ public struct PusherWebhook: Hashable, Sendable {
         }
         timeMilliseconds = time
         self.events = events.map { PusherWebhookEvent($0, masterKey: masterKey) }
-        if let maximumAge {
-            let age = Duration.milliseconds(Int64((now.timeIntervalSince1970 * 1000).rounded())) - .milliseconds(time)
-            guard (.zero - maximumAge...maximumAge).contains(age) else {
-                throw PusherWebhookError(.outdated, "the webhook was made \(age.components.seconds) seconds ago")
-            }
+        if let maximumAge { try Self.verify(time, maximumAge: maximumAge, now: now) }
+    }
+
+    private static func verify(
+        _ time: Int, maximumAge: Duration, now: Date
+    ) throws(PusherWebhookError) {
+        guard let now = Int64(exactly: (now.timeIntervalSince1970 * 1000).rounded()) else {
+            throw PusherWebhookError(.invalidArgument, "the present time is not one that can be compared with")
+        }
+        // Durations hold the difference of any two such numbers.
+        let age = Duration.milliseconds(now) - .milliseconds(time)
+        let seconds = age.components.seconds
+        if age > maximumAge { throw PusherWebhookError(.outdated, "the webhook was made \(seconds) seconds ago") }
+        if .zero - age > maximumAge {
+            throw PusherWebhookError(.outdated, "the webhook says that it was made \(-seconds) seconds from now")
         }
     }
 

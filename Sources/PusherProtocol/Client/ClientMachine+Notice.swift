@@ -23,6 +23,10 @@ extension ClientMachine {
         indirect case signInFailed(PusherError, event: RealtimeEvent)
         indirect case watchlistChanged(WatchlistChange)
         case pingAnswered(after: Duration)
+        /// Nothing has been received for long, since somebody takes events too slowly.
+        indirect case readingHeld(PusherError)
+        /// That has ended.
+        indirect case readingResumed(PusherError, after: Duration)
         indirect case error(PusherError)
     }
 

@@ -110,7 +110,7 @@ package struct ClientMachine: Sendable {
     var hasReportedShortActivityTimeout = false
     /// A `pusher:error` that the very next thing, a close, may repeat: then that is what is reported.
     var announcement: Announcement?
-    private var readingHolds = 0
+    private var readingHolds = ReadingHolds()
     private var isShutDown = false
 
     package init(endpoint: Endpoint, configuration: Configuration, seed: UInt64) {
@@ -124,7 +124,7 @@ package struct ClientMachine: Sendable {
     /// Whether what `id` brings still counts: it is the live transport, and nobody asked to disconnect.
     package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { connection.isReceiving(from: id) }
 
-    var isReadingPaused: Bool { readingHolds > 0 }
+    var isReadingPaused: Bool { readingHolds.isHeld }
 
     package var reconnectAttempts: Int { connection.attempts }
 
@@ -143,6 +143,7 @@ package struct ClientMachine: Sendable {
             user.deadline(isReadingPaused: isReadingPaused),
             clientEvents.nextDeadline, errorLimit.nextDeadline,
             announcement.flatMap { $0.isReported ? nil : $0.deadline },
+            readingHolds.nextDeadline(limit: configuration.connection.activityTimeout),
         ].compactMap { $0 }.min()
     }
 
@@ -171,6 +172,7 @@ package struct ClientMachine: Sendable {
     /// The client goes away: ends everything at once, for good.
     package mutating func shutDown(now: MonotonicInstant) {
         isShutDown = true
+        readingHolds = ReadingHolds()
         apply(connection.shutDown(), now: now)
     }
 
@@ -224,16 +226,26 @@ package struct ClientMachine: Sendable {
             connection.transportEnded(id, isAlive: isAlive, disposition: disposition, now: now), draft: draft, now: now)
     }
 
-    /// Somebody cannot take more events: nothing is read until everybody who held has let go. Outlives connections.
-    package mutating func holdReading(now: MonotonicInstant) {
-        readingHolds += 1
-        if readingHolds == 1 { applyReadingPause(now: now) }
+    /// `reader` cannot take more events: nothing is read until everybody who held has let go. Outlives connections.
+    /// Reported if it lasts longer than the server may be silent.
+    package mutating func holdReading(for reader: EventReader, now: MonotonicInstant) {
+        guard !isShutDown else { return }
+        let wasPaused = isReadingPaused
+        readingHolds.hold(reader, now: now)
+        if !wasPaused, isReadingPaused { applyReadingPause(now: now) }
     }
 
-    /// Takes back one ``holdReading(now:)``.
-    package mutating func releaseReading(now: MonotonicInstant) {
-        readingHolds -= 1
-        guard readingHolds == 0 else { return }
+    /// Takes back one ``holdReading(for:now:)``.
+    package mutating func releaseReading(for reader: EventReader, now: MonotonicInstant) {
+        guard !isShutDown else { return }
+        let wasPaused = isReadingPaused
+        if let end = readingHolds.release(reader, now: now) {
+            notices.append(
+                .readingResumed(
+                    PusherError(.readingResumed, end.endMessage, channelName: end.reader.channelName),
+                    after: end.duration))
+        }
+        guard wasPaused, !isReadingPaused else { return }
         applyReadingPause(now: now)
         restartSubscriptionDeadlines(now: now)
         restartSignInDeadline(now: now)
@@ -257,6 +269,14 @@ package struct ClientMachine: Sendable {
         signInTimePassed(now: now)
         sendThrottledEvents(now: now)
         for error in errorLimit.takeOmitted(now: now) { notices.append(.error(error)) }
+        reportReadingHolds(now: now)
+    }
+
+    private mutating func reportReadingHolds(now: MonotonicInstant) {
+        for hold in readingHolds.takeOverdue(limit: configuration.connection.activityTimeout, now: now) {
+            notices.append(
+                .readingHeld(PusherError(.readingHeld, hold.message, channelName: hold.reader.channelName)))
+        }
     }
 
     /// Pings now, as after a long silence. False if no answer can be expected: nothing is connected, or nothing is read.

@@ -71,7 +71,8 @@ extension PusherError.Kind {
         switch self {
         case .serverError, .malformedMessage, .unknownChannel, .decryptionFailed: true
         case .couldNotConnect, .connectionLost, .closedByServer, .authorizationFailed, .subscriptionFailed,
-            .clientEventRejected, .invalidArgument, .undecodableData, .bufferOverflow, .sourceFailed:
+            .clientEventRejected, .invalidArgument, .undecodableData, .bufferOverflow, .readingHeld, .readingResumed,
+            .sourceFailed:
             false
         }
     }

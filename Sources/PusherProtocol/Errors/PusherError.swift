@@ -32,6 +32,11 @@ public struct PusherError: Error, Hashable, Sendable {
         case undecodableData
         /// A sequence was read too slowly for its buffer and has ended.
         case bufferOverflow
+        /// A sequence that is not read, or a callback that does not end, has stopped receiving for longer than the
+        /// activity timeout.
+        case readingHeld
+        /// The end of what was reported as `readingHeld`.
+        case readingResumed
         /// Something went wrong at an attached source, such as a Matrix session.
         case sourceFailed
     }

@@ -33,7 +33,7 @@ extension ClientCore {
             work(on: [request.id]) { core in
                 core.answer(
                     request,
-                    await Self.result(of: "the auth provider") { AuthAnswer(try await provide(socketID, channel)) })
+                    await core.result(of: "the auth provider") { AuthAnswer(try await provide(socketID, channel)) })
             }
         case .batch: batch.add(request)  // until all that come together are there
         case .inline(let secret):
@@ -82,7 +82,7 @@ extension ClientCore {
             self?.authorizeBatch()
         }
         work(on: requests.map(\.id)) { core in
-            let answers = await Self.result(of: "the batch authorizer") {
+            let answers = await core.result(of: "the batch authorizer") {
                 try await authorizer.authorize(socketID: socketID, channelNames: channels)
             }
             core.answer(requests, answers)
@@ -122,8 +122,8 @@ extension ClientCore {
     func ask<Answer: Sendable>(
         _ endpoint: String, _ fields: [(String, String)], _ parse: ([UInt8]) throws(AuthFailure) -> Answer
     ) async -> Result<Answer, AuthFailure> {
-        let headers = await Self.result(of: "the provider of auth headers") { try await options.authHeaders?() ?? [:] }
-        let parameters = await Self.result(of: "the provider of auth parameters") {
+        let headers = await result(of: "the provider of auth headers") { try await options.authHeaders?() ?? [:] }
+        let parameters = await result(of: "the provider of auth parameters") {
             try await options.authParameters?() ?? [:]
         }
         do throws(AuthFailure) {
@@ -228,7 +228,7 @@ extension ClientCore {
             }
         case .provider(let provide):
             work(on: [request]) { core in
-                let answer = await Self.result(of: "the user auth provider") {
+                let answer = await core.result(of: "the user auth provider") {
                     UserAuthAnswer(try await provide(socketID.string))
                 }
                 core.answerUser(request, answer)
@@ -251,10 +251,14 @@ extension ClientCore {
 
     // MARK: The application's code
 
-    /// What the application's closure gives. Of an error of its own only the type is told: it may hold anything.
-    private static func result<Value>(
+    /// What the application's closure gives. Of an error of its own only the type is told: it may hold anything. Not
+    /// called once nobody waits for it any more, or the client is gone.
+    private func result<Value>(
         of what: String, _ body: () async throws -> Value
     ) async -> Result<Value, AuthFailure> {
+        guard !Task.isCancelled, !isShutDown else {
+            return .failure(AuthFailure("\(what) was not asked: nobody waits for it any more"))
+        }
         do {
             return .success(try await body())
         } catch let error as PusherTemporaryFailure {

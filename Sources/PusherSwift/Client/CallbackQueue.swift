@@ -1,6 +1,7 @@
 import Dispatch
 import PusherProtocol
 import Realtime
+import Synchronization
 import Transport
 
 /// Runs the application's code, in order and one piece at a time, never with a lock held.
@@ -9,39 +10,60 @@ import Transport
 final class CallbackQueue: Sendable {
     private enum Item: Sendable {
         /// - Parameter count: Each event counts.
-        case notices([ClientMachine.Notice], count: Int)
+        case notices([ClientMachine.Notice], Load)
         case work(@Sendable () -> Void)
 
-        var count: Int {
+        var load: Load {
             switch self {
-            case .notices(_, let count): count
-            case .work: 1
+            case .notices(_, let load): load
+            case .work: Load(count: 1, byteCount: 0)
             }
+        }
+    }
+
+    /// How much waits.
+    struct Load: Sendable {
+        var count = 0
+        var byteCount = 0
+
+        static func += (lhs: inout Load, rhs: Load) {
+            lhs.count += rhs.count
+            lhs.byteCount += rhs.byteCount
+        }
+
+        static func -= (lhs: inout Load, rhs: Load) {
+            lhs.count -= rhs.count
+            lhs.byteCount -= rhs.byteCount
         }
     }
 
     private struct Inbox {
         var items: [Item] = []
-        var count = 0
+        var load = Load()
         var isDraining = false
-        var isFull = false
+        /// For whom the source is held.
+        var holder: EventReader?
+        /// What is being delivered.
+        var running: EventBatch?
         var isClosed = false
     }
 
     private let target: PusherCallbackQueue
     private let own = DispatchQueue(label: "pusher.callbacks")
-    private let capacity: Int
+    private let capacity: Load
     private let inbox = Lock(Inbox())
+    /// Which event of the running batch is being delivered; not in the lock, since it changes with each.
+    private let position = Atomic(0)
 
-    /// - Parameter capacity: Waiting notices at which ``add(_:to:)`` asks its user to hold the source.
-    init(_ target: PusherCallbackQueue, capacity: Int) {
+    /// - Parameter capacity: Waiting notices, or their bytes, at which ``add(_:to:)`` asks its user to hold the source.
+    init(_ target: PusherCallbackQueue, capacity: Load) {
         self.target = target
         self.capacity = capacity
     }
 
     /// Hands `notices` to `receiver`. Called on the I/O thread.
     func add(_ notices: [ClientMachine.Notice], to receiver: ClientCore) {
-        enqueue(.notices(notices, count: notices.reduce(0) { $0 + $1.count }), for: receiver)
+        enqueue(.notices(notices, notices.reduce(into: Load()) { $0 += $1.load }), for: receiver)
     }
 
     /// Runs code of the application that answers a question.
@@ -59,22 +81,30 @@ final class CallbackQueue: Sendable {
     }
 
     private func enqueue(_ item: Item, for receiver: ClientCore) {
-        let (mustStart, isFull) = inbox.withLock { inbox -> (Bool, Bool) in
-            guard !inbox.isClosed else { return (false, false) }
+        let (mustStart, holder) = inbox.withLock { inbox -> (Bool, EventReader?) in
+            guard !inbox.isClosed else { return (false, nil) }
             inbox.items.append(item)
-            inbox.count += item.count
-            let becameFull = inbox.count > capacity && !inbox.isFull
-            if becameFull { inbox.isFull = true }
+            inbox.load += item.load
             defer { inbox.isDraining = true }
-            return (!inbox.isDraining, becameFull)
+            guard inbox.load.count > capacity.count || inbox.load.byteCount > capacity.byteCount, inbox.holder == nil
+            else { return (!inbox.isDraining, nil) }
+            inbox.holder = runningCallback(of: inbox)
+            return (!inbox.isDraining, inbox.holder)
         }
-        if isFull { receiver.holdReading() }
+        if let holder { receiver.holdReading(for: holder) }
         guard mustStart else { return }
         switch target {
         case .own: own.async { [weak receiver] in receiver.map(self.drain) }
         case .queue(let queue): queue.async { [weak receiver] in receiver.map(self.drain) }
         case .inline: drain(for: receiver)
         }
+    }
+
+    /// The one that the others wait for.
+    private func runningCallback(of inbox: Inbox) -> EventReader {
+        let position = position.load(ordering: .relaxed)
+        let event = inbox.running.flatMap { $0.indices.contains(position) ? $0[position].event : nil }
+        return EventReader(.callback, eventName: event?.eventName, channelName: event?.channelName)
     }
 
     private func drain(for receiver: ClientCore) {
@@ -93,34 +123,55 @@ final class CallbackQueue: Sendable {
     private func run(_ item: Item, for receiver: ClientCore, _ route: inout Route?) {
         switch item {
         case .work(let work):
-            work()
-            finished(1, for: receiver)
+            // One that was taken from the inbox before it was closed.
+            if !inbox.withLock({ $0.isClosed }) { work() }
+            finished(item.load, for: receiver)
         case .notices(let notices, _):
             for notice in notices {
                 // A closed receiver has no bindings.
                 if case .events(let batch) = notice {
-                    batch.forEach { receiver.deliver($0, on: $1, isLikeTheLast: $2, by: &route) }
+                    run(batch, for: receiver, &route)
                 } else {
                     receiver.deliver(notice)
                 }
-                finished(notice.count, for: receiver)
+                finished(notice.load, for: receiver)
             }
             receiver.wakeUps.run()
         }
     }
 
-    private func finished(_ count: Int, for receiver: ClientCore) {
-        let hasRoom = inbox.withLock { inbox -> Bool in
-            inbox.count -= count
-            guard inbox.isFull, inbox.count <= capacity / 2 else { return false }
-            inbox.isFull = false
-            return true
+    private func run(_ batch: EventBatch, for receiver: ClientCore, _ route: inout Route?) {
+        position.store(0, ordering: .relaxed)
+        inbox.withLock { $0.running = batch }
+        var index = 0
+        batch.forEach { event, channel, isLikeTheLast in
+            position.store(index, ordering: .relaxed)
+            receiver.deliver(event, on: channel, isLikeTheLast: isLikeTheLast, by: &route)
+            index += 1
         }
-        if hasRoom { receiver.releaseReading() }
+    }
+
+    private func finished(_ load: Load, for receiver: ClientCore) {
+        let holder = inbox.withLock { inbox -> EventReader? in
+            inbox.load -= load
+            inbox.running = nil
+            guard inbox.load.count <= capacity.count / 2, inbox.load.byteCount <= capacity.byteCount / 2 else {
+                return nil
+            }
+            defer { inbox.holder = nil }
+            return inbox.holder
+        }
+        if let holder { receiver.releaseReading(for: holder) }
     }
 }
 
 extension ClientMachine.Notice {
     /// Each event counts.
-    fileprivate var count: Int { if case .events(let batch) = self { batch.count } else { 1 } }
+    fileprivate var load: CallbackQueue.Load {
+        if case .events(let batch) = self {
+            CallbackQueue.Load(count: batch.count, byteCount: batch.byteCount)
+        } else {
+            CallbackQueue.Load(count: 1, byteCount: 0)
+        }
+    }
 }

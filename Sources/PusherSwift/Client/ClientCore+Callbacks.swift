@@ -9,7 +9,7 @@ import Transport
     import FoundationNetworking
 #endif
 
-/// Tells the application. Everything here runs on the callback queue.
+/// Tells the application. Everything here runs on the callback queue, unless it says otherwise.
 extension ClientCore {
     func deliver(_ notice: ClientMachine.Notice) {
         wakeUps.run()
@@ -30,7 +30,7 @@ extension ClientCore {
             bindings.withLock { $0.handlers[channel]?.subscriptionCountChanged }?(count)
         case .gap(let channel, let name, let start, let end):
             let gap = PusherGap(channelName: name, from: start, to: end, now: .now)
-            if let handler = bindings.withLock({ $0.handlers[channel]?.gap }) { Task { await handler(gap) } }
+            if bindings.withLock({ $0.handlers[channel]?.gap }) != nil { tell(gap, on: channel) }
         case .signedIn(let user):
             options.logger?.debug("signed in", metadata: ["pusher.user": "\(user.id)"])
             bindings.withLock { $0.delegate }?.debugLog(message: "signed in as \(user.id)")
@@ -47,8 +47,32 @@ extension ClientCore {
         case .error(let error):
             log(error)
             bindings.withLock { $0.delegate }?.receivedError(error: error)
+        case .readingHeld(let error), .readingResumed(let error, _):
+            bindings.withLock { $0.delegate }?.receivedError(error: error)
+            return  // everybody else knows
         }
         for observer in bindings.withLock({ $0.observers(of: notice.channel) }) { observer.onNotice?(notice) }
+    }
+
+    /// The handler is asked for when it is to run: the channel or the client may have gone meanwhile.
+    private func tell(_ gap: PusherGap, on channel: EventRouter.ChannelID) {
+        Task { [weak self] in await self?.bindings.withLock { $0.handlers[channel]?.gap }?(gap) }
+    }
+
+    /// Tells the log and the sequences at once that events wait for somebody: the callbacks may be what they wait for.
+    @NetworkActor
+    func tellOfHold(_ notice: ClientMachine.Notice) {
+        switch notice {
+        case .readingHeld(let error): log(error)
+        case .readingResumed(let error, _):
+            options.logger?.notice(
+                "events are received again",
+                metadata: ["pusher.reason": "\(error.message)", "pusher.channel": "\(error.channelName ?? "-")"])
+        case .events, .stateChanged, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded, .memberRemoved,
+            .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error:
+            return
+        }
+        for observer in bindings.withLock({ $0.observers(of: nil) }) { observer.onNotice?(notice) }
     }
 
     /// Global bindings first, then the channel's, in order of binding.
@@ -68,26 +92,27 @@ extension ClientCore {
             route = bindings.withLock { $0.router.route(of: event, on: channel) }
         }
         // A handler may unsubscribe.
-        route?.call(event, version: routerVersion, wakeUps: wakeUps) { bindings.withLock { $0.isLive(channel) } }
+        route?.call(event, version: routerVersion, wakeUps: wakeUps) { channel in
+            bindings.withLock { $0.isLive(channel) }
+        }
     }
 
     /// What is not a message of the server's is not for global bindings.
     private func deliver(_ event: RealtimeEvent, toBindingsOf channel: EventRouter.ChannelID) {
-        for binding in bindings.withLock({ $0.router.route(of: event, on: channel) }).bound {
-            binding.call(event, wakeUps)
-        }
+        bindings.withLock { $0.router.route(of: event, on: channel) }.callBound(
+            event, version: routerVersion, wakeUps: wakeUps
+        ) { channel in bindings.withLock { $0.isLive(channel) } }
     }
 
     private func stateChanged(from old: ConnectionState, to new: ConnectionState) {
         options.logger?.debug(
             "connection state changed",
             metadata: ["pusher.state": "\(new.stringValue())", "pusher.state.old": "\(old.stringValue())"])
-        let delegate = bindings.withLock { bindings in
-            bindings.announcedState = new
-            return bindings.delegate
-        }
-        delegate?.debugLog(message: "connection state: \(old.stringValue()) → \(new.stringValue())")
-        delegate?.changedConnectionState(from: old, to: new)
+        bindings.withLock { $0.announcedState = new }
+        // Asked for before each call: the client may go in one.
+        bindings.withLock { $0.delegate }?.debugLog(
+            message: "connection state: \(old.stringValue()) → \(new.stringValue())")
+        bindings.withLock { $0.delegate }?.changedConnectionState(from: old, to: new)
     }
 
     /// Nil if the channel was unsubscribed since: the application does not want to hear of it any more.
@@ -101,7 +126,7 @@ extension ClientCore {
         guard let delegate = delegate(for: channel) else { return }
         options.logger?.debug("subscribed", metadata: ["pusher.channel": "\(name)"])
         delegate?.debugLog(message: "subscribed to channel \(name)")
-        delegate?.subscribedToChannel(name: name)
+        self.delegate(for: channel)??.subscribedToChannel(name: name)
     }
 
     private func subscriptionFailed(
@@ -155,7 +180,9 @@ extension ClientMachine.Notice {
         case .subscribed(let id, _), .subscriptionFailed(let id, _, _, _), .decryptionFailed(let id, _),
             .memberAdded(let id, _), .memberRemoved(let id, _), .subscriptionCount(let id, _), .gap(let id, _, _, _):
             id
-        case .events, .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error: nil
+        case .events, .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error,
+            .readingHeld, .readingResumed:
+            nil
         }
     }
 }

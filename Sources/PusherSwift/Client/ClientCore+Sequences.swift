@@ -16,17 +16,23 @@ extension ClientCore {
         on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy,
         _ transform: @escaping @Sendable (RealtimeEvent) -> Element?
     ) -> EventSequence<Element> {
-        sequence(on: channel, named: name, policy: policy) { event, buffer in transform(event).map(buffer.add) }
+        sequence(on: channel, named: name, policy: policy) { event, buffer in
+            transform(event).map { buffer.add($0, byteCount: event.byteCount) }
+        }
     }
 
     private func sequence<Element: Sendable>(
         on channel: EventRouter.ChannelID?, named name: String?, policy: EventBufferingPolicy,
         _ add: @escaping @Sendable (RealtimeEvent, EventBuffer<Element>) -> EventBuffer<Element>.Added?
     ) -> EventSequence<Element> {
-        let buffer = EventBuffer<Element>(policy: policy, wakeUps: wakeUps) { [weak self] in self?.releaseReading() }
+        let channelName = channel.flatMap { channel in bindings.withLock { $0.channelObjects[channel]?.name } }
+        let reader = EventReader(.sequence, eventName: name, channelName: channelName)
+        let buffer = EventBuffer<Element>(policy: policy, wakeUps: wakeUps) { [weak self] in
+            self?.releaseReading(for: reader)
+        }
         let fill: EventRouter.Handler = { [weak self] event in
             switch add(event, buffer) {
-            case .full: self?.holdReading()
+            case .full: self?.holdReading(for: reader)
             case .overflowed:
                 self?.options.metrics?.dropped()
                 self?.reportOverflow(channelName: channel.flatMap { _ in event.channelName })

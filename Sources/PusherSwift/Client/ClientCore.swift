@@ -38,7 +38,9 @@ final class ClientCore: Sendable {
     init(key: String, options: PusherClientOptions) {
         self.options = options
         bindings = Lock(Bindings(version: routerVersion))
-        callbacks = CallbackQueue(options.callbackQueue, capacity: options.maximumQueuedEvents)
+        callbacks = CallbackQueue(
+            options.callbackQueue,
+            capacity: .init(count: options.maximumQueuedEvents, byteCount: options.maximumQueuedBytes))
         machine = Lock(
             ClientMachine(
                 endpoint: Endpoint(key: key, options: options),
@@ -64,13 +66,13 @@ final class ClientCore: Sendable {
         machine.withLock { body($0) }
     }
 
-    func holdReading() {
-        perform { machine, now in machine.holdReading(now: now) }
+    func holdReading(for reader: EventReader) {
+        perform { machine, now in machine.holdReading(for: reader, now: now) }
         holdSources()
     }
 
-    func releaseReading() {
-        perform { machine, now in machine.releaseReading(now: now) }
+    func releaseReading(for reader: EventReader) {
+        perform { machine, now in machine.releaseReading(for: reader, now: now) }
         releaseSources()
     }
 
@@ -98,6 +100,7 @@ final class ClientCore: Sendable {
     @NetworkActor
     func deliver(_ notices: [ClientMachine.Notice]) {
         options.metrics?.delivered(notices)
+        for notice in notices { tellOfHold(notice) }
         callbacks.add(notices, to: self)
     }
 
@@ -235,7 +238,10 @@ final class ClientCore: Sendable {
         callbacks.run(for: self, work)
     }
 
-    /// Ends everything at once. Callbacks that have not begun never will.
+    /// Whether the application wants to hear nothing more.
+    var isShutDown: Bool { bindings.withLock { $0.isClosed } }
+
+    /// Ends everything at once. Callbacks, and other closures of the application's, that have not begun never will.
     func shutDown() {
         detachAll()
         callbacks.close()

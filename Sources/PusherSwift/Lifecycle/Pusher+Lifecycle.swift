@@ -69,7 +69,8 @@ extension Pusher {
                 return connection?.connectionState == .disconnected ? .ended : nil
             case .error(let error): return error.isOfConnection ? .failed(error) : nil
             case .stateChanged, .events, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded,
-                .memberRemoved, .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered:
+                .memberRemoved, .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered,
+                .readingHeld, .readingResumed:
                 return nil
             }
         }

@@ -88,9 +88,10 @@ package struct CookieJar: Hashable, Sendable, Confidential {
     /// Takes one that was kept, for as long as the session lasts; not if it is none.
     package mutating func add(_ cookie: PydioCookie) {
         guard !cookie.name.isEmpty, (cookie.name + cookie.value).unicodeScalars.allSatisfy(Self.isAllowed),
-            cookie.name.utf8.count + cookie.value.utf8.count <= Self.maximumSize, stored.count < Self.maximumCount
+            cookie.name.utf8.count + cookie.value.utf8.count <= Self.maximumSize
         else { return }
         stored.removeAll { $0.cookie.name == cookie.name }
+        guard stored.count < Self.maximumCount else { return }
         stored.append(Stored(cookie: cookie, isSecure: false, expiry: nil))
     }
 

@@ -68,5 +68,9 @@ extension WorkspaceLoop {
         case failed(Problem, retryAfter: Duration?)
         /// Polls take its place.
         case socketFailed(retryAfter: Duration?)
+        /// Nothing has been asked for long, since somebody takes events too slowly.
+        case held(message: String)
+        /// That has ended.
+        case resumed(message: String, after: Duration)
     }
 }

@@ -23,6 +23,8 @@ package struct WorkspaceLoop: Sendable {
         package var mailboxLife = Duration.seconds(540)
         /// The shortest wait after an error of the server's.
         package var errorDelay = Duration.seconds(5)
+        /// A reader for whom nothing is asked for so long is reported.
+        package var holdLimit = Duration.seconds(120)
         package var usesFeed = true
         package var usesWebSocket = true
 
@@ -63,7 +65,11 @@ package struct WorkspaceLoop: Sendable {
     private var pace = Pace(interval: .milliseconds(500), burst: 30)
     /// When the next thing may be asked, after many at once.
     private var nextStep: MonotonicInstant?
-    var isHeld = false
+    var isHeld: Bool { sinkHolds || readingHolds.isHeld }
+    /// Whether one of the sinks is too slow.
+    private var sinkHolds = false
+    /// Sequences and bindings that are.
+    private var readingHolds = ReadingHolds()
     /// Whether it is known what was in the workspace, or where its log ends.
     var hasBase = false
     /// Something was missed for certain, and the listing that finds out what has not ended.
@@ -98,7 +104,10 @@ package struct WorkspaceLoop: Sendable {
         let isWaiting = step == nil && !isHeld && state == .connected
         let poll = isWaiting ? nextPoll.map { max($0, nextStep ?? $0) } : nil
         let next = step == nil && !isHeld ? nextStep : nil
-        return [connection.nextDeadline, socket.nextDeadline, poll, next].compactMap { $0 }.min()
+        return [
+            connection.nextDeadline, socket.nextDeadline, poll, next,
+            readingHolds.nextDeadline(limit: configuration.holdLimit),
+        ].compactMap { $0 }.min()
     }
 
     /// Whether nothing is missing as far as is known.
@@ -119,10 +128,31 @@ package struct WorkspaceLoop: Sendable {
         carryOut(connection.disconnect(), now: now)
     }
 
-    /// Asks no more as long as `isHeld`; what is under way goes on.
+    /// Asks no more as long as `isHeld`, for the sinks; what is under way goes on.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [Action] {
-        guard isHeld != self.isHeld else { return [] }
-        self.isHeld = isHeld
+        let wasHeld = self.isHeld
+        sinkHolds = isHeld
+        return holdsChanged(from: wasHeld, now: now)
+    }
+
+    /// The same for a reader, until it lets go. Reported if that takes long.
+    package mutating func hold(for reader: EventReader, now: MonotonicInstant) -> [Action] {
+        let wasHeld = isHeld
+        readingHolds.hold(reader, now: now)
+        return holdsChanged(from: wasHeld, now: now)
+    }
+
+    /// Takes back one ``hold(for:now:)``.
+    package mutating func release(for reader: EventReader, now: MonotonicInstant) -> [Action] {
+        let wasHeld = isHeld
+        let end = readingHolds.release(reader, now: now).map { end in
+            Action.resumed(message: end.endMessage, after: end.duration)
+        }
+        return [end].compactMap { $0 } + holdsChanged(from: wasHeld, now: now)
+    }
+
+    private mutating func holdsChanged(from wasHeld: Bool, now: MonotonicInstant) -> [Action] {
+        guard isHeld != wasHeld else { return [] }
         connection.readingPaused(isHeld, now: now)
         var actions: [Action] = []
         if socket.connectionState == .connected {
@@ -242,6 +272,7 @@ package struct WorkspaceLoop: Sendable {
         if let nextStep, nextStep <= now { self.nextStep = nil }
         return carryOut(connection.timePassed(now: now), now: now)
             + carryOutSocket(socket.timePassed(now: now), now: now) + proceed(now: now)
+            + readingHolds.takeOverdue(limit: configuration.holdLimit, now: now).map { .held(message: $0.message) }
     }
 
     package mutating func networkLost(now: MonotonicInstant) -> [Action] {

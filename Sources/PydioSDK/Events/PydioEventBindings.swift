@@ -1,4 +1,5 @@
 import PydioProtocol
+import Realtime
 import Transport
 
 /// What ``PydioWorkspaceEvents/bind(_:_:)`` returns, for ``PydioWorkspaceEvents/unbind(_:)``.
@@ -18,7 +19,10 @@ final class PydioEventBindings: Sendable {
         var bindings: [PydioEventBinding] = []
         /// Events that are still to be told.
         var untold: [PydioEvent] = []
-        var isFull = false
+        /// For whom the source is held.
+        var holder: EventReader?
+        /// What is being told.
+        var running: PydioEvent?
         /// Whether they are being told, or are about to be.
         var isTelling = false
     }
@@ -28,12 +32,12 @@ final class PydioEventBindings: Sendable {
 
     private let state = Lock(State())
     private let queue: DispatchQueue
-    private let onFull: @Sendable (Bool) -> Void
+    private let onHold: @Sendable (EventReader, _ isHeld: Bool) -> Void
 
-    /// - Parameter onFull: Called when so much waits that no more should come, and when it is told.
-    init(on queue: DispatchQueue, onFull: @escaping @Sendable (Bool) -> Void) {
+    /// - Parameter onHold: Called when so much waits that no more should come, and when it is told.
+    init(on queue: DispatchQueue, onHold: @escaping @Sendable (EventReader, _ isHeld: Bool) -> Void) {
         self.queue = queue
-        self.onFull = onFull
+        self.onHold = onHold
     }
 
     func add(_ binding: PydioEventBinding) {
@@ -59,39 +63,40 @@ final class PydioEventBindings: Sendable {
     }
 
     func tell(_ events: [PydioEvent]) {
-        let (begins, isFull) = state.withLock { state -> (Bool, Bool) in
-            guard !state.bindings.isEmpty else { return (false, false) }
+        let (begins, holder) = state.withLock { state -> (Bool, EventReader?) in
+            guard !state.bindings.isEmpty else { return (false, nil) }
             let begins = !state.isTelling
             state.isTelling = true
             state.untold += events
-            guard !state.isFull, state.untold.count >= Self.limit else { return (begins, false) }
-            state.isFull = true
-            return (begins, true)
+            guard state.holder == nil, state.untold.count >= Self.limit else { return (begins, nil) }
+            state.holder = EventReader(.callback, eventName: state.running?.name, channelName: nil)
+            return (begins, state.holder)
         }
-        if isFull { onFull(true) }
+        if let holder { onHold(holder, true) }
         guard begins else { return }
         queue.async(flags: .barrier) { self.tellWaiting() }
     }
 
     /// One batch after the other, also where the queue is a concurrent one: what comes meanwhile waits for its end.
     private func tellWaiting() {
-        let (events, wasFull) = state.withLock { state -> ([PydioEvent], Bool) in
-            defer {
-                state.untold = []
-                state.isFull = false
-            }
-            return (state.untold, state.isFull)
+        let (events, holder) = state.withLock { state -> ([PydioEvent], EventReader?) in
+            defer { (state.untold, state.holder) = ([], nil) }
+            return (state.untold, state.holder)
         }
         for event in events {
             // A change of the bindings counts at once.
-            let bindings = state.withLock { $0.bindings }
+            let bindings = state.withLock { state in
+                state.running = event
+                return state.bindings
+            }
             for binding in bindings where binding.name == nil || binding.name == event.name {
                 guard state.withLock({ state in state.bindings.contains { $0 === binding } }) else { continue }
                 binding.handler(event)
             }
         }
-        if wasFull { onFull(false) }
+        if let holder { onHold(holder, false) }
         let goesOn = state.withLock { state in
+            state.running = nil
             state.isTelling = !state.untold.isEmpty
             return state.isTelling
         }

@@ -23,6 +23,7 @@ public struct PydioEventsOptions: Sendable {
     package var minimumPollInterval = Duration.seconds(2)
     package var feedInterval = Duration.seconds(60)
     package var mailboxLife = Duration.seconds(540)
+    package var holdLimit = Duration.seconds(120)
     package var errorDelay = Duration.seconds(5)
     package var socketPolicy = ReconnectPolicy.exponential(base: .seconds(10), maximumDelay: .seconds(300))
 
@@ -35,6 +36,7 @@ public struct PydioEventsOptions: Sendable {
         configuration.minimumPollInterval = minimumPollInterval
         configuration.feedInterval = feedInterval
         configuration.mailboxLife = mailboxLife
+        configuration.holdLimit = holdLimit
         configuration.errorDelay = errorDelay
         configuration.connection.reconnectPolicy = reconnectPolicy
         configuration.socket.reconnectPolicy = socketPolicy

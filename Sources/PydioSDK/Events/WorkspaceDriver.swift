@@ -1,4 +1,5 @@
 import CurlTransport
+import Logging
 import PydioProtocol
 import Realtime
 import Transport
@@ -61,6 +62,10 @@ final class WorkspaceDriver {
 
     func hold(_ isHeld: Bool) { carryOut(loop.hold(isHeld, now: .now)) }
 
+    func hold(for reader: EventReader) { carryOut(loop.hold(for: reader, now: .now)) }
+
+    func release(for reader: EventReader) { carryOut(loop.release(for: reader, now: .now)) }
+
     func close() {
         mustFinish = isMailboxInUse
         carryOut(loop.pause(now: .now))
@@ -108,6 +113,12 @@ final class WorkspaceDriver {
                 // Nobody is let in to close the mailbox, and to try would be one more login that is refused.
                 if problem == .unauthenticated { isRegistered = false }
                 tellOfFailure(lastError ?? problem.error, retryAfter: delay)
+            case .held(let message):
+                logger?.warning("no events are asked for", metadata: metadata(message))
+                tell(.failed(SourceFailure(message, willRetry: true)))
+            case .resumed(let message, _):
+                logger?.notice("events are asked for again", metadata: metadata(message))
+                tell(.failed(SourceFailure(message, willRetry: true)))
             case .socketFailed(let delay):
                 let reason = socketError.map { ": \($0.message)" } ?? ""
                 tell(
@@ -118,6 +129,12 @@ final class WorkspaceDriver {
             }
         }
         arm()
+    }
+
+    private var logger: Logger? { requests.client.options.logger }
+
+    private func metadata(_ message: String) -> Logger.Metadata {
+        ["pydio.workspace": "\(requests.workspaceId)", "pydio.reason": "\(message)"]
     }
 
     private func tellOfFailure(_ error: PydioError, retryAfter: Duration?) {

@@ -11,24 +11,44 @@ final class WorkspaceEventsCore: Sendable {
         var isClosed = false
         var sinks: [WeakSink] = []
         /// Sinks that are too slow.
-        var holders: [ObjectIdentifier] = []
-        /// Sequences and bindings that are.
-        var holds = 0
+        var holders: Set<ObjectIdentifier> = []
         var events: [Listener<PydioEvent>] = []
         var failures: [Listener<SourceFailure>] = []
         var gaps: [Listener<SourceGap>] = []
 
-        var isHeld: Bool { !holders.isEmpty || holds > 0 }
+        /// Removes a sink, and those that are gone.
+        ///
+        /// - Returns: The others, to be let go of after the lock: this may hold the last reference to one.
+        mutating func remove(_ sink: any RealtimeEventSink) -> [any RealtimeEventSink] {
+            let living = sinks.compactMap(\.sink)
+            let ids = Set(living.map { ObjectIdentifier($0) }).subtracting([ObjectIdentifier(sink)])
+            sinks.removeAll { !ids.contains($0.id) }
+            holders.formIntersection(ids)
+            return living
+        }
     }
 
     private struct WeakSink: Sendable {
+        let id: ObjectIdentifier
         weak var sink: (any RealtimeEventSink)?
+
+        init(sink: any RealtimeEventSink) {
+            id = ObjectIdentifier(sink)
+            self.sink = sink
+        }
     }
 
     /// A reader's buffer, as long as there is a reader.
     private struct Listener<Element: Sendable>: Sendable {
         let name: String?
+        let reader: EventReader
         weak var buffer: EventBuffer<Element>?
+
+        init(name: String? = nil, reader: EventReader? = nil, buffer: EventBuffer<Element>) {
+            self.name = name
+            self.reader = reader ?? EventReader(.sequence, eventName: name, channelName: nil)
+            self.buffer = buffer
+        }
     }
 
     /// Failures and gaps that wait for a reader.
@@ -134,7 +154,7 @@ final class WorkspaceEventsCore: Sendable {
                 guard let buffer = listener.buffer else { break }
                 switch buffer.add(event) {
                 case .buffered, .droppedOldest, .finished: break
-                case .full: hold(1)
+                case .full: withDriver { [reader = listener.reader] in $0.hold(for: reader) }
                 case .overflowed: tell(SourceFailure("a sequence of events was read too slowly and has ended"))
                 }
             }
@@ -145,10 +165,13 @@ final class WorkspaceEventsCore: Sendable {
     // MARK: Listeners
 
     func events(_ name: String?, _ policy: EventBufferingPolicy) -> EventSequence<PydioEvent> {
-        let buffer = EventBuffer<PydioEvent>(policy: policy) { [weak self] in self?.hold(-1) }
+        let reader = EventReader(.sequence, eventName: name, channelName: channelName)
+        let buffer = EventBuffer<PydioEvent>(policy: policy) { [weak self] in
+            self?.withDriver { $0.release(for: reader) }
+        }
         let isClosed = state.withLock { state in
             state.events.removeAll { $0.buffer == nil }
-            if !state.isClosed { state.events.append(Listener(name: name, buffer: buffer)) }
+            if !state.isClosed { state.events.append(Listener(name: name, reader: reader, buffer: buffer)) }
             return state.isClosed
         }
         if isClosed { buffer.finish() }
@@ -159,7 +182,7 @@ final class WorkspaceEventsCore: Sendable {
         let buffer = EventBuffer<SourceFailure>(policy: .dropOldest(limit: Self.reportLimit))
         let isClosed = state.withLock { state in
             state.failures.removeAll { $0.buffer == nil }
-            if !state.isClosed { state.failures.append(Listener(name: nil, buffer: buffer)) }
+            if !state.isClosed { state.failures.append(Listener(buffer: buffer)) }
             return state.isClosed
         }
         if isClosed { buffer.finish() }
@@ -170,7 +193,7 @@ final class WorkspaceEventsCore: Sendable {
         let buffer = EventBuffer<SourceGap>(policy: .dropOldest(limit: Self.reportLimit))
         let isClosed = state.withLock { state in
             state.gaps.removeAll { $0.buffer == nil }
-            if !state.isClosed { state.gaps.append(Listener(name: nil, buffer: buffer)) }
+            if !state.isClosed { state.gaps.append(Listener(buffer: buffer)) }
             return state.isClosed
         }
         if isClosed { buffer.finish() }
@@ -180,7 +203,9 @@ final class WorkspaceEventsCore: Sendable {
     func bind(_ binding: PydioEventBinding) {
         bindings.withLock { bindings -> PydioEventBindings in
             if let bindings { return bindings }
-            let new = PydioEventBindings(on: client.options.completionQueue) { [weak self] in self?.hold($0 ? 1 : -1) }
+            let new = PydioEventBindings(on: client.options.completionQueue) { [weak self] reader, isHeld in
+                self?.withDriver { isHeld ? $0.hold(for: reader) : $0.release(for: reader) }
+            }
             bindings = new
             return new
         }.add(binding)
@@ -194,29 +219,29 @@ final class WorkspaceEventsCore: Sendable {
     // MARK: Sinks and holding
 
     func attach(_ sink: any RealtimeEventSink) {
-        state.withLock { state in
-            state.sinks.removeAll { $0.sink == nil || $0.sink === sink }
+        _ = state.withLock { state in
+            let others = state.remove(sink)
             if !state.isClosed { state.sinks.append(WeakSink(sink: sink)) }
+            return others
         }
+        holdOrRelease()
     }
 
     func detach(_ sink: any RealtimeEventSink) {
-        hold(false, for: sink)
-        state.withLock { state in state.sinks.removeAll { $0.sink === sink } }
+        _ = state.withLock { $0.remove(sink) }
+        holdOrRelease()
     }
 
     func hold(_ isHeld: Bool, for sink: any RealtimeEventSink) {
         let id = ObjectIdentifier(sink)
         state.withLock { state in
-            state.holders.removeAll { $0 == id }
-            if isHeld { state.holders.append(id) }
+            // One that was detached meanwhile holds nothing.
+            if isHeld, state.sinks.contains(where: { $0.id == id }) {
+                state.holders.insert(id)
+            } else {
+                state.holders.remove(id)
+            }
         }
-        holdOrRelease()
-    }
-
-    /// One more or one less that is too slow.
-    private func hold(_ change: Int) {
-        state.withLock { $0.holds += change }
         holdOrRelease()
     }
 
@@ -224,7 +249,7 @@ final class WorkspaceEventsCore: Sendable {
     private func holdOrRelease() {
         withDriver { [weak self] driver in
             guard let self else { return }
-            driver.hold(state.withLock { $0.isHeld })
+            driver.hold(state.withLock { !$0.holders.isEmpty })
         }
     }
 }

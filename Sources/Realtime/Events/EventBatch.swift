@@ -28,6 +28,9 @@ package struct EventBatch: Sendable, RandomAccessCollection {
         items.reserveCapacity(count)
     }
 
+    /// Bytes that the batch keeps.
+    package var byteCount: Int { bytes.count }
+
     package func isOf(_ bytes: [UInt8]) -> Bool {
         self.bytes.withUnsafeBufferPointer { own in
             bytes.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress }

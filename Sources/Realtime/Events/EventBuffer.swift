@@ -1,6 +1,7 @@
 import Transport
 
-/// What happens when events come faster than a sequence is read.
+/// What happens when events come faster than a sequence is read. Beside the number of events, 64 MiB of them are a limit
+/// of every policy.
 public enum EventBufferingPolicy: Sendable, Hashable {
     /// Stops reading the socket while `limit` events wait, and goes on when half of them are taken. Nothing is lost,
     /// but everything else on the connection waits too.
@@ -29,8 +30,15 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         case finished
     }
 
+    private struct Waiting {
+        let element: Element
+        let byteCount: Int
+    }
+
     private struct State {
-        var elements: [Element] = []
+        var elements: [Waiting] = []
+        /// Of the elements that wait.
+        var byteCount = 0
         /// Elements before this index are taken already.
         var head = 0
         var isFinished = false
@@ -41,8 +49,14 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
         var count: Int { elements.count - head }
 
+        mutating func append(_ waiting: Waiting) {
+            elements.append(waiting)
+            byteCount += waiting.byteCount
+        }
+
         mutating func removeFirst() -> Element? {
             guard head < elements.count else { return nil }
+            byteCount -= elements[head].byteCount
             defer {
                 head += 1
                 if head == elements.count {
@@ -53,9 +67,12 @@ package final class EventBuffer<Element: Sendable>: Sendable {
                     head = 0
                 }
             }
-            return elements[head]
+            return elements[head].element
         }
     }
+
+    /// Bytes that may wait, whatever the policy's limit of elements: how large they are is the server's choice.
+    private static var maximumBytes: Int { 64 << 20 }
 
     private let policy: EventBufferingPolicy
     private let onRoom: @Sendable () -> Void
@@ -79,16 +96,21 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     /// Whether a reader waits.
     package var isAwaited: Bool { state.withLock { $0.waiting != nil } }
 
-    package func add(_ element: Element) -> Added {
+    /// An element whose size does not matter.
+    package func add(_ element: Element) -> Added { add(element, byteCount: 0) }
+
+    /// - Parameter byteCount: What the element takes, as far as its sender decides that.
+    package func add(_ element: Element, byteCount: Int) -> Added {
+        let waiting = Waiting(element: element, byteCount: byteCount)
         let (added, handedOver, isToBeWoken) = state.withLock { state -> (Added, HandedOver?, Bool) in
             if state.isFinished { return (.finished, nil, false) }
-            guard let reader = state.waiting else { return (store(element, in: &state), nil, false) }
+            guard let reader = state.waiting else { return (store(waiting, in: &state), nil, false) }
             guard wakeUps != nil else {
                 state.waiting = nil
                 return (.buffered, (reader, element), false)
             }
             // Who waits keeps up: a full buffer does not stop the source, but wakes at once.
-            guard store(element, in: &state) != .full else { return (.buffered, handOver(&state), false) }
+            guard store(waiting, in: &state) != .full else { return (.buffered, handOver(&state), false) }
             defer { state.isToBeWoken = true }
             return (.buffered, nil, !state.isToBeWoken)
         }
@@ -122,54 +144,61 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     }
 
     @_specialize(where Element == RealtimeEvent)
-    private func store(_ element: Element, in state: inout State) -> Added {
+    private func store(_ waiting: Waiting, in state: inout State) -> Added {
         switch policy {
         case .suspend(let limit):
-            state.elements.append(element)
-            guard !state.isFull, state.count >= max(limit, 1) else { return .buffered }
+            state.append(waiting)
+            guard !state.isFull, state.count >= max(limit, 1) || state.byteCount >= Self.maximumBytes else {
+                return .buffered
+            }
             state.isFull = true
             return .full
         case .dropOldest(let limit):
-            state.elements.append(element)
-            guard state.count > max(limit, 1) else { return .buffered }
-            _ = state.removeFirst()
-            return .droppedOldest
+            state.append(waiting)
+            var added = Added.buffered
+            while state.count > max(limit, 1) || state.byteCount > Self.maximumBytes && state.count > 1 {
+                _ = state.removeFirst()
+                added = .droppedOldest
+            }
+            return added
         case .fail(let limit):
-            guard state.count < limit else {
+            guard state.count < limit, state.count == 0 || state.byteCount + waiting.byteCount <= Self.maximumBytes
+            else {
                 state.isFinished = true
                 return .overflowed
             }
-            state.elements.append(element)
+            state.append(waiting)
             return .buffered
         }
     }
 
-    /// Takes no more elements; those that wait can still be read.
-    package func finish() {
-        let handedOver = state.withLock { state in
-            state.isFinished = true
-            return handOver(&state)
-        }
-        handedOver.map { $0.reader.resume(returning: $0.element) }
-    }
+    /// Takes no more elements, so that a stopped source can go on; those that wait can still be read.
+    package func finish() { finish(keepingElements: true) }
 
     /// The reader is gone: frees what waits and lets a stopped source go on.
-    package func close() {
-        let wasFull = state.withLock { state in
-            state.elements = []
-            state.head = 0
+    package func close() { finish(keepingElements: false) }
+
+    private func finish(keepingElements: Bool) {
+        let (discarded, wasFull, handedOver) = state.withLock { state -> ([Waiting], Bool, HandedOver?) in
+            let (old, wasFull) = (state.elements, state.isFull)
             state.isFinished = true
-            defer { state.isFull = false }
-            return state.isFull
+            state.isFull = false
+            if !keepingElements {
+                state.elements = []
+                state.head = 0
+                state.byteCount = 0
+            }
+            return (keepingElements ? [] : old, wasFull, handOver(&state))
         }
-        finish()
+        _ = discarded  // let go of after the lock
+        handedOver.map { $0.reader.resume(returning: $0.element) }
         if wasFull { onRoom() }
     }
 
-    /// The next element, or nil when the buffer is finished and empty or the task is cancelled.
+    /// The next element, or nil when the buffer is finished and empty or the task is cancelled, which closes it.
     @_specialize(where Element == RealtimeEvent)
     package func next() async -> Element? {
-        if Task.isCancelled { finish() }
+        if Task.isCancelled { close() }
         let (element, hasRoom) = state.withLock { state in
             let element = state.removeFirst()
             return (element, element != nil && takeRoom(&state))
@@ -192,12 +221,14 @@ package final class EventBuffer<Element: Sendable>: Sendable {
                 if answer { continuation.resume(returning: element) }
             }
         } onCancel: {
-            finish()
+            close()
         }
     }
 
     private func takeRoom(_ state: inout State) -> Bool {
-        guard case .suspend(let limit) = policy, state.isFull, state.count <= max(limit, 1) / 2 else { return false }
+        guard case .suspend(let limit) = policy, state.isFull, state.count <= max(limit, 1) / 2,
+            state.byteCount <= Self.maximumBytes / 2
+        else { return false }
         state.isFull = false
         return true
     }
@@ -205,5 +236,5 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
 extension EventBuffer where Element == RealtimeEvent {
     /// The same for events, of which there are many: not generic for its callers in other modules.
-    package func add(event: RealtimeEvent) -> Added { add(event) }
+    package func add(event: RealtimeEvent) -> Added { add(event, byteCount: event.byteCount) }
 }

@@ -139,6 +139,9 @@ public struct RealtimeEvent: Sendable {
         }
     }
 
+    /// Bytes of the frame that the event came in, or of what it was put together of.
+    package var byteCount: Int { Int(end &- start) }
+
     package var hasData: Bool { layout.dataForm != .absent }
 
     /// The bytes of ``data``, in memory of `malloc`'s that the caller owns; nil if there are none.

@@ -26,12 +26,26 @@ package final class Route: Sendable {
 
     /// Calls the bindings in order.
     ///
-    /// - Parameter isLive: Whether the channel still takes events. Asked before each of its bindings if anything was
-    ///   bound or unbound since.
-    package func call(_ event: RealtimeEvent, version: RouterVersion, wakeUps: ReaderWakeUps, isLive: () -> Bool) {
-        for binding in global { binding.call(event, wakeUps) }
+    /// - Parameter isLive: Whether the channel, or with nil the client, still takes events. Asked before each of the
+    ///   bindings if anything was bound or unbound since.
+    package func call(
+        _ event: RealtimeEvent, version: RouterVersion, wakeUps: ReaderWakeUps,
+        isLive: (EventRouter.ChannelID?) -> Bool
+    ) {
+        for binding in global {
+            guard isCurrent(version.value) || isLive(nil) else { return }
+            binding.call(event, wakeUps)
+        }
+        callBound(event, version: version, wakeUps: wakeUps, isLive: isLive)
+    }
+
+    /// The same without global bindings.
+    package func callBound(
+        _ event: RealtimeEvent, version: RouterVersion, wakeUps: ReaderWakeUps,
+        isLive: (EventRouter.ChannelID?) -> Bool
+    ) {
         for binding in bound {
-            guard isCurrent(version.value) || isLive() else { return }
+            guard isCurrent(version.value) || isLive(channel) else { return }
             binding.call(event, wakeUps)
         }
     }

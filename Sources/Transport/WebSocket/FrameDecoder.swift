@@ -28,6 +28,7 @@ struct FrameDecoder {
         var byteCount = 0
         /// Bytes of a compressed message before decompression.
         var compressedByteCount = 0
+        /// The rest of a compressed message is passed over.
         var isSkipped = false
     }
 
@@ -152,8 +153,8 @@ struct FrameDecoder {
 
     private func isTooLarge(_ header: FrameHeader) -> Bool {
         guard !header.opcode.isControl else { return false }
+        // Also what follows in a message of which something was skipped: that was counted.
         return header.payloadLength > maximumMessageSize - (fragments?.byteCount ?? 0)
-            || fragments?.isSkipped == true
     }
 
     @discardableResult
@@ -219,8 +220,7 @@ struct FrameDecoder {
     }
 
     private mutating func skip(_ header: FrameHeader, into output: inout Output) {
-        var message = fragments ?? Fragments(isText: header.opcode == .text)
-        message.isSkipped = true
+        var message = fragments ?? Fragments(isText: false)
         message.bytes = []
         message.byteCount += header.payloadLength
         fragments = header.isFinal ? nil : message

@@ -6,8 +6,8 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
         commandName: "verify", abstract: "Check a webhook's signature, and print its events.",
         discussion: """
             Reads the body as it was received, byte for byte. Exit status: 0 if the webhook is the server's; 77 if key \
-            or signature are wrong; 65 if it is signed, but no webhook or too old. Client events of encrypted channels \
-            are decrypted with the encryption master key.
+            or signature are wrong; 65 if it is signed, but no webhook, or not made within the last ten minutes \
+            (--maximum-age, --any-age). Client events of encrypted channels are decrypted with the encryption master key.
 
             Example:
               pusher-cli webhook verify body.json --signature c19001ae… --json
@@ -22,8 +22,13 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
     @Option(help: "The header X-Pusher-Key. Default: the application's key.")
     var headerKey: String?
 
-    @Option(help: ArgumentHelp("Refuse what was made more than this many seconds ago.", valueName: "seconds"))
-    var maximumAge: Double?
+    @Option(
+        help: ArgumentHelp(
+            "Refuse a webhook whose time is further than this many seconds from now.", valueName: "seconds"))
+    var maximumAge = 600.0
+
+    @Flag(help: "Accept a webhook of any age, such as a recorded one.")
+    var anyAge = false
 
     @Flag(help: "Print one JSON object a line.")
     var json = false
@@ -31,9 +36,7 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
     @OptionGroup var credentials: CredentialOptions
 
     func validate() throws {
-        guard maximumAge.map({ $0 > 0 && $0 < 1e9 }) ?? true else {
-            throw ValidationError("--maximum-age is above 0.")
-        }
+        guard maximumAge > 0, maximumAge < 1e9 else { throw ValidationError("--maximum-age is above 0.") }
     }
 
     func run() async throws {
@@ -43,7 +46,7 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
             let webhook = try PusherWebhook(
                 body: try Input.bytes(of: file), key: headerKey ?? key, signature: signature, secrets: [key: secret],
                 encryptionMasterKey: credentials.encryptionMasterKeyGiven,
-                maximumAge: maximumAge.map { .seconds($0) })
+                maximumAge: anyAge ? nil : .seconds(maximumAge))
             for event in webhook.events {
                 let record = WebhookRecord(event, at: webhook.time)
                 _ = StandardOutput.write(json ? record.json : record.text(style: style))

@@ -132,6 +132,32 @@ import Transport
         #expect(script.lastActions == [.socketTakesOver])
     }
 
+    @Test mutating func ofOneThatWasLeftOrDoesNotCountYetNothingIsMissed() {
+        _ = script.open(Self.services)
+        #expect(script.note(script.loop.socketMissed(first, now: script.now)) == [])
+        _ = heard(first)
+        _ = script.answer(.nothingNew)
+        let other = ConnectionMachine.TransportID(number: 7)
+        #expect(script.note(script.loop.socketMissed(other, now: script.now)) == [])
+        #expect(script.note(script.loop.socketMissed(first, now: script.now)).first == .socketHandsBack)
+    }
+
+    /// Where the log is all there is, it is read for what a WebSocket has lost.
+    @Test mutating func withALogAlone_whatASocketMissesIsInTheLog() {
+        let logAlone = WorkspaceServices(hasMailbox: false, hasFeed: true, webSocket: Self.webSocket)
+        _ = script.open(logAlone)
+        #expect(script.lastActions.contains(.openSocket(first, Self.webSocket)))
+        #expect(heard(first, isWoken: true) == [script.perform(.readChanges(isFlattened: false))])
+    }
+
+    @Test mutating func whoIsHeldWhenItOpensDoesNotReadIt() {
+        _ = script.open(Self.services)
+        _ = script.hold(true)
+        #expect(heard(first) == [.pauseSocket(true)])
+        #expect(script.pass(.seconds(300)) == [])
+        #expect(script.hold(false) == [.pauseSocket(false), script.perform(.consumeLast)])
+    }
+
     @Test mutating func whoIsHeldDoesNotReadIt() {
         _ = live(Self.services)
         #expect(script.hold(true) == [.pauseSocket(true)])

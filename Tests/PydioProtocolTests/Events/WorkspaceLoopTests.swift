@@ -281,6 +281,31 @@ import Transport
         #expect(script.hold(false) == [script.perform(.consume(.everything))])
     }
 
+    @Test mutating func aReaderThatIsSlowForLongIsToldOnce_andItsEndAsWell() {
+        _ = script.open()
+        let reader = EventReader(.sequence, eventName: "pydio:node_created", channelName: nil)
+        #expect(script.note(script.loop.hold(for: reader, now: script.now)) == [])
+        #expect(script.loop.nextDeadline == script.now + .seconds(120))
+        #expect(script.pass(.seconds(119)) == [])
+        #expect(
+            script.pass(.seconds(1)) == [
+                .held(
+                    message: "nothing is received: a sequence of “pydio:node_created” is full, and has not been read "
+                        + "for 120 s")
+            ])
+        #expect(script.pass(.seconds(380)) == [])
+        // What the sinks say is another matter.
+        #expect(script.hold(true) == [])
+        let actions = script.loop.release(for: reader, now: script.now)
+        #expect(actions.count == 1)
+        guard case .resumed(let message, .seconds(500)) = actions.first else {
+            Issue.record("\(actions)")
+            return
+        }
+        #expect(message.contains("pydio:node_created"))
+        #expect(script.hold(false) == [script.perform(.consume(.everything))])
+    }
+
     @Test mutating func whatIsUnderWayGoesOnWhenHeld() {
         _ = script.open()
         _ = script.check()

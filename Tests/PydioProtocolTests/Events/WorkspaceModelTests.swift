@@ -1,3 +1,4 @@
+import Foundation
 import PydioProtocol
 import Realtime
 import TestSupport
@@ -261,6 +262,53 @@ import Transport
                 "node_created /b #8", "node_updated /b #9", "node_moved /c < /b #10", "node_deleted /c #11",
             ])
         #expect(model.sequence == 11)
+    }
+
+    @Test mutating func theLogsEventsSayWhatItSays() {
+        model = Self.make { $0.sequence = 0 }
+        let time = Date(timeIntervalSince1970: 9)
+        let events = model.read(
+            PydioChangesResponse(
+                changes: [
+                    PydioLoggedChange(
+                        sequence: 1, nodeId: 1, kind: .create, source: nil, target: "/f",
+                        node: .init(size: 5, md5: "m", mTime: time, path: "/f", isFolder: false)),
+                    PydioLoggedChange(
+                        sequence: 2, nodeId: 2, kind: .create, source: nil, target: "/d",
+                        node: .init(size: 7, md5: nil, mTime: time, path: "/d", isFolder: true)),
+                    PydioLoggedChange(sequence: 3, nodeId: 3, kind: .delete, source: "/f", target: nil, node: nil),
+                    PydioLoggedChange(
+                        sequence: 4, nodeId: 4, kind: .delete, source: "/d", target: nil,
+                        node: .init(size: 7, md5: nil, mTime: time, path: "/d", isFolder: true)),
+                ], lastSequence: 4))
+        #expect(events.map(\.isLeaf) == [true, false, nil, false])
+        #expect(events.map(\.size) == [5, nil, nil, nil])
+        #expect(events.map(\.mTime) == [time, time, nil, nil])
+        #expect(events.map(\.md5) == ["m", nil, nil, nil])
+        #expect(events.map(\.sequence) == [1, 2, 3, 4])
+    }
+
+    @Test mutating func messagesSayWhatANodeIs() throws {
+        model.listed(Self.index())
+        let messages = try Self.messages(
+            #"<nodes_diff><add><tree filename="/a" is_file="true" bytesize="0"/></add></nodes_diff>"#
+                + #"<nodes_diff><add><tree filename="/b" is_file="true"/></add></nodes_diff>"#
+                + #"<nodes_diff><add><tree filename="/c" is_file="true" ajxp_modiftime="9"/></add></nodes_diff>"#
+                + #"<nodes_diff><add><tree filename="/d" is_file="false" bytesize="4"/></add></nodes_diff>"#
+                + #"<nodes_diff><remove><tree filename="/d"/></remove></nodes_diff>"#)
+        let events = model.consumed(messages, for: .everything, now: .start).events
+        // A file of which nothing is said has no size; one whose time is known is empty.
+        #expect(events.map(\.size) == [0, nil, 0, nil, nil])
+        #expect(events.map(\.isLeaf) == [true, true, true, false, false])
+    }
+
+    @Test mutating func differencesSayWhatANodeIs() {
+        model.listed(Self.index(["/gone": 1]))
+        let events = model.compared(Self.index(["/f": 7], folders: ["/d"])).events ?? []
+        #expect(events.map(\.path) == ["/gone", "/d", "/f"])
+        #expect(events.map(\.isLeaf) == [true, false, true])
+        #expect(events.map(\.size) == [nil, nil, 5])
+        #expect(events.map(\.mTime) == [nil, Date(timeIntervalSince1970: 1), Date(timeIntervalSince1970: 7)])
     }
 
     @Test mutating func fromAGivenPlaceEverythingAfterItIsTold() {

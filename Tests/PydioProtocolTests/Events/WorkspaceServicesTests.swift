@@ -47,10 +47,19 @@ import Testing
         ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "user@evil"],
         ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h/x?"],
         ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h", "BOOSTER_MAIN_PORT": "99999"],
+        ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h", "BOOSTER_MAIN_PORT": "65536"],
+        ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h", "BOOSTER_MAIN_PORT": "0"],
     ])
     func whatIsNoAddressIsNone(properties: [String: String]) throws {
         let services = try #require(try Self.read(properties))
         #expect(services.webSocket == nil && services.hasMailbox)
+    }
+
+    @Test(arguments: [(nil, 8090), ("1", 1), ("65535", 65_535)] as [(String?, Int)])
+    func anyPortWillDo(port: String?, expected: Int) throws {
+        var properties = ["WS_ACTIVE": "true", "BOOSTER_MAIN_HOST": "h"]
+        properties["BOOSTER_MAIN_PORT"] = port
+        #expect(try Self.read(properties)?.webSocket?.url == "ws://h:\(expected)/ws")
     }
 
     @Test func aRegistryWithoutPluginsSaysNothing() throws {
@@ -85,5 +94,22 @@ import Testing
         #expect(receive("<tree>" + String(repeating: "a", count: 1 << 20)) == .lost([]))
         for _ in 0..<SocketFrames.maximumParts { #expect(receive("<tree>") == .incomplete) }
         #expect(receive("<tree>") == .lost([]))
+    }
+
+    @Test mutating func aMebibyteIsNotTooMuch() {
+        #expect(receive("<tree>" + String(repeating: "a", count: (1 << 20) - 6)) == .incomplete)
+        #expect(receive("a") == .lost([]))
+        #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
+    }
+
+    @Test mutating func aDocumentMayComeInSoManyParts() {
+        for _ in 0..<SocketFrames.maximumParts { #expect(receive("<tree>") == .incomplete) }
+        #expect(receive("<tree>") == .lost([]))
+    }
+
+    @Test mutating func clearedItBeginsAnew() {
+        #expect(receive("<tree><nodes_diff>") == .incomplete)
+        frames.clear()
+        #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
     }
 }

@@ -10,7 +10,7 @@ import Transport
 @Suite struct EventQueueTests {
     /// Global queues know no barriers.
     @Test func eventsComeInOrderOnAConcurrentQueue() async {
-        let bindings = PydioEventBindings(on: .global()) { _ in }
+        let bindings = PydioEventBindings(on: .global()) { _, _ in }
         let (told, running, overlaps) = (Lock<[String]>([]), Lock(0), Lock(0))
         bindings.add(
             PydioEventBinding(nil) { event in

@@ -52,6 +52,7 @@ struct PolledWorkspaceTests {
             var gaps = scene.events.gaps.makeAsyncIterator()
             let logins = scene.server.count("login")
             let sink = Sink()
+            scene.events.attach(sink)
             scene.events.hold(true, for: sink)
             #expect(await scene.isQuiet())
             scene.server.expireSessions()
@@ -77,6 +78,7 @@ struct PolledWorkspaceTests {
         } _: { scene in
             var gaps = scene.events.gaps.makeAsyncIterator()
             let sink = Sink()
+            scene.events.attach(sink)
             scene.events.hold(true, for: sink)
             #expect(await scene.isQuiet())
             scene.makeFolder("one")
@@ -129,6 +131,7 @@ struct PolledWorkspaceTests {
     func anAnswerThatIsLostLosesNothing(fault: FakePydioServer.Fault) async throws {
         try await EventScene.with(.v5_2, .polls) { scene in
             let sink = Sink()
+            scene.events.attach(sink)
             scene.events.hold(true, for: sink)
             #expect(await scene.isQuiet())
             scene.makeFolder("one")

@@ -68,6 +68,7 @@ struct WorkspaceFeedTests {
             #expect(await scene.recorder.waitFor("node_created /three"))
             var gaps = scene.events.gaps.makeAsyncIterator()
             let sink = Sink()
+            scene.events.attach(sink)
             scene.events.hold(true, for: sink)
             #expect(await scene.isQuiet())
             scene.server.resetChanges()

@@ -105,6 +105,55 @@ struct WorkspaceLifeTests {
         }
     }
 
+    /// Though somebody keeps the sequence.
+    @Test func whoLeavesTheLoopHoldsNobodyUp() async throws {
+        try await EventScene.with(.v5_2, .polls) { scene in
+            let events = scene.events.events(PydioEventName.nodeCreated, buffering: .suspend(limit: 2))
+            for number in 1...5 { scene.makeFolder("\(number)") }
+            #expect(await scene.recorder.waitFor("node_created /5"))
+            #expect(await scene.isQuiet())
+            for await _ in events { break }
+            scene.makeFolder("6")
+            #expect(await scene.recorder.waitFor("node_created /6"))
+            withExtendedLifetime(events) {}
+        }
+    }
+
+    @Test func aSequenceThatIsKeptAndNotReadIsReported_andSoIsItsEnd() async throws {
+        try await EventScene.with(.v5_2, .polls) {
+            $0.holdLimit = .milliseconds(50)
+        } _: { scene in
+            var errors = scene.events.errors.makeAsyncIterator()
+            var events: EventSequence<PydioEvent>? = scene.events.events(
+                PydioEventName.nodeCreated, buffering: .suspend(limit: 2))
+            for number in 1...5 { scene.makeFolder("\(number)") }
+            let held = try #require(await errors.next())
+            #expect(held.message.contains("a sequence of “\(PydioEventName.nodeCreated)” is full"))
+            #expect(events != nil)
+            events = nil
+            let resumed = try #require(await errors.next())
+            #expect(resumed.message.contains("is read again or has ended"))
+        }
+    }
+
+    @Test(arguments: [true, false]) func aSinkThatIsDetachedWhileItHoldsHoldsNobodyUp(isDetachedFirst: Bool)
+        async throws
+    {
+        try await EventScene.with(.v5_2, .polls) { scene in
+            let sink = Sink()
+            scene.events.attach(sink)
+            if !isDetachedFirst {
+                scene.events.hold(true, for: sink)
+                #expect(await scene.isQuiet())
+            }
+            scene.events.detach(sink)
+            // On its way on another thread while it was detached.
+            if isDetachedFirst { scene.events.hold(true, for: sink) }
+            scene.makeFolder("one")
+            #expect(await scene.recorder.waitFor("node_created /one"))
+        }
+    }
+
     @Test func aQueueThatDoesNotRunStopsThePolls() async throws {
         let queue = DispatchQueue(label: "slow")
         try await PydioScene.with(EventScene.configuration(.v5_2, .polls)) {

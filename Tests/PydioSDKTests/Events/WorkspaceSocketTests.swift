@@ -87,6 +87,7 @@ struct WorkspaceSocketTests {
     @Test func whoIsHeldReadsNothing_andThenEverything() async throws {
         try await EventScene.with(.v8, .webSocket) { scene in
             let sink = Sink()
+            scene.events.attach(sink)
             scene.events.hold(true, for: sink)
             #expect(await scene.isQuiet())
             for number in 1...20 { scene.makeFolder("\(number)") }

@@ -1,0 +1,51 @@
+// swift-tools-version: 6.2
+// What `make mutants` builds: the pure targets with their mutations, and the tests that need nothing else.
+
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .unsafeFlags(["-suppress-warnings"]),
+]
+
+func pure(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies + ["CMutants"], swiftSettings: swiftSettings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies + ["TestSupport", "Transport"], swiftSettings: swiftSettings)
+}
+
+let package = Package(
+    name: "Mutants",
+    targets: [
+        .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto"),
+        .systemLibrary(name: "CLibsodium", pkgConfig: "libsodium"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
+        .systemLibrary(name: "CVector"),
+        .target(name: "CMutants"),
+
+        pure("Transport", ["CLibcrypto", "CVector", "CZlib"]),
+        pure("Realtime", ["Transport", "CVector"]),
+        pure("PusherProtocol", ["Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"]),
+        pure("MatrixProtocol", ["Realtime", "Transport", "CVector"]),
+        pure("PydioProtocol", ["Realtime", "Transport"]),
+
+        // The store in memory, which the session's model needs in its tests.
+        .target(name: "MatrixSDK", dependencies: ["MatrixProtocol", "Transport"], swiftSettings: swiftSettings),
+        .target(
+            name: "TestSupport", dependencies: ["PusherProtocol", "Realtime", "Transport"],
+            path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        tests("TransportTests", []),
+        tests("RealtimeTests", ["Realtime"]),
+        tests("PusherProtocolTests", ["PusherProtocol", "Realtime"]),
+        tests("MatrixProtocolTests", ["MatrixProtocol"]),
+        tests("PydioProtocolTests", ["PydioProtocol", "Realtime"]),
+        tests("MatrixSDKTests", ["MatrixSDK", "MatrixProtocol"]),
+        tests("FuzzTests", ["PusherProtocol", "MatrixProtocol", "PydioProtocol", "Realtime", "CLibcrypto"]),
+    ]
+)

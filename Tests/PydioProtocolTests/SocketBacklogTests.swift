@@ -1,0 +1,92 @@
+import TestSupport
+import Testing
+import Transport
+
+@testable import PydioProtocol
+
+/// A mailbox and a WebSocket bring the same messages in the same order; each counts once.
+struct SocketBacklogTests {
+    private var backlog = SocketBacklog()
+
+    private func message(_ name: String) throws -> ChannelMessage {
+        let list = try ChannelMessage.list(in: XMLReader.read(Array("<tree><\(name)/></tree>".utf8)))
+        return try #require(list?.first)
+    }
+
+    private func messages(_ names: String) throws -> [ChannelMessage] {
+        try names.map { try message("x\($0)") }
+    }
+
+    /// - Returns: Those that count now.
+    private mutating func heard(_ names: String, at seconds: Double = 0) throws -> [ChannelMessage] {
+        try messages(names).filter { backlog.isToBeTaken($0, now: .at(seconds)) }
+    }
+
+    private mutating func consumed(_ names: String, at seconds: Double = 0) throws {
+        backlog.consumed(try messages(names), now: .at(seconds))
+    }
+
+    @Test mutating func whatTheMailboxHasBroughtCountsOnce() throws {
+        #expect(try heard("cde") == [])
+        try consumed("abcd")
+        #expect(try backlog.takeOver() == messages("e"))
+        #expect(try heard("f") == messages("f"))
+    }
+
+    @Test mutating func aWebSocketThatIsBehindBringsTheRestAsEcho() throws {
+        #expect(try heard("b") == [])
+        try consumed("abcd")
+        #expect(backlog.takeOver() == [])
+        #expect(try heard("cde") == messages("e"))
+        #expect(try heard("d") == messages("d"))  // once more, later: it is another one
+    }
+
+    @Test mutating func withNothingHeardEverythingConsumedMayCome() throws {
+        try consumed("ab")
+        #expect(backlog.takeOver() == [])
+        #expect(try heard("abc") == messages("c"))
+    }
+
+    @Test mutating func anEchoIsWaitedForFiveSeconds() throws {
+        try consumed("ab")
+        _ = backlog.takeOver()
+        #expect(try heard("a", at: 4.9) == [])
+        #expect(try heard("b", at: 5) == messages("b"))
+    }
+
+    @Test mutating func emptyConsumingChangesNothing() throws {
+        #expect(try heard("a") == [])
+        try consumed("")
+        #expect(try backlog.takeOver() == messages("a"))
+    }
+
+    @Test mutating func aListingHasWhatHasHappenedToNodes() throws {
+        let diff = try #require(
+            ChannelMessage.list(
+                in: XMLReader.read(
+                    Array(#"<tree><nodes_diff><add><tree filename="/a"/></add></nodes_diff></tree>"#.utf8)))?.first)
+        #expect(backlog.isToBeTaken(diff, now: .at(0)) == false)
+        #expect(try heard("a") == [])
+        backlog.listingBegins()
+        #expect(try backlog.takeOver() == messages("a"))
+        #expect(backlog.isToBeTaken(diff, now: .at(0)) == true)
+    }
+
+    @Test mutating func theOldestAreInTheMailboxAllTheSame() throws {
+        let one = try message("one")
+        let two = try message("two")
+        _ = backlog.isToBeTaken(one, now: .at(0))
+        for _ in 0..<SocketBacklog.maximumCount { _ = backlog.isToBeTaken(two, now: .at(0)) }
+        let waiting = backlog.takeOver()
+        #expect(waiting.count == SocketBacklog.maximumCount && !waiting.contains(one))
+    }
+
+    @Test mutating func handedBackItWaitsAgain() throws {
+        _ = backlog.takeOver()
+        #expect(backlog.takeOver() == [])
+        backlog.handBack()
+        #expect(try heard("a") == [])
+        backlog.handBack()
+        #expect(try backlog.takeOver() == messages("a"))
+    }
+}
