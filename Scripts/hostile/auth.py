@@ -39,7 +39,7 @@ WHOLE = 64
 for way in ("header lines without end", "chunk extensions without end", "100 Continue without end",
             "a body without end", "a gzip bomb", "a redirect to itself", "JSON 100,000 deep", "nothing, and resets",
             "two answers at once", "trailers without end"):
-    scenario(f"auth endpoint: {way}", grows=WHOLE, cpu=12, back=4, log=90, smoke=way.startswith("header"))(
+    scenario(f"auth endpoint: {way}", grows=WHOLE, cpu=12, back=15, log=90, idle=True, smoke=way.startswith("header"))(
         lambda trial, answers=WAYS[way]: asked(trial, answers, requests=40))
 
 
@@ -58,7 +58,7 @@ def never(trial):
     trial.expect(endpoint.accepted <= 8, f"{endpoint.accepted} connections at a time")
 
 
-@scenario("auth endpoint: hostile text and values", grows=WHOLE, cpu=8, back=2, log=90, smoke=True)
+@scenario("auth endpoint: hostile text and values", grows=WHOLE, cpu=8, back=2, log=90)
 def hostile_text(trial):
     bodies = [json.dumps({"auth": EVIL}), json.dumps({"auth": "k:" + "f" * 900_000}), '{"auth":{}}', '{"auth":null}',
               "[]", json.dumps({"auth": "k:0", "channel_data": EVIL}), json.dumps({"error": EVIL}), EVIL,

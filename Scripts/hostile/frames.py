@@ -4,6 +4,7 @@ import base64
 import hashlib
 import os
 import struct
+import zlib
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -69,7 +70,7 @@ def request(path, host):
 
 
 def read(connection):
-    """The next frame of the other side: opcode and payload, unmasked."""
+    """The next frame of the other side: opcode and payload, unmasked and inflated."""
     first, second = connection.read_exactly(2)
     length = second & 0x7F
     if length == 126:
@@ -82,4 +83,7 @@ def read(connection):
         size = len(payload)
         key = int.from_bytes((mask * (size // 4 + 1))[:size], "big")
         payload = (int.from_bytes(payload, "big") ^ key).to_bytes(size, "big")
+    if first & 0x40:
+        connection.inflater = connection.inflater or zlib.decompressobj(-15)
+        payload = connection.inflater.decompress(payload + b"\0\0\xff\xff")
     return first & 0x0F, payload

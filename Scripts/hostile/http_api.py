@@ -2,7 +2,7 @@
 itself within the bound, and says what happened."""
 
 from http_peer import WAYS, HTTPPeer, slowly
-from measure import now
+from measure import now, slowness
 from scenario import scenario
 from subject import EVIL
 
@@ -23,7 +23,7 @@ def asks(trial, answers, *command, statuses=STATUSES, within=None, options=OPTIO
 def measure_command(trial, subject, within=None, statuses=STATUSES):
     with trial.attack(subject):
         trial.meter.baseline = 0
-    status = subject.wait(within or trial.scenario.back + 2)
+    status = subject.wait((within or trial.scenario.back + 2) * slowness())
     trial.is_back(None if status is None else now())
     if status is not None and status not in statuses:
         trial.fail(f"it ended with status {status}")
@@ -68,7 +68,7 @@ def many_channels(trial):
     asks(trial, lambda request: request.answer(f'{{"channels":{body[:9_900_000].rsplit(",", 1)[0]}}}}}'), "channels")
 
 
-@scenario("HTTP API: hostile text in lists and errors", grows=WHOLE, back=5, log=5, smoke=True)
+@scenario("HTTP API: hostile text in lists and errors", grows=WHOLE, back=5, log=5)
 def hostile_text(trial):
     import json as encoder
     body = encoder.dumps({"channels": {EVIL: {"user_count": EVIL}}, "users": [{"id": EVIL}], "error": EVIL})
@@ -81,7 +81,7 @@ def hostile_text(trial):
             trial.expect(subject.wait(5) in STATUSES, f"{command[0]} does not end well")
 
 
-@scenario("HTTP API: values of other types than said", grows=WHOLE, back=5, log=5, cpu=6, smoke=True)
+@scenario("HTTP API: values of other types than said", grows=WHOLE, back=5, log=5, cpu=6)
 def wrong_types(trial):
     values = ['{"channels":[]}', '{"channels":{"a":1}}', '{"channels":null}', "[]", '{"users":{}}',
               '{"users":[1,null]}', '{"users":[{"id":{}}]}', '{"users":[{"id":1e999}]}',

@@ -87,3 +87,8 @@ def megabytes(count):
 
 def now():
     return time.monotonic()
+
+
+def slowness():
+    """How much longer than on a machine of our own things may take: others may want the processors, too."""
+    return min(max(os.getloadavg()[0] / (os.cpu_count() or 1), 1), 10)

@@ -156,7 +156,7 @@ def contradicting(trial):
     tell(trial, [succeeded("victim"), refused] * trial.scale(10_000))
 
 
-@scenario("messages: the connection is established again and again", cpu=20, smoke=True)
+@scenario("messages: the connection is established again and again", cpu=20)
 def established_again(trial):
     tell(trial, (established(f"{step}.{step}", 1e-6) for step in range(1, trial.scale(20_000))))
 
@@ -174,7 +174,7 @@ def unasked_others(trial):
     tell(trial, messages())
 
 
-@scenario("messages: errors of every code", cpu=25, back=10, smoke=True)
+@scenario("messages: errors of every code", cpu=25, back=10)
 def errors(trial):
     codes = [None, -1, 0, 1, 3999, 4301, 4302, 5000, 10 ** 18, 10 ** 30, "x", "4301", 4.5, True]
     tell(trial, (event("pusher:error", {"code": codes[step % len(codes)], "message": "no"})
@@ -223,7 +223,7 @@ def presence_lists(trial):
          environment=SECRET)
 
 
-@scenario("messages: members who come and go", cpu=20, back=10, smoke=True)
+@scenario("messages: members who come and go", cpu=20, back=10)
 def coming_and_going(trial):
     def messages():
         for step in range(trial.scale(5_000)):

@@ -10,7 +10,7 @@ import time
 
 import frames
 from frames import CONTINUATION, PING, PONG, TEXT
-from measure import MIB, now
+from measure import MIB, now, slowness
 from peer import Connection, Gone
 from pusher import Client, send_all
 from scenario import scenario
@@ -78,7 +78,7 @@ class Witness:
 
     def gets(self, since, within):
         """The moment at which something that is published now arrives."""
-        end = now() + within
+        end = now() + within * slowness()
         while now() < end:
             data = f"tick-{now()}"
             publish(self.port, "calm", data)
@@ -160,7 +160,7 @@ for name, data, count, bounds in [
      10_000, {"cpu": 40}),
     ("sign-ins without a signature", says("pusher:signin", data={"auth": "k:0", "user_data": "{}"}),
      10_000, {"cpu": 40}),
-    ("messages of 1 MiB", m(TEXT, b" " * (MIB - 100)), 400, {"cpu": 40, "grows": 64, "smoke": True}),
+    ("messages of 1 MiB", m(TEXT, b" " * (MIB - 100)), 400, {"cpu": 40, "grows": 64}),
 ]:
     start = bounds.pop("start", b"")
     scenario(f"mock server: flood of {name}", **{"grows": 24, "cpu": 15, "back": 8, "log": 5, **bounds})(
@@ -260,7 +260,7 @@ def idle_connections(trial):
     attack(trial, hostile)
 
 
-@scenario("mock server: connects and resets, as fast as it goes", grows=32, cpu=25, back=5, log=5, smoke=True)
+@scenario("mock server: connects and resets, as fast as it goes", grows=32, cpu=25, back=5, log=5)
 def resets(trial):
     def hostile(port):
         for step in range(trial.scale(5000)):
@@ -347,7 +347,7 @@ def timestamps(trial):
     attack(trial, hostile)
 
 
-@scenario("mock server HTTP: heads byte by byte, 200 at a time", grows=24, cpu=15, back=5, log=5, smoke=True)
+@scenario("mock server HTTP: heads byte by byte, 200 at a time", grows=24, cpu=15, back=5, log=5)
 def slow_heads(trial):
     def hostile(port):
         connections = [connect(port) for _ in range(trial.scale(200))]
@@ -380,7 +380,7 @@ def auth_fields(trial):
     attack(trial, hostile)
 
 
-@scenario("auth server: header lines, bodies and floods", grows=40, cpu=30, back=10, log=5, smoke=True)
+@scenario("auth server: header lines, bodies and floods", grows=40, cpu=30, back=10, log=5)
 def auth_server(trial):
     server, port = serve(trial, command="auth-server")
     fine = b"socket_id=1.1&channel_name=private-x"

@@ -21,6 +21,7 @@ class Connection:
         self.socket.settimeout(PATIENCE)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.pending = b""
+        self.inflater = None  # of compressed messages
         self.lock = threading.Lock()
 
     def send(self, data):

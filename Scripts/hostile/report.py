@@ -18,8 +18,8 @@ class Report:
     def add(self, trial):
         meter, bounds = trial.meter, trial.scenario
         figures = [megabytes(meter.grew_by), megabytes(bounds.grows), f"{meter.cpu_seconds:.2f}", f"{bounds.cpu:g}",
-                   "–" if trial.back is None else f"{trial.back:.2f}", f"{bounds.back:g}", meter.log_lines,
-                   bounds.log] if meter else ["–"] * len(COLUMNS)
+                   "–" if trial.back is None else f"{trial.back:.2f}", f"{bounds.back * trial.slowness:.0f}",
+                   meter.log_lines, bounds.log] if meter else ["–"] * len(COLUMNS)
         line = bounds.name.ljust(self.width) + "".join(
             str(figure).rjust(width) for figure, (_, width) in zip(figures, COLUMNS))
         with self.lock:

@@ -6,7 +6,7 @@ import traceback
 from dataclasses import dataclass
 from typing import Callable, Optional
 
-from measure import MIB, Meter, now
+from measure import MIB, Meter, now, slowness
 from subject import Subject
 
 SCENARIOS = []
@@ -48,6 +48,7 @@ class Trial:
         self.meter: Optional[Meter] = None
         self.back: Optional[float] = None
         self.errors = []
+        self.slowness = 1  # bounds on time are as much longer
 
     def scale(self, count):
         """How many of something, in the short form fewer."""
@@ -65,6 +66,10 @@ class Trial:
         return subject
 
     # What is found
+
+    def expect_pause(self, seconds, bound):
+        """What goes on beside the attack was held up by it for so long."""
+        self.expect(seconds <= bound * slowness(), f"a channel waited {seconds:.1f} s meanwhile")
 
     def fail(self, what):
         self.errors.append(what)
@@ -123,6 +128,7 @@ class Trial:
             self.fail("hostile text in the output: " + subject.dirty[0])
 
     def judge(self):
+        self.slowness = slowness()
         if self.meter:
             bounds = self.scenario
             self.expect(self.meter.grew_by <= bounds.grows, "memory")
@@ -133,7 +139,7 @@ class Trial:
         if self.back is None:
             if not self.errors:
                 self.fail("nobody looked whether it still works")
-        elif self.back > self.scenario.back:
+        elif self.back > self.scenario.back * self.slowness:
             self.fail("works again too late" if self.back != float("inf") else "never works again")
 
     @property

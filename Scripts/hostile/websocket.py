@@ -95,7 +95,7 @@ def huge_length(trial):
     attack(trial, hostile)
 
 
-@scenario("websocket: a frame with the highest bit of its length", smoke=True)
+@scenario("websocket: a frame with the highest bit of its length")
 def negative_length(trial):
     attack(trial, lambda connection: connection.send(frames.head(TEXT, (1 << 64) - 1) + b"x" * 1000))
 

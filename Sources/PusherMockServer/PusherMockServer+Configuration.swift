@@ -27,6 +27,10 @@ extension PusherMockServer {
         public var script: Script?
         /// Log entries kept for ``PusherMockServer/State/history``; the oldest are forgotten.
         public var historyLimit: Int
+        /// Bytes of all those entries together. Default: 16 MiB.
+        public var maximumHistorySize = 16 << 20
+        /// Bytes that may wait for one client to read them; a client that falls further behind is dropped. Default: 32 MiB.
+        public var maximumUnsentSize = 32 << 20
         /// Sends every message back instead of speaking Pusher's protocol, for tests of the WebSocket alone.
         package var echoesMessages = false
 

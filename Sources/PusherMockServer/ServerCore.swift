@@ -32,7 +32,7 @@ final class ServerCore {
         self.configuration = configuration
         self.eventLoop = eventLoop
         applications = configuration.apps.map { ApplicationState(app: $0, profile: configuration.profile) }
-        eventLog = EventLog(limit: configuration.historyLimit)
+        eventLog = EventLog(limit: configuration.historyLimit, maximumSize: configuration.maximumHistorySize)
         script = ScriptPlayer(configuration.script)
         for (index, app) in configuration.apps.enumerated() {
             webhookSenders[index] = WebhookSender(app: app, eventLoop: eventLoop) { [weak self] in self?.log($0) }

@@ -116,6 +116,11 @@ final class TestClient: Sendable {
                 fin: fin, opcode: opcode, maskKey: masked ? .random() : nil, data: ByteBuffer(bytes: bytes)))
     }
 
+    /// Leaves in the socket what comes from now on.
+    func stopReading() async throws {
+        try await channel.setOption(.autoRead, value: false).get()
+    }
+
     /// Ends TCP without a close frame; the server may have been faster.
     func drop() async throws {
         do { try await channel.close() } catch ChannelError.alreadyClosed {}

@@ -63,7 +63,8 @@ package struct SyncLoop: Sendable {
     private var connection: ConnectionMachine
     private var poll: Poll?
     private var lastPoll = 0
-    private var pace = Pace()
+    /// A server that answers long polls at once is not asked as fast as the network is.
+    private var pace = Pace(interval: .milliseconds(100), burst: 20)
     /// When to ask again after answers that came too quickly.
     private var nextPoll: MonotonicInstant?
     private var isHeld = false
@@ -128,7 +129,7 @@ package struct SyncLoop: Sendable {
         } else {
             connection.heard(id, now: now)
         }
-        nextPoll = pace.answered(now: now)
+        nextPoll = pace.done(now: now)
         return actions + pollAgain(now: now)
     }
 
@@ -243,24 +244,5 @@ package struct SyncLoop: Sendable {
         guard new != state else { return [] }
         defer { state = new }
         return [.changed(from: state, to: new)]
-    }
-}
-
-/// A server that answers long polls at once is asked as often as that would help a busy account, and not as fast as the
-/// network is: ten times a second in the long run.
-private struct Pace: Sendable {
-    private static let interval = Duration.milliseconds(100)
-    /// How many answers may come one after the other before that.
-    private static let burst = 20
-
-    /// When all that was answered would have been, at that pace.
-    private var reached: MonotonicInstant?
-
-    /// - Returns: When the next request is due, if not at once.
-    mutating func answered(now: MonotonicInstant) -> MonotonicInstant? {
-        let next = max(reached ?? now, now) + Self.interval
-        reached = next
-        let wait = next - now - Self.interval * Self.burst
-        return wait > .zero ? now + wait : nil
     }
 }

@@ -3,22 +3,39 @@ struct EventLog {
     typealias Entry = PusherMockServer.LogEntry
 
     private let limit: Int
-    /// Up to twice `limit`, so that forgetting costs little for each entry.
+    private let maximumSize: Int
+    /// Those before `start` are forgotten. They go all at once, so that forgetting costs little for each entry.
     private var entries: [Entry] = []
+    private var start = 0
+    /// Bytes of the entries that are kept, and of those that are forgotten and not gone yet.
+    private var (size, forgottenSize) = (0, 0)
     private var followers: [Int: AsyncStream<Entry>.Continuation] = [:]
     private var followerCount = 0
 
-    init(limit: Int) {
+    /// - Parameter maximumSize: Bytes of all entries together.
+    init(limit: Int, maximumSize: Int) {
         self.limit = max(0, limit)
+        self.maximumSize = max(0, maximumSize)
     }
 
-    var newest: ArraySlice<Entry> { entries.suffix(limit) }
+    var newest: ArraySlice<Entry> { entries[start...] }
 
     mutating func append(_ entry: Entry) {
         for follower in followers.values { follower.yield(entry) }
         guard limit > 0 else { return }
         entries.append(entry)
-        if entries.count >= 2 * limit { entries.removeFirst(entries.count - limit) }
+        size += entry.size
+        while newest.count > limit || size > maximumSize { forgetOldest() }
+        guard start >= limit || forgottenSize > maximumSize else { return }
+        entries.removeFirst(start)
+        (start, forgottenSize) = (0, 0)
+    }
+
+    private mutating func forgetOldest() {
+        let oldest = entries[start].size
+        size -= oldest
+        forgottenSize += oldest
+        start += 1
     }
 
     /// Replays what is kept, then goes on. The id ends it with ``remove(follower:)``.
@@ -36,5 +53,26 @@ struct EventLog {
     mutating func finish() {
         for follower in followers.values { follower.finish() }
         followers.removeAll()
+    }
+}
+
+extension PusherMockServer.LogEntry {
+    /// About how many bytes it takes: what a peer can make long, and something for the rest.
+    fileprivate var size: Int {
+        let text =
+            switch self {
+            case .connectionRefused, .connectionClosed, .pingReceived, .pongReceived: 0
+            case .connectionOpened(_, let app): app.utf8.count
+            case .frameReceived(let text, _), .frameSent(let text, _): text.utf8.count
+            case .subscribed(let channel, _), .unsubscribed(let channel, _): channel.utf8.count
+            case .webhook(let event, let app): event.utf8.count + app.utf8.count
+            case .webhookSent(let body, let app, _): body.utf8.count + app.utf8.count
+            case .authRequest(let request):
+                (Array(request.parameters) + Array(request.headers)).reduce(request.path.utf8.count) {
+                    $0 + $1.key.utf8.count + $1.value.utf8.count + 100
+                }
+            case .httpRequest(let method, let path, _): method.utf8.count + path.utf8.count
+            }
+        return text + 100
     }
 }

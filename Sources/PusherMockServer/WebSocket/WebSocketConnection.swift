@@ -209,7 +209,8 @@ final class WebSocketConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge:
+        case NIOWebSocketError.invalidFrameLength, NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
+            NIOWebSocketFrameAggregator.Error.tooManyFragments:
             close(code: 1009, reason: "Message too large")
         case is NIOWebSocketError, is NIOWebSocketFrameAggregator.Error, is FrameValidator.Violation:
             close(code: 1002, reason: "Protocol error")
@@ -270,7 +271,22 @@ final class WebSocketConnection: ChannelInboundHandler {
     }
 
     private func write(_ frame: WebSocketFrame) {
-        context?.write(Self.wrapOutboundOut(frame), promise: nil)
+        guard let context else { return }
+        context.write(Self.wrapOutboundOut(frame), promise: nil)
+        if !context.channel.isWritable { dropIfFarBehind(context) }
+    }
+
+    private func dropIfFarBehind(_ context: ChannelHandlerContext) {
+        guard let unsent = try? context.channel.syncOptions?.getOption(.bufferedWritableBytes),
+            unsent > core.configuration.maximumUnsentSize
+        else { return }
+        context.close(promise: nil)
+    }
+
+    /// A client that does not read its answers is not heard until it does: more of them would only wait here.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        try? context.channel.syncOptions?.setOption(.autoRead, value: context.channel.isWritable)
+        context.fireChannelWritabilityChanged()
     }
 
     /// Sends a close frame and ends the connection when the peer has answered it, or has had time to.

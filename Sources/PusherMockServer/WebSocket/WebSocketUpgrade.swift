@@ -61,7 +61,8 @@ final class WebSocketUpgrade {
         try pipeline.addHandlers([
             FrameValidator(),
             NIOWebSocketFrameAggregator(
-                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: .max, maxAccumulatedFrameSize: limit),
+                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: max(limit / 8, 1024),
+                maxAccumulatedFrameSize: limit),
             connection,
         ])
     }

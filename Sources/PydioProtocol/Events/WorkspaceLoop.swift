@@ -61,6 +61,10 @@ package struct WorkspaceLoop: Sendable {
     /// Under way.
     var step: (number: Int, step: Step)?
     private var lastStep = 0
+    /// A server whose every answer asks for more, such as another login, is not asked as fast as the network is.
+    private var pace = Pace(interval: .milliseconds(500), burst: 30)
+    /// When the next thing may be asked, after many at once.
+    private var nextStep: MonotonicInstant?
     var isHeld: Bool { sinkHolds || readingHolds.isHeld }
     /// Whether one of the sinks is too slow.
     private var sinkHolds = false
@@ -98,8 +102,10 @@ package struct WorkspaceLoop: Sendable {
 
     package var nextDeadline: MonotonicInstant? {
         let isWaiting = step == nil && !isHeld && state == .connected
+        let poll = isWaiting ? nextPoll.map { max($0, nextStep ?? $0) } : nil
+        let next = step == nil && !isHeld ? nextStep : nil
         return [
-            connection.nextDeadline, socket.nextDeadline, isWaiting ? nextPoll : nil,
+            connection.nextDeadline, socket.nextDeadline, poll, next,
             readingHolds.nextDeadline(limit: configuration.holdLimit),
         ].compactMap { $0 }.min()
     }
@@ -263,8 +269,9 @@ package struct WorkspaceLoop: Sendable {
     // MARK: Time and network
 
     package mutating func timePassed(now: MonotonicInstant) -> [Action] {
-        carryOut(connection.timePassed(now: now), now: now) + carryOutSocket(socket.timePassed(now: now), now: now)
-            + proceed(now: now)
+        if let nextStep, nextStep <= now { self.nextStep = nil }
+        return carryOut(connection.timePassed(now: now), now: now)
+            + carryOutSocket(socket.timePassed(now: now), now: now) + proceed(now: now)
             + readingHolds.takeOverdue(limit: configuration.holdLimit, now: now).map { .held(message: $0.message) }
     }
 
@@ -289,9 +296,11 @@ package struct WorkspaceLoop: Sendable {
             if nextPoll == nil { nextPoll = pollTime(now: now) }
         }
         if state == .connected { actions += openSocketIfNeeded(now: now) }
+        if let nextStep, nextStep > now { return actions }
         guard let next = dueStep(now: now) else { return actions }
         lastStep += 1
         step = (lastStep, next)
+        nextStep = pace.done(now: now)
         begin(next)
         return actions + [.perform(next, number: lastStep)]
     }

@@ -181,6 +181,29 @@ import Transport
             ])
     }
 
+    @Test mutating func aServerThatAlwaysMakesWorkIsAskedTwiceASecond() {
+        _ = script.open(LoopScript.feed)
+        var (actions, requests) = (script.check(), 0)
+        let end = script.now + .seconds(60)
+        while script.now < end, requests < 1_000 {
+            guard case .perform(let step, _) = actions.last else {
+                actions = script.pass(.milliseconds(100))
+                continue
+            }
+            requests += 1
+            actions =
+                switch step {
+                case .discover: script.answer(.discovered(LoopScript.feed))
+                case .register: script.answer(.registered)
+                case .consume, .consumeLast:
+                    script.answer(.consumed(isWoken: true, isStale: true, isSuspect: true))
+                case .list: script.answer(.listed)
+                case .readChanges: script.answer(.changesRead(isReset: true))
+                }
+        }
+        #expect((100...160).contains(requests))
+    }
+
     @Test mutating func aMailboxThatNobodyAskedForTooLongIsGone_withWhatWasInIt() {
         _ = script.open()
         #expect(script.hold(true) == [])

@@ -1,0 +1,53 @@
+import NIOWebSocket
+import PusherMockServer
+import TestSupport
+import Testing
+
+/// Clients that mean harm; `make hostile` measures the same on the process.
+@Suite(.overSockets)
+struct HostileClientTests {
+    @Test func theHistoryIsBoundedInBytes() async throws {
+        var configuration = PusherMockServer.Configuration()
+        configuration.maximumHistorySize = 1 << 20
+        let server = try await PusherMockServer.start(configuration)
+        let (client, _) = try await TestClient.established(to: server)
+        let text = String(repeating: "x", count: 100_000)
+        for _ in 0..<30 { try await client.send(text) }
+        try await client.send("the last")
+        #expect(await server.waitFor { state in state.history.contains { $0.isFrame("the last") } })
+        let bytes = await server.state.history.reduce(0) { sum, entry in
+            if case .frameReceived(let text, _) = entry { sum + text.utf8.count } else { sum }
+        }
+        #expect((900_000...1 << 20).contains(bytes))
+        await server.stop()
+    }
+
+    @Test func fragmentsWithoutBytesAreBounded() async throws {
+        let server = try await PusherMockServer.start(.init(maximumMessageSize: 1 << 16))
+        let (client, _) = try await TestClient.established(to: server)
+        try await client.send(.text, [], fin: false)
+        for _ in 0..<9_000 {
+            do { try await client.send(.continuation, [], fin: false) } catch { break }  // closed by the server
+        }
+        #expect(await client.next() == .close(code: 1009, reason: "Message too large"))
+        await server.stop()
+    }
+
+    @Test func aClientThatReadsNothingIsDropped() async throws {
+        var configuration = PusherMockServer.Configuration()
+        configuration.maximumUnsentSize = 1 << 20
+        let server = try await PusherMockServer.start(configuration)
+        let (client, socketID) = try await TestClient.established(to: server)
+        try await client.stopReading()
+        // More than the sockets' buffers and the limit take.
+        try await server.inject(.hugeText(byteCount: 32 << 20), into: socketID)
+        #expect(await server.waitFor { $0.connectionCount == 0 })
+        await server.stop()
+    }
+}
+
+extension PusherMockServer.LogEntry {
+    fileprivate func isFrame(_ text: String) -> Bool {
+        if case .frameReceived(text, _) = self { true } else { false }
+    }
+}
