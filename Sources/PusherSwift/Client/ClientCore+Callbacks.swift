@@ -32,8 +32,8 @@ extension ClientCore {
             let gap = PusherGap(channelName: name, from: start, to: end, now: .now)
             if bindings.withLock({ $0.handlers[channel]?.gap }) != nil { tell(gap, on: channel) }
         case .signedIn(let user):
-            options.logger?.debug("signed in", metadata: ["pusher.user": "\(user.id)"])
-            bindings.withLock { $0.delegate }?.debugLog(message: "signed in as \(user.id)")
+            options.logger?.debug("signed in", metadata: ["pusher.user": "\(user.id.asLogLine)"])
+            bindings.withLock { $0.delegate }?.debugLog(message: "signed in as \(user.id.asLogLine)")
             deliver(
                 RealtimeEvent(name: "pusher:signin_success", channel: nil, data: user.data), toBindingsOf: .user)
         case .signInFailed(let error, let event):
