@@ -70,6 +70,9 @@ let package = Package(
         .target(
             name: "CurlTransport", dependencies: ["Transport", "CLibcurl", "CLinux"], swiftSettings: swiftSettings),
 
+        // The way of any text into a log.
+        .target(name: "PeerLog", dependencies: ["Transport", swiftLog], swiftSettings: swiftSettings),
+
         // Connections, events and bindings of any protocol; the Pusher protocol on top. Both are pure.
         .target(name: "Realtime", dependencies: ["Transport", "CVector"], swiftSettings: swiftSettings),
         .target(
@@ -85,7 +88,8 @@ let package = Package(
         .target(
             name: "PusherSwift",
             dependencies: [
-                "PusherProtocol", "Realtime", "CurlTransport", "Transport", swiftLog, metrics, serviceLifecycle,
+                "PusherProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog, metrics,
+                serviceLifecycle,
             ],
             swiftSettings: swiftSettings),
         .target(
@@ -97,13 +101,14 @@ let package = Package(
         .target(
             name: "MatrixSDK",
             dependencies: [
-                "MatrixProtocol", "Realtime", "CurlTransport", "Transport", swiftLog,
+                "MatrixProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
         .target(name: "SwiftMatrixSDK", dependencies: ["MatrixSDK"], swiftSettings: swiftSettings),
         .target(
-            name: "PydioSDK", dependencies: ["PydioProtocol", "Realtime", "CurlTransport", "Transport", swiftLog],
+            name: "PydioSDK",
+            dependencies: ["PydioProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog],
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "pusher-cli",
@@ -119,7 +124,8 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "TestSupport", dependencies: ["CLinux", "PusherProtocol", "Realtime", "Transport", swiftLog],
+            name: "TestSupport",
+            dependencies: ["CLibcrypto", "CLinux", "PusherProtocol", "Realtime", "Transport", swiftLog],
             path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],

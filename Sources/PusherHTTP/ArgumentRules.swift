@@ -1,4 +1,5 @@
 import PusherProtocol
+import Transport
 
 /// What can be known to be refused before it is sent.
 enum ArgumentRules {
@@ -38,6 +39,18 @@ enum ArgumentRules {
     static func socketID(_ socketID: String?) throws(PusherHTTPError) -> String? {
         guard socketID.map({ SocketID($0) != nil }) ?? true else { throw badSocketID }
         return socketID
+    }
+
+    /// A name as one segment of a path.
+    ///
+    /// - Returns: As it was: what the path is signed as is escaped where it is sent.
+    static func segment(_ name: String) throws(PusherHTTPError) -> String {
+        guard PathSegment(name) != nil, !name.contains("/") else {
+            throw PusherHTTPError(
+                .invalidArgument,
+                "“\(name)” cannot be a part of a path: it is empty, dots, or has a slash; nothing was sent")
+        }
+        return name
     }
 
     static let badSocketID = PusherHTTPError(.invalidArgument, "a socket id is two numbers joined by a dot")

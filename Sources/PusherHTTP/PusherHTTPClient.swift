@@ -18,6 +18,7 @@ public struct PusherHTTPClient: Sendable {
 
     private let appID: String
     private let base: String
+    private let prefix: String
     private let network: NetworkOptions
     private let timeout: Duration
 
@@ -25,7 +26,8 @@ public struct PusherHTTPClient: Sendable {
     ///   - cluster: A cluster of Pusher Channels; `host` wins over it.
     ///   - host: Name or address without scheme and port. Without either: the cluster `mt1`.
     ///   - port: Nil is 443 with TLS and 80 without.
-    ///   - path: A prefix before `/apps`, for servers behind a reverse proxy. It is not part of what is signed.
+    ///   - path: A prefix before `/apps`, for servers behind a reverse proxy. It is not part of what is signed,
+    ///     and has no segments of dots.
     ///   - caFile: A PEM file of authorities to trust instead of the system's.
     ///   - proxy: As in `PusherClientOptions`: nil is what the environment says, empty is none.
     ///   - encryptionMasterKey: Base64 of 32 bytes, for publishing on encrypted channels. One that cannot be used is
@@ -42,7 +44,7 @@ public struct PusherHTTPClient: Sendable {
         self.maximumDataSize = maximumDataSize
         let host = host ?? cluster.map { "api-\($0).pusher.com" } ?? "api.pusherapp.com"
         let bracketed = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
-        let prefix = path.split(separator: "/").map { "/" + $0 }.joined()
+        prefix = path.split(separator: "/").map { "/" + $0 }.joined()
         base = "\(useTLS ? "https" : "http")://\(bracketed)\(port.map { ":\($0)" } ?? "")\(prefix)"
         network = NetworkOptions(caFile: caFile, proxy: proxy)
         self.timeout = timeout
@@ -79,7 +81,11 @@ public struct PusherHTTPClient: Sendable {
     private func send(
         _ method: String, _ call: String, query: [(name: String, value: String)], body: [UInt8], isSafeToRepeat: Bool
     ) async throws(PusherHTTPError) -> [UInt8] {
-        let request = SignedRequest(method: method, path: "/apps/\(appID)/\(call)", query: query, body: body)
+        guard !PathSegment.hasDots(path: prefix) else {
+            throw PusherHTTPError(.invalidArgument, "the path prefix has a segment of dots; nothing was sent")
+        }
+        let path = "/apps/\(try ArgumentRules.segment(appID))/\(call)"
+        let request = SignedRequest(method: method, path: path, query: query, body: body)
         let target = request.target(credentials: signer.credentials, timestamp: Int(Date().timeIntervalSince1970))
         var fields: HTTPFields = ["X-Pusher-Library": "pusher-http-swift \(LibraryVersion.current)"]
         if !body.isEmpty { fields["Content-Type"] = "application/json" }

@@ -1,4 +1,4 @@
-import PusherProtocol
+import Transport
 
 /// Why a call of the HTTP API failed, or something was not signed. Holds neither the secret nor what was published.
 public struct PusherHTTPError: Error, Hashable, Sendable {
@@ -29,7 +29,7 @@ public struct PusherHTTPError: Error, Hashable, Sendable {
     package init(_ kind: Kind, status: Int? = nil, _ message: String) {
         self.kind = kind
         self.status = status
-        self.message = message.asLogLine
+        self.message = PeerText(message).description
     }
 
     /// Whether the same call may succeed later. The client does not repeat calls by itself: an event could be

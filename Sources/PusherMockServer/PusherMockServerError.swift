@@ -1,3 +1,5 @@
+import Transport
+
 /// Why a server did not start, or why a call could not be carried out.
 public struct PusherMockServerError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of failure it is.
@@ -21,7 +23,7 @@ public struct PusherMockServerError: Error, Hashable, Sendable, CustomStringConv
 
     init(_ code: Code, _ message: String) {
         self.code = code
-        self.message = message
+        self.message = PeerText(message).description
     }
 
     /// The message.

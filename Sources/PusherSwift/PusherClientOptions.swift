@@ -56,7 +56,8 @@ public struct PusherClientOptions: Sendable {
     public var path: String?
     /// Default: yes.
     public var useTLS: Bool
-    /// Seconds of silence after which the server is pinged; nil means 120. The server may ask for less.
+    /// Seconds of silence after which the server is pinged; nil, and NaN, mean 120. The server may ask for less. Infinity, or
+    /// more than 100 years, is never, and anything below a millisecond is a millisecond.
     public var activityTimeout: Double?
 
     /// How the server is pinged. Both forms of its own pings are answered. Default: with an event.

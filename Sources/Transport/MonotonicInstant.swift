@@ -26,10 +26,10 @@ package struct MonotonicInstant: Hashable, Comparable, Sendable {
 extension Duration {
     /// The duration in nanoseconds, saturating at the limits of `Int64` (292 years).
     package var wholeNanoseconds: Int64 {
+        // Asking for the components of a longer one would trap.
+        if self >= .nanoseconds(Int64.max) { return .max }
+        if self <= .nanoseconds(Int64.min) { return .min }
         let (seconds, attoseconds) = components
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
-        let (sum, sumOverflow) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return sumOverflow ? (seconds < 0 ? .min : .max) : sum
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

@@ -37,7 +37,7 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
 
     package init(_ code: Code, _ message: String) {
         self.code = code
-        self.message = message
+        self.message = PeerText(message).description
     }
 
     package var description: String { message }

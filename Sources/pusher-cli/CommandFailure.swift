@@ -59,9 +59,12 @@ extension ExitStatus {
             try await work()
             try StandardOutput.requireTaken()
         } catch let error as any ReportableError {
-            // Some of it may be a server's words.
-            StandardError.write("error: " + TextStyle.standardOutput.printable(error.description))
+            StandardError.write("error: \(error.description)")
             try error.exitStatus.exit()
+        } catch let error as DecodingError {
+            // Its own words repeat what was read.
+            StandardError.write("error: the answer cannot be read: \(error)")
+            try unavailable.exit()
         }
     }
 }

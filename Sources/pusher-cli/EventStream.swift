@@ -117,7 +117,7 @@ final class EventStream: PusherDelegate {
     }
 
     private func fail(_ error: any Error) {
-        StandardError.write("error: " + style.printable("\(error)"))
+        StandardError.write("error: \(error)")
         leave((error as? any ReportableError)?.exitStatus ?? .unavailable)
     }
 
@@ -195,7 +195,7 @@ final class EventStream: PusherDelegate {
             guard let news = try feeds[index].news(of: event, forPeople: !options.json) else { return }
             if news.isConnected { state.withLock { _ = $0.awaited.remove(.feed(index)) } }
             print(news.record)
-            for warning in news.warnings { StandardError.write("warning: " + style.printable(warning)) }
+            for warning in news.warnings { StandardError.write("warning: \(warning)") }
             if news.counts { count() }
         } catch {
             fail(error)
@@ -267,7 +267,10 @@ final class EventStream: PusherDelegate {
 
     private func print(_ record: Record) {
         guard state.withLock({ $0.outcome == nil }) else { return }
-        let line = options.json ? record.json(at: Date()) : record.text(at: Date(), style: style)
-        if !StandardOutput.write(line) { leave(.done) }  // the reader has what it wanted
+        let isTaken =
+            options.json
+            ? StandardOutput.write(json: record.json(at: Date()))
+            : StandardOutput.write(record.text(at: Date(), style: style))
+        if !isTaken { leave(.done) }  // the reader has what it wanted
     }
 }

@@ -23,7 +23,7 @@ enum SecretInput {
     }
 
     /// A line typed at the terminal, where it is not shown unless it may be. Nil if Ctrl-C was typed.
-    static func typed(_ prompt: String, what: String = "password", isShown: Bool = false) throws(CommandFailure)
+    static func typed(_ prompt: TerminalText, what: String = "password", isShown: Bool = false) throws(CommandFailure)
         -> String?
     {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
@@ -46,10 +46,10 @@ enum SecretInput {
             say("\n", to: terminal)
         }
         say(prompt, to: terminal)
-        let style = TextStyle(isColored: false)
         guard
             let line = line(
-                from: terminal, echo: { if isShown { say("\r\u{1B}[K\(prompt)\(style.printable($0))", to: terminal) } })
+                from: terminal,
+                echo: { if isShown { say("\r\u{1B}[K\(prompt)\($0)", to: terminal) } })
         else { return nil }
         return try checked(line, what)
     }
@@ -90,8 +90,8 @@ enum SecretInput {
         return .cancelled
     }
 
-    private static func say(_ text: String, to terminal: Int32) {
-        _ = text.withCString { write(terminal, $0, strlen($0)) }
+    private static func say(_ text: TerminalText, to terminal: Int32) {
+        _ = text.text.withCString { write(terminal, $0, strlen($0)) }
     }
 
     private static func checked(_ secret: String, _ what: String) throws(CommandFailure) -> String {

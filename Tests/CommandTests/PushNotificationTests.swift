@@ -76,7 +76,7 @@ struct PushNotificationTests {
                 + #""missed_calls":1,"priority":"low"}"#)
         let text = record.text(style: TextStyle(isColored: false))
         #expect(
-            text.hasSuffix(
+            text.text.hasSuffix(
                 #"  matrix:!r:hs  m.room.message  {"body":"a/b 👋","msgtype":"m.text"}  (from @ann:hs)  2 unread"#))
         #expect(!(try notification(Self.full)).json.contains("key-"))
     }

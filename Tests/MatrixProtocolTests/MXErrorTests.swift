@@ -44,8 +44,8 @@ struct MXErrorTests {
     }
 
     @Test func theServersWordsAreCut() throws {
-        let words = String(repeating: "a", count: 500)
-        #expect(parsed(#"{"errcode":"M_X","error":"\#(words)b"}"#)?.error == words)
+        let words = String(repeating: "z", count: 499)
+        #expect(parsed(#"{"errcode":"M_X","error":"\#(words)yx"}"#)?.error == words + "…")
     }
 
     @Test func oneThatNoServerGaveHasTheStatusOfABadRequest() {

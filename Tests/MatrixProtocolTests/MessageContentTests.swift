@@ -89,4 +89,13 @@ import Testing
             "m.room.message", MessageContent.location(latitude: 51.5, longitude: -0.1, body: "here"))
         #expect(place.contentJSON["geo_uri"]?.string == "geo:51.5,-0.1")
     }
+
+    @Test(arguments: [
+        (Duration.seconds(1e20), 2_147_483_647_000), (.seconds(Int64.max), 2_147_483_647_000), (.seconds(-1e20), 0),
+        (.seconds(-1), 0),
+    ])
+    func aDurationOfAnyLengthIsWritten(given: Duration, milliseconds: Int) throws {
+        let event = try MXEvent.make("m.room.message", MessageContent.voice([:], duration: given))
+        #expect(event.contentJSON["org.matrix.msc1767.audio"]?["duration"]?.int == milliseconds)
+    }
 }

@@ -195,4 +195,22 @@ struct WebhookTests {
         let error = #expect(throws: PusherWebhookError.self) { try event("AAAA") }
         #expect(error?.kind == .invalidArgument)
     }
+
+    /// Any number may be the time of a webhook, any date the present, and any duration its age.
+    @Test(arguments: ["9223372036854775807", "-9223372036854775807", "1e18", "0"])
+    func timesOfAnySize(time: String) throws {
+        let body = #"{"time_ms":\#(time),"events":[]}"#
+        for now in [0, .infinity, -.infinity, .nan, 1e300, -1e300, 1e15] {
+            for age in [Duration.seconds(1e20), .seconds(Int64.max), .seconds(-1e20), .seconds(1), .zero, nil] {
+                do throws(PusherWebhookError) {
+                    _ = try PusherWebhook(
+                        body: body.utf8, key: "new", signature: signature(body), secrets: Self.secrets,
+                        maximumAge: age, now: Date(timeIntervalSince1970: now)
+                    ).time
+                } catch {
+                    #expect([.outdated, .malformed, .invalidArgument].contains(error.kind))
+                }
+            }
+        }
+    }
 }

@@ -188,4 +188,20 @@ struct HTTPAPITests {
         #expect(answer == .init(status: 413, body: "The body exceeds maximumMessageSize (1000 bytes)\n"))
         await server.stop()
     }
+
+    /// What stands between resolves such paths, so a signature would be for another request than the one that arrives.
+    @Test(arguments: [
+        "users/../terminate_connections", "users/./terminate_connections", "channels/..", "channels/.",
+        "users/%2e%2e/terminate_connections", "channels/.%2E", "channels/a/../../events", "users/a/%2e/b",
+    ])
+    func aSignedPathWithDotSegmentsIsRefused(path: String) async throws {
+        let server = try await PusherMockServer.start()
+        let absolute = "/apps/\(PusherMockServer.App.defaultID)/\(path)"
+        let isPost = path.hasSuffix("terminate_connections") || path.hasSuffix("events")
+        let answer = try await SignedAPI(server: server).raw(
+            isPost ? "POST" : "GET", absolute, body: isPost ? "{}" : nil)
+        #expect(answer.hasPrefix("HTTP/1.1 400"))
+        #expect(answer.contains("dot segment"))
+        await server.stop()
+    }
 }

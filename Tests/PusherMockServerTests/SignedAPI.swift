@@ -2,6 +2,8 @@ import Foundation
 import FoundationNetworking
 import PusherMockServer
 import PusherProtocol
+import TestSupport
+import Testing
 import Transport
 
 /// Calls of the HTTP API by Foundation's client, signed here.
@@ -54,6 +56,27 @@ struct SignedAPI {
         components.queryItems = parameters.map { URLQueryItem(name: $0.name, value: $0.value) }
         components.percentEncodedQuery = components.percentEncodedQuery?.replacing("+", with: "%2B")
         return try await SignedAPI.send(method, components.string ?? "", to: server, body: body)
+    }
+
+    /// With the path as it is, which URLs would resolve.
+    ///
+    /// - Returns: The whole answer.
+    func raw(_ method: String, _ path: String, body: String?) async throws -> String {
+        var parameters: [(name: String, value: String)] = [
+            ("auth_key", credentials.key), ("auth_timestamp", "\(timestamp)"), ("auth_version", "1.0"),
+        ]
+        if let body { parameters.append(("body_md5", Digest.md5(Array(body.utf8)).hexadecimal)) }
+        let signature = credentials.httpSignature(method: method, path: path, query: parameters)
+        parameters.append(("auth_signature", signature))
+        let query = parameters.map { "\($0.name)=\($0.value.percentEncoded)" }.joined(separator: "&")
+        let peer = try #require(SocketServer.Peer.connect(port: server.port))
+        defer { close(peer.descriptor) }
+        peer.write(
+            "\(method) \(path)?\(query) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+                + "Content-Length: \(body?.utf8.count ?? 0)\r\n\r\n\(body ?? "")")
+        var answer: [UInt8] = []
+        while case let next = peer.read(), !next.isEmpty { answer += next }
+        return String(decoding: answer, as: UTF8.self)
     }
 
     static func send(

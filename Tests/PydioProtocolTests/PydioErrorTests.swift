@@ -46,7 +46,7 @@ struct PydioErrorTests {
         arguments: [
             ("1", .success), ("2", .loggedOut), ("-1", .refused), ("-3", .noWorkspace), ("-4", .captcha),
             ("-5", .rememberedLoginInvalid), ("-2", .other("-2")), ("", .other("")),
-            (String(repeating: "9", count: 30), .other(String(repeating: "9", count: 20))),
+            (String(repeating: "9", count: 30), .other(String(repeating: "9", count: 19) + "…")),
         ] as [(String, PydioLoginResult)])
     func resultsOfALoginAreNamed(value: String, result: PydioLoginResult) {
         #expect(PydioLoginResult(value: value) == result)

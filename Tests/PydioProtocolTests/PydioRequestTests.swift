@@ -88,6 +88,13 @@ struct PydioRequestTests {
         }
     }
 
+    /// They would be resolved on the way, and the signature of a key pair be for another path.
+    @Test(arguments: ["https://h/..", "https://h/a/../b", "https://h/./", "https://h/%2e%2E/pydio"])
+    func anAddressWithSegmentsOfDotsIsRefused(address: String) throws {
+        let url = try #require(URL(string: address))
+        #expect { try ServerAddress(url) } throws: { ($0 as? PydioError)?.code == .invalidArgument }
+    }
+
     @Test func dotsInNamesAreSent() throws {
         #expect(
             try make(PydioRequest(.get, "ls", ListNodesRequestParams(workspaceId: "0", path: "/a..b/...")))

@@ -141,4 +141,71 @@ struct InjectionTests {
                 == (isSent ? [id, "last"] : ["last"]).map { "POST /apps/1/users/\($0)/terminate_connections" })
         #expect(!heads.contains { $0.contains("\r\nX-Injected") })
     }
+
+    /// Libraries, proxies and servers resolve such segments, whatever was signed.
+    @Test(arguments: [".", "..", "%2e", "%2E%2e", ".%2e", ""])
+    func aDotSegmentIsRefusedBeforeAnythingIsSent(segment: String) async throws {
+        let heads = Lock<[String]>([])
+        let server = SocketServer { peer in
+            let head = peer.readHead()
+            heads.withLock { $0.append(head) }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        }
+        func client(appID: String = "1", path: String = "") -> PusherHTTPClient {
+            PusherHTTPClient(
+                appID: appID, key: "k", secret: "s", host: "127.0.0.1", port: server.port, path: path, useTLS: false,
+                proxy: "")
+        }
+        func expectRefused(_ call: () async throws -> Void, _ what: Comment) async {
+            await #expect(what) { try await call() } throws: { ($0 as? PusherHTTPError)?.kind == .invalidArgument }
+        }
+        await expectRefused({ try await client().terminateConnections(ofUser: segment) }, "user")
+        await expectRefused({ _ = try await client().channel(segment) }, "channel")
+        if !segment.contains("%") {
+            await expectRefused({ _ = try await client(appID: segment).channels() }, "application")
+        }
+        if !segment.isEmpty {
+            await expectRefused({ _ = try await client(path: "/a/\(segment)/b").channels() }, "path")
+            await expectRefused({ _ = try await client(path: segment).channels() }, "path")
+        }
+        #expect(heads.withLock { $0 } == [])
+    }
+
+    @Test(arguments: ["a/b", "../2", "1?x=y", "1#x"])
+    func anApplicationIDIsOneSegment(appID: String) async throws {
+        let heads = Lock<[String]>([])
+        let server = SocketServer { peer in
+            let head = peer.readHead()
+            heads.withLock { $0.append(head) }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"channels\":{}}")
+        }
+        let client = PusherHTTPClient(
+            appID: appID, key: "k", secret: "s", host: "127.0.0.1", port: server.port, useTLS: false, proxy: "")
+        _ = try? await client.channels()
+        for head in heads.withLock({ $0 }) {
+            #expect(head.split(separator: " ")[1].split(separator: "?")[0].split(separator: "/").count == 3)
+        }
+    }
+
+    /// The same for the WebSocket's own path.
+    @Test(
+        arguments: [(".", nil), ("..", nil), ("key", "/a/../b"), ("key", "/%2e%2E"), ("key", ".")]
+            as [(String, String?)])
+    func aDotSegmentInTheWayToAWebSocketIsReported(key: String, path: String?) async throws {
+        let heads = Lock(0)
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            heads.withLock { $0 += 1 }
+        }
+        var options = PusherClientOptions(host: .host("127.0.0.1"), port: server.port, path: path, useTLS: false)
+        options.proxy = ""
+        let pusher = Pusher(key: key, options: options)
+        pusher.delegate = recorder
+        pusher.connect()
+        #expect(await recorder.waitFor("error "))
+        #expect(recorder.contains("the URL's path has a segment of dots"))
+        #expect(!recorder.contains("will retry"))
+        pusher.disconnect()
+        #expect(heads.withLock { $0 } == 0)
+    }
 }

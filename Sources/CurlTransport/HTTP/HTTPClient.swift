@@ -170,7 +170,7 @@ package final class HTTPTask {
         try handle.set(CURLOPT_HTTP_VERSION, 4)  // CURL_HTTP_VERSION_2TLS
         if let stall = request.stallTimeout {
             try handle.set(CURLOPT_LOW_SPEED_LIMIT, 1)
-            try handle.set(CURLOPT_LOW_SPEED_TIME, Int(max(stall.wholeNanoseconds / 1_000_000_000, 1)))
+            try handle.set(CURLOPT_LOW_SPEED_TIME, Self.seconds(stall))
         }
         if let since { try handle.useConnections(since: since, now: .now) }
         if request.acceptsCompression { try handle.set(CURLOPT_ACCEPT_ENCODING, "") }
@@ -193,6 +193,11 @@ package final class HTTPTask {
         try handle.set(CURLOPT_HEADERFUNCTION) { data, size, count, context in
             HTTPTask.from(context, data, size * count) { $0.append(head: $1) }
         }
+    }
+
+    /// What libcurl has room for, which is 16 bits in some versions.
+    private static func seconds(_ stall: Duration) -> Int {
+        Int(min(max(stall.wholeNanoseconds / 1_000_000_000, 1), Int64(UInt16.max)))
     }
 
     private func setBody(_ handle: EasyHandle) throws(TransportError) {

@@ -1,4 +1,5 @@
 public import Foundation
+import Transport
 
 /// An error that the homeserver gave (client-server specification, "Standard error response").
 ///
@@ -6,7 +7,7 @@ public import Foundation
 public struct MXError: Error, Sendable, Hashable {
     /// Such as `M_FORBIDDEN`.
     public let errcode: String
-    /// The server's words, for people; cut to 500 characters.
+    /// The server's words, for people: one line of at most 500 characters, without control characters.
     public let error: String
     /// The HTTP status.
     public let status: Int
@@ -15,8 +16,9 @@ public struct MXError: Error, Sendable, Hashable {
     /// With `M_UNKNOWN_TOKEN`: whether the device lives on, and a new login with its id goes on where it was.
     public let isSoftLogout: Bool
     private let body: Data
+    private static let maximumLength = 500
 
-    /// All that the server said, as the iOS SDK names it.
+    /// All that the server said, as it said it, which is not fit for logs; named as in the iOS SDK.
     public var userInfo: [String: Any] {
         (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
     }
@@ -26,8 +28,8 @@ public struct MXError: Error, Sendable, Hashable {
 
     /// An error that no server gave.
     public init(errcode: String, error: String, status: Int = 400) {
-        self.errcode = errcode
-        self.error = error
+        self.errcode = PeerText(errcode).line(limit: Self.maximumLength)
+        self.error = PeerText(error).line(limit: Self.maximumLength)
         self.status = status
         retryAfter = nil
         isSoftLogout = false
@@ -38,8 +40,8 @@ public struct MXError: Error, Sendable, Hashable {
     /// - Returns: Nil if `body` is not an error of the protocol.
     package init?(status: Int, body: [UInt8], retryAfter: String? = nil) {
         guard let json = JSONView(body), let errcode = json["errcode"]?.string else { return nil }
-        self.errcode = errcode
-        error = String((json["error"]?.string ?? "").prefix(500))
+        self.errcode = PeerText(errcode).line(limit: Self.maximumLength)
+        error = PeerText(json["error"]?.string ?? "").line(limit: Self.maximumLength)
         self.status = status
         let milliseconds = json["retry_after_ms"]?.int.map { Duration.milliseconds(min(max($0, 0), 86_400_000)) }
         let seconds = retryAfter.flatMap { Int($0) }.map { Duration.seconds(min(max($0, 0), 86_400)) }

@@ -1,4 +1,5 @@
 public import Foundation
+import Transport
 
 /// What went wrong on the way, or here; what the homeserver says is an ``MXError``.
 ///
@@ -43,7 +44,7 @@ public struct MatrixError: Error, Sendable, Hashable {
     /// See the properties.
     public init(_ code: Code, _ message: String, roomId: String? = nil) {
         self.code = code
-        self.message = message
+        self.message = PeerText(message).description
         self.roomId = roomId
     }
 

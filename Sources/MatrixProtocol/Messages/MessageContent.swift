@@ -1,3 +1,5 @@
+import Transport
+
 /// Makes the contents of the events that a client sends (client-server specification, "Instant messaging").
 package enum MessageContent {
     /// Whom a message is for especially.
@@ -170,9 +172,7 @@ package enum MessageContent {
     }
 
     fileprivate static func milliseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
-        let bounded = min(max(seconds, 0), Int64(Int32.max))
-        return Int(bounded * 1000 + attoseconds / 1_000_000_000_000_000)
+        Int(min(max(duration, .zero), .seconds(Int(Int32.max))).wholeNanoseconds / 1_000_000)
     }
 }
 

@@ -44,7 +44,7 @@ package struct RetryMachine: Sendable {
     package mutating func connectionFailed(neverLeft: Bool, random: Double) -> Action {
         failedConnections += 1
         guard isRepeatable || neverLeft, failedConnections < policy.connectionTries else { return .giveUp }
-        return .retry(after: policy.connectionPause * min(max(random, 0), 1))
+        return .retry(after: policy.connectionPause.bounded * min(max(random, 0), 1))
     }
 
     /// The server limits the rate (429).

@@ -70,7 +70,7 @@ final class AccessTokens: Sendable {
         wake(.success(()))
     }
 
-    static var now: UInt64 { UInt64(max(Date().timeIntervalSince1970 * 1000, 0)) }
+    static var now: UInt64 { UInt64(max((Date().timeIntervalSince1970 * 1000).clampedToInt64, 0)) }
 
     // MARK: Requests
 

@@ -28,14 +28,16 @@ struct EndpointPath: ExpressibleByStringInterpolation, Sendable {
         }
 
         mutating func appendInterpolation(_ piece: String) {
-            isUsable = isUsable && !piece.isEmpty
-            appendInterpolation(orEmpty: piece)
+            template += "…"
+            guard let segment = PathSegment(piece) else {
+                isUsable = false
+                return
+            }
+            text += segment.escaped
         }
 
         mutating func appendInterpolation(orEmpty piece: String) {
-            isUsable = isUsable && piece != "." && piece != ".."
-            text += piece.percentEncoded
-            template += "…"
+            if piece.isEmpty { template += "…" } else { appendInterpolation(piece) }
         }
     }
 

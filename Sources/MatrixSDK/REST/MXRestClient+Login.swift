@@ -121,12 +121,14 @@ extension MXRestClient {
     /// ``login(token:deviceId:deviceDisplayName:)``.
     ///
     /// - Parameter identityProvider: One of ``MXLoginFlow/identityProviders``; nil lets the server ask.
-    /// - Returns: Nil if the homeserver's address is none.
+    /// - Returns: Nil if the homeserver's address is none, or the provider's id cannot be a part of one.
     public func ssoURL(redirectURL: String, identityProvider: String? = nil) -> URL? {
-        let provider = identityProvider.map { "/" + $0.percentEncoded } ?? ""
-        return URL(
-            string: homeserver.url + "/_matrix/client/v3/login/sso/redirect\(provider)?redirectUrl="
-                + redirectURL.percentEncoded)
+        var path = homeserver.url + "/_matrix/client/v3/login/sso/redirect"
+        if let identityProvider {
+            guard let provider = PathSegment(identityProvider) else { return nil }
+            path += "/" + provider.escaped
+        }
+        return URL(string: path + "?redirectUrl=" + redirectURL.percentEncoded)
     }
 
     /// A token with which another client of the user's logs in. The server may want more than the access token for it.

@@ -54,7 +54,7 @@ extension MXRestClient {
     public func sendTypingNotification(inRoom roomId: String, typing: Bool, timeout: Duration = .seconds(30))
         async throws
     {
-        let milliseconds = Int(max(timeout.wholeNanoseconds / 1_000_000, 1))
+        let milliseconds = Int(max(timeout.bounded.wholeNanoseconds / 1_000_000, 1))
         try await perform(
             APICall(
                 .put, "v3/rooms/\(roomId)/typing/\(try userId())",

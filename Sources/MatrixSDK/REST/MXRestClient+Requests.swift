@@ -119,7 +119,7 @@ extension MXRestClient {
 
     static func pause(_ duration: Duration) async throws {
         do {
-            if duration > .zero { try await Task.sleep(for: duration) }
+            if duration > .zero { try await Task.sleep(for: duration.bounded) }
             try Task.checkCancellation()
         } catch {
             throw MatrixError.cancelled

@@ -20,7 +20,8 @@ extension MXRestClient {
         fullState: Bool = false, useStateAfter: Bool = true, needsFreshConnection: Bool = false,
         patience: Duration = .seconds(90)
     ) async throws -> [UInt8] {
-        let milliseconds = max(timeout.wholeNanoseconds / 1_000_000, 0)
+        let timeout = timeout.bounded
+        let milliseconds = timeout.wholeNanoseconds / 1_000_000
         var call = APICall(
             .get, "v3/sync",
             query: [
@@ -31,7 +32,7 @@ extension MXRestClient {
             ])
         call.survivesConnections = false
         call.needsFreshConnection = needsFreshConnection
-        call.stallTimeout = timeout + max(homeserver.options.requestTimeout, patience)
+        call.stallTimeout = timeout + max(homeserver.options.requestTimeout, patience).bounded
         call.maximumAnswerSize = homeserver.options.maximumSyncSize
         return try await perform(call)
     }

@@ -1,5 +1,6 @@
 public import Foundation
 import MatrixProtocol
+import Transport
 
 /// Sending files. A file has its place in the order of the calls: messages behind it wait for its upload.
 extension MXRoom {
@@ -67,7 +68,7 @@ extension MXRoom {
     ///
     /// - Parameters:
     ///   - thumbnail: An image file.
-    ///   - duration: In seconds.
+    ///   - duration: In seconds; NaN is unknown.
     ///   - progress: Of the upload, on the session's completion queue.
     @discardableResult
     public func sendVideo(
@@ -77,7 +78,7 @@ extension MXRoom {
     ) -> MXHTTPOperation {
         var media = OutgoingMedia(
             file, type: .video, mimeType: mimeType, caption: caption, thumbnail: thumbnail, threadId: threadId)
-        media.duration = duration.map { .seconds($0) }
+        media.duration = duration.flatMap { .bounded(seconds: $0) }
         return send(media, progress, completion)
     }
 
@@ -97,7 +98,7 @@ extension MXRoom {
     /// Uploads a recording and sends it.
     ///
     /// - Parameters:
-    ///   - duration: In seconds.
+    ///   - duration: In seconds; NaN is unknown.
     ///   - progress: Of the upload, on the session's completion queue.
     @discardableResult
     public func sendAudioFile(
@@ -106,7 +107,7 @@ extension MXRoom {
     ) -> MXHTTPOperation {
         var media = OutgoingMedia(
             file, type: .audio, mimeType: mimeType, caption: caption, thumbnail: nil, threadId: threadId)
-        media.duration = duration.map { .seconds($0) }
+        media.duration = duration.flatMap { .bounded(seconds: $0) }
         return send(media, progress, completion)
     }
 

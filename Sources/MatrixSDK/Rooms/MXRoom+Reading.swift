@@ -5,11 +5,12 @@ import Transport
 extension MXRoom {
     /// Tells the others that we are typing, or not any more. It holds for `timeout`; repeat it before that.
     ///
-    /// - Parameter timeout: Seconds; a value above 1,000 is taken as milliseconds. Nil is 30 seconds.
+    /// - Parameter timeout: Seconds; a value above 1,000 is taken as milliseconds. It is 1 to 120 seconds in
+    ///   any case. Nil, and NaN, are 30 seconds.
     public func sendTypingNotification(typing: Bool, timeout: TimeInterval? = nil) async throws {
-        let seconds = timeout.map { $0 > 1000 ? $0 / 1000 : $0 } ?? 30
+        let time = timeout.flatMap { Duration.bounded(seconds: $0 > 1000 ? $0 / 1000 : $0) } ?? .seconds(30)
         try await core.rest.sendTypingNotification(
-            inRoom: roomId, typing: typing, timeout: .seconds(min(max(seconds, 1), 120)))
+            inRoom: roomId, typing: typing, timeout: min(max(time, .seconds(1)), .seconds(120)))
     }
 
     /// Marks everything as read that is here. The counts are 0 at once, and again what they were if it fails.

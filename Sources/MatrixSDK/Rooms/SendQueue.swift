@@ -36,7 +36,7 @@ final class SendQueue: Sendable {
         let event = MXOutgoingEvent(
             transactionId: MXRestClient.newTransactionId(), roomId: roomId, type: type, content: content,
             localEventId: MXEvent.localEventIdPrefix + UUID().uuidString,
-            ts: UInt64(Date().timeIntervalSince1970 * 1000), state: .preparing)
+            ts: AccessTokens.now, state: .preparing)
         let turn = turns.take()
         do {
             try core.change { model, _ in
@@ -139,7 +139,7 @@ final class SendQueue: Sendable {
     }
 
     private func sendThroughFailures(_ event: MXOutgoingEvent) async throws -> String {
-        let deadline = ContinuousClock.now + core.options.sendRetryBound
+        let deadline = ContinuousClock.now + core.options.sendRetryBound.bounded
         var pause = Duration.seconds(1)
         while true {
             guard !isClosed.withLock({ $0 }) else { throw MatrixError.sessionClosed }

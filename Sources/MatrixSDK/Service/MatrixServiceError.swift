@@ -1,4 +1,5 @@
 public import Foundation
+import Transport
 
 /// Why a ``MatrixServiceProtocol`` could not do what it was asked for.
 ///
@@ -25,7 +26,7 @@ extension MatrixServiceError: LocalizedError, CustomStringConvertible {
         case .notLoggedIn: "Nobody is logged in: log in, or restore a session."
         case .roomNotFound: "The account has no such room: join it first."
         case .network: "The homeserver cannot be reached: try again later."
-        case .sdkError(let message): message
+        case .sdkError(let message): PeerText(message).description
         }
     }
 

@@ -122,7 +122,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// - Throws: `MatrixError` of code `invalidArgument` if the session is not paused, of `timedOut` if there was no answer in
     ///   time; what the server says.
     public func backgroundSync(timeout: TimeInterval = 30) async throws {
-        try await core.backgroundSync(timeout: .seconds(min(max(timeout, 0), 86_400)))
+        try await core.backgroundSync(timeout: min(.bounded(seconds: timeout) ?? .seconds(30), .seconds(86_400)))
     }
 
     /// The same with a callback.

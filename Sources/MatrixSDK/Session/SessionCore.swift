@@ -2,6 +2,7 @@ import CurlTransport
 import Dispatch
 import Logging
 import MatrixProtocol
+import PeerLog
 import Realtime
 import Transport
 
@@ -157,7 +158,7 @@ final class SessionCore: Sendable {
             if let driver = state.driver { return driver }
             guard let model = state.model else { return nil }
             var configuration = SyncLoop.Configuration()
-            configuration.pollTimeout = options.pollTimeout
+            configuration.pollTimeout = options.pollTimeout.bounded
             configuration.connection.connectTimeout = options.initialSyncTimeout
             configuration.connection.pongTimeout = options.pongTimeout
             configuration.connection.reconnectPolicy = options.reconnectPolicy
@@ -253,9 +254,9 @@ final class SessionCore: Sendable {
                     .unreachable, MatrixError(.badResponse, "the homeserver's answer to a sync cannot be read"))
             }
             if response.malformedParts > 0 {
-                options.logger?.debug(
-                    "parts of a sync's answer are malformed and were left out",
-                    metadata: ["matrix.malformed": "\(response.malformedParts)"])
+                options.logger?.report(
+                    .debug, "parts of a sync's answer are malformed and were left out",
+                    ["matrix.malformed": "\(response.malformedParts)"])
             }
             try take(response)
             return .applied

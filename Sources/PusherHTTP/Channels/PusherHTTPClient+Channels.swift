@@ -25,6 +25,7 @@ extension PusherHTTPClient {
     ) async throws(PusherHTTPError) -> ChannelInfo {
         let name = try ArgumentRules.channelName(channel)
         return try await get(
-            "channels/\(name)", query: info.parameter.map { [("info", $0)] } ?? [], as: ChannelInfo.self)
+            "channels/\(try ArgumentRules.segment(name.string))", query: info.parameter.map { [("info", $0)] } ?? [],
+            as: ChannelInfo.self)
     }
 }

@@ -14,12 +14,13 @@ extension PusherHTTPClient {
         guard name.kind == .presence else {
             throw PusherHTTPError(.invalidArgument, "“\(name)” has no users: it is not a presence channel")
         }
-        return try await get("channels/\(name)/users", as: Answer.self).users.map(\.id.string)
+        return try await get("channels/\(try ArgumentRules.segment(name.string))/users", as: Answer.self).users.map(
+            \.id.string)
     }
 
     /// Closes every connection that is signed in as a user. The user may come back: stop signing for them first.
     public func terminateConnections(ofUser user: String) async throws(PusherHTTPError) {
-        let user = try UserID(user).string
+        let user = try ArgumentRules.segment(try UserID(user).string)
         _ = try await post("users/\(user)/terminate_connections", [String: String](), isSafeToRepeat: true)
     }
 }

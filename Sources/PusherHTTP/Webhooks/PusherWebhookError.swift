@@ -1,3 +1,5 @@
+import Transport
+
 /// Why a webhook was not accepted. Holds nothing of the body and no secret.
 public struct PusherWebhookError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reasons.
@@ -22,7 +24,7 @@ public struct PusherWebhookError: Error, Hashable, Sendable, CustomStringConvert
 
     init(_ kind: Kind, _ message: String) {
         self.kind = kind
-        self.message = message
+        self.message = PeerText(message).description
     }
 
     /// The message.

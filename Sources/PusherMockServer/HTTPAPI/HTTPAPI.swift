@@ -37,6 +37,8 @@ struct HTTPAPI {
         to request: APIRequest, path: String, applications: [ApplicationState], clock: Clock
     ) -> Answer {
         do throws(APIFailure) {
+            // A proxy would have resolved it, and the signature would be for another path.
+            guard !PathSegment.hasDots(path: path) else { throw APIFailure(400, "The path has a dot segment") }
             let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
                 .map { String($0).removingPercentEscapes ?? "" }
             let (application, rest) = try target(of: segments, request: request, applications: applications)

@@ -40,7 +40,7 @@ final class WebhookSender {
     }
 
     /// Milliseconds since 1970.
-    private static var time: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    private static var time: Int64 { (Date().timeIntervalSince1970 * 1000).clampedToInt64 }
 
     private func carryOut(_ action: WebhookQueue.Action) {
         guard !isStopped else { return }

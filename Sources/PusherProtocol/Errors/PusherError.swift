@@ -1,3 +1,5 @@
+import Transport
+
 /// What went wrong, to what, and what happens next.
 ///
 /// Reported once each: to the delegate, the `errors` sequence and the log. Neither `message` nor `description` holds
@@ -68,8 +70,8 @@ public struct PusherError: Error, Hashable, Sendable {
     ) {
         self.kind = kind
         self.code = code
-        self.message = message.asLogLine
-        self.channelName = channelName?.asLogLine
+        self.message = PeerText(message).description
+        self.channelName = channelName.map { PeerText($0).description }
         self.willRetry = willRetry
         self.retryAfter = retryAfter
     }
@@ -98,7 +100,5 @@ extension PusherError: CustomStringConvertible {
 }
 
 extension Duration {
-    fileprivate var wholeTenthsOfSeconds: Int64 {
-        components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000
-    }
+    fileprivate var wholeTenthsOfSeconds: Int64 { bounded.wholeNanoseconds / 100_000_000 }
 }

@@ -50,6 +50,9 @@ extension AuthMethod: CustomStringConvertible, CustomDebugStringConvertible, Cus
 @preconcurrency
 public protocol AuthRequestBuilderProtocol: Sendable {
     /// Called on the callback queue. Nil fails the subscription.
+    ///
+    /// The request's `timeoutInterval` holds if it is shorter than `PusherClientOptions.authTimeout`. Zero, infinity and what is
+    /// no time are none.
     func requestFor(socketID: String, channelName: String) -> URLRequest?
 }
 

@@ -304,7 +304,14 @@ extension HTTPRequest {
         for (name, value) in request.allHTTPHeaderFields ?? [:] { fields.append(name: name, value: value) }
         self.init(
             method: request.httpMethod ?? "GET", url: url, fields: fields, body: Array(request.httpBody ?? Data()),
-            timeout: min(options.authTimeout, .seconds(request.timeoutInterval)),
+            timeout: min(options.authTimeout, request.timeout ?? options.authTimeout),
             maximumBodySize: options.maximumAuthAnswerSize, bodySizeOption: "maximumAuthAnswerSize")
+    }
+}
+
+extension URLRequest {
+    /// Nil if it has none: Foundation lets programs say so with zero, and some say it with infinity.
+    fileprivate var timeout: Duration? {
+        timeoutInterval > 0 ? Duration.bounded(seconds: timeoutInterval) : nil
     }
 }

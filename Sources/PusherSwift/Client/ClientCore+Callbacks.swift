@@ -1,6 +1,7 @@
 import CurlTransport
 import Foundation
 import Logging
+import PeerLog
 import PusherProtocol
 import Realtime
 import Transport
@@ -32,8 +33,8 @@ extension ClientCore {
             let gap = PusherGap(channelName: name, from: start, to: end, now: .now)
             if bindings.withLock({ $0.handlers[channel]?.gap }) != nil { tell(gap, on: channel) }
         case .signedIn(let user):
-            options.logger?.debug("signed in", metadata: ["pusher.user": "\(user.id.asLogLine)"])
-            bindings.withLock { $0.delegate }?.debugLog(message: "signed in as \(user.id.asLogLine)")
+            options.logger?.report(.debug, "signed in", ["pusher.user": "\(user.id)"])
+            bindings.withLock { $0.delegate }?.debugLog("signed in as \(user.id)")
             deliver(
                 RealtimeEvent(name: "pusher:signin_success", channel: nil, data: user.data), toBindingsOf: .user)
         case .signInFailed(let error, let event):
@@ -65,9 +66,9 @@ extension ClientCore {
         switch notice {
         case .readingHeld(let error): log(error)
         case .readingResumed(let error, _):
-            options.logger?.notice(
-                "events are received again",
-                metadata: ["pusher.reason": "\(error.message)", "pusher.channel": "\(error.channelName ?? "-")"])
+            options.logger?.report(
+                .notice, "events are received again",
+                ["pusher.reason": "\(error.message)", "pusher.channel": "\(error.channelName ?? "-")"])
         case .events, .stateChanged, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded, .memberRemoved,
             .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error:
             return
@@ -105,13 +106,12 @@ extension ClientCore {
     }
 
     private func stateChanged(from old: ConnectionState, to new: ConnectionState) {
-        options.logger?.debug(
-            "connection state changed",
-            metadata: ["pusher.state": "\(new.stringValue())", "pusher.state.old": "\(old.stringValue())"])
+        options.logger?.report(
+            .debug, "connection state changed",
+            ["pusher.state": "\(new.stringValue())", "pusher.state.old": "\(old.stringValue())"])
         bindings.withLock { $0.announcedState = new }
         // Asked for before each call: the client may go in one.
-        bindings.withLock { $0.delegate }?.debugLog(
-            message: "connection state: \(old.stringValue()) → \(new.stringValue())")
+        bindings.withLock { $0.delegate }?.debugLog("connection state: \(old.stringValue()) → \(new.stringValue())")
         bindings.withLock { $0.delegate }?.changedConnectionState(from: old, to: new)
     }
 
@@ -124,8 +124,8 @@ extension ClientCore {
 
     private func subscribed(_ channel: EventRouter.ChannelID, name: String) {
         guard let delegate = delegate(for: channel) else { return }
-        options.logger?.debug("subscribed", metadata: ["pusher.channel": "\(name)"])
-        delegate?.debugLog(message: "subscribed to channel \(name)")
+        options.logger?.report(.debug, "subscribed", ["pusher.channel": "\(name)"])
+        delegate?.debugLog("subscribed to channel \(name)")
         self.delegate(for: channel)??.subscribedToChannel(name: name)
     }
 
@@ -148,13 +148,18 @@ extension ClientCore {
     }
 
     private func log(_ error: PusherError) {
-        options.logger?.warning(
-            "pusher error",
-            metadata: [
+        options.logger?.report(
+            .warning, "pusher error",
+            [
                 "pusher.error": "\(error)", "pusher.error.kind": "\(error.kind.rawValue)",
                 "pusher.channel": "\(error.channelName ?? "-")",
             ])
     }
+}
+
+extension PusherDelegate {
+    /// The only way to ``debugLog(message:)``, which is a log as well.
+    fileprivate func debugLog(_ message: PeerText) { debugLog(message: message.description) }
 }
 
 extension PusherError {

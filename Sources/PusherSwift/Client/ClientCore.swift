@@ -270,7 +270,7 @@ extension ClientMachine.Configuration {
         connection.reconnectAttemptsMax = options.reconnectAttemptsMax
         connection.reconnectPolicy = options.reconnectPolicy
         connection.connectTimeout = options.connectTimeout
-        connection.activityTimeout = options.activityTimeout.map { .seconds(max($0, 0.001)) } ?? .seconds(120)
+        connection.activityTimeout = options.activityTimeout.flatMap { .timeout(seconds: $0) } ?? .seconds(120)
         connection.pongTimeout = options.pongTimeout
         maximumAuthRequests = max(options.maximumAuthRequests, 1)
         if case .batch = options.authMethod { maximumAuthRequests = .max }  // the batch bounds its calls
@@ -281,6 +281,11 @@ extension ClientMachine.Configuration {
         subscriptionTimeout = options.subscriptionTimeout
         maximumUnsentEvents = options.maximumUnsentEvents
     }
+}
+
+extension Duration {
+    /// At least a millisecond; nil for NaN.
+    static func timeout(seconds: Double) -> Duration? { bounded(seconds: seconds).map { max($0, .milliseconds(1)) } }
 }
 
 extension PusherClientOptions {

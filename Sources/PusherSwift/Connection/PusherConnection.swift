@@ -62,22 +62,23 @@ public final class PusherConnection: Sendable {
         set { configure { $0.reconnectAttemptsMax = newValue } }
     }
 
-    /// The longest wait before a retry, in seconds. Nil stands for a year.
+    /// The longest wait before a retry, in seconds, from zero to 100 years. Nil stands for a year.
     public var maxReconnectGapInSeconds: Int? {
-        get { core.read { Int($0.configuration.connection.reconnectPolicy.maximumDelay.components.seconds) } }
-        set { configure { $0.reconnectPolicy.maximumDelay = .seconds(max(newValue ?? 31_536_000, 0)) } }
+        get { core.read { Int($0.configuration.connection.reconnectPolicy.maximumDelay.bounded.components.seconds) } }
+        set { configure { $0.reconnectPolicy.maximumDelay = .bounded(seconds: newValue ?? 31_536_000) } }
     }
 
-    /// Seconds of silence after which the server is pinged, from the next connection on.
+    /// Seconds of silence after which the server is pinged, from the next connection on. Infinity, or more than 100 years,
+    /// is never; anything below a millisecond is a millisecond; NaN changes nothing.
     public var activityTimeoutInterval: Double {
-        get { core.read { $0.configuration.connection.activityTimeout / .seconds(1) } }
-        set { configure { $0.activityTimeout = .seconds(max(newValue, 0.001)) } }
+        get { core.read { $0.configuration.connection.activityTimeout.inSeconds } }
+        set { configure { $0.activityTimeout = .timeout(seconds: newValue) ?? $0.activityTimeout } }
     }
 
-    /// Seconds that the server may take to answer a ping.
+    /// Seconds that the server may take to answer a ping; otherwise like ``activityTimeoutInterval``.
     public var pongResponseTimeoutInterval: Double {
-        get { core.read { $0.configuration.connection.pongTimeout / .seconds(1) } }
-        set { configure { $0.pongTimeout = .seconds(max(newValue, 0.001)) } }
+        get { core.read { $0.configuration.connection.pongTimeout.inSeconds } }
+        set { configure { $0.pongTimeout = .timeout(seconds: newValue) ?? $0.pongTimeout } }
     }
 
     /// See ``Pusher/connect()``.

@@ -152,7 +152,12 @@ extension ClientCore: RealtimeEventSink {
             guard let self else { return }
             // A channel that nobody has bound to has no id; `Pusher.gaps` tells of its gaps all the same.
             let id = bindings.withLock { $0.sourceChannels[gap.channelName] } ?? .none
-            func instant(_ date: Date) -> MonotonicInstant { .now + .seconds(date.timeIntervalSinceNow) }
+            // A date that is none is now, and none is further off than a century.
+            func instant(_ date: Date) -> MonotonicInstant {
+                let (since, until) = (-date.timeIntervalSinceNow, date.timeIntervalSinceNow)
+                let past = Duration.bounded(seconds: since) ?? .zero, future = Duration.bounded(seconds: until) ?? .zero
+                return .now + (future - past)
+            }
             deliver([.gap(id, name: gap.channelName, from: instant(gap.start), to: instant(gap.end))])
         }
     }

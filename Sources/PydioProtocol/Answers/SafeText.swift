@@ -1,21 +1,14 @@
 import Foundation
+import Transport
 
 /// What may be quoted of what a server sent.
 enum SafeText {
-    /// One line of at most `limit` characters without control characters, and without any of `secrets`.
+    /// One line of at most `limit` characters, as ``PeerText`` makes it, without any of `secrets`.
     static func cleaned(_ text: String, limit: Int, without secrets: [String]) -> String {
         var result = text
         for secret in secrets where secret.count >= 3 { result = result.replacing(secret, with: "…") }
-        var kept = String.UnicodeScalarView()
-        for scalar in result.unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .lineSeparator, .paragraphSeparator: kept.append(" ")
-            case .format, .surrogate, .privateUse, .unassigned: break
-            default: kept.append(scalar)  // letters, marks, numbers, punctuation, symbols and spaces
-            }
-        }
-        let words = String(kept).split(separator: " ").joined(separator: " ")
-        return String(words.prefix(limit))
+        let words = result.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return PeerText(words).line(limit: limit)
     }
 
     /// The same of a page: without markup, scripts and styles.

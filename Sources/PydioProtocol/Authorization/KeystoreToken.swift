@@ -1,5 +1,5 @@
 import Foundation
-import Transport
+package import Transport
 
 /// A key pair that stands for a user's password at a server with the REST interface (section 11.1).
 ///
@@ -31,13 +31,13 @@ public struct KeystoreToken: Sendable, Hashable, Codable {
     package static func canonical(path: String) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
             let text = segment.replacing("+", with: " ")
-            return encoded(text.removingPercentEncoding ?? String(text))
+            return PathSegment(text.removingPercentEncoding ?? String(text)).map(encoded) ?? String(segment)
         }.joined(separator: "/")
     }
 
-    /// One segment of a path: the tilde, too, is encoded.
-    package static func encoded(_ segment: String) -> String {
-        segment.percentEncoded.replacing("~", with: "%7E")
+    /// One segment of a path as the server encodes it: the tilde, too, is encoded.
+    package static func encoded(_ segment: PathSegment) -> String {
+        segment.escaped.replacing("~", with: "%7E")
     }
 }
 

@@ -1,4 +1,5 @@
 public import Foundation
+import Transport
 
 /// What went wrong with a call to a Pydio server, or on the way to it.
 ///
@@ -55,7 +56,7 @@ public struct PydioError: Error, Sendable, Hashable {
     /// See the properties.
     public init(_ code: Code, _ message: String) {
         self.code = code
-        self.message = message
+        self.message = PeerText(message).description
     }
 
     /// Whether trying again may help.
@@ -131,7 +132,7 @@ public enum PydioLoginResult: Sendable, Hashable {
         case "-3": self = .noWorkspace
         case "-4": self = .captcha
         case "-5": self = .rememberedLoginInvalid
-        default: self = .other(String(value.prefix(20)))
+        default: self = .other(PeerText(value).line(limit: 20))
         }
     }
 }

@@ -371,7 +371,7 @@ package struct WorkspaceLoop: Sendable {
 
     private var pollInterval: Duration {
         let interval = configuration.pollInterval ?? services?.pollInterval ?? .seconds(15)
-        return max(interval, configuration.minimumPollInterval)
+        return max(interval.bounded, configuration.minimumPollInterval)
     }
 
     private mutating func pollTime(now: MonotonicInstant) -> MonotonicInstant {

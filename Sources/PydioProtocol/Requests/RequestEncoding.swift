@@ -120,12 +120,12 @@ extension PydioRequest {
     private func restTarget(_ server: ServerAddress) throws(PydioError) -> String {
         let api = server.path + "api/"
         let place = [isGlobal ? "pydio" : workspaceId ?? "pydio"] + (restAction ?? [action])
-        let segments = place + pathParameters.flatMap { self.segments(of: $0) }
-        guard !segments.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) else {
+        let segments = (place + pathParameters.flatMap { self.segments(of: $0) }).map { PathSegment($0) }
+        guard !segments.contains(nil) else {
             throw PydioError(
                 .invalidArgument, "\(action) needs names that are neither empty nor dots; nothing was sent")
         }
-        return api + segments.map { KeystoreToken.encoded($0) }.joined(separator: "/")
+        return api + segments.compactMap { $0.map(KeystoreToken.encoded) }.joined(separator: "/")
     }
 
     private func setBody(

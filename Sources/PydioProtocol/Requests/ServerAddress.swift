@@ -22,6 +22,11 @@ package struct ServerAddress: Hashable, Sendable {
             throw PydioError(
                 .invalidArgument, "the server's address must not have a user, a password, a query or a fragment")
         }
+        guard !PathSegment.hasDots(path: components.percentEncodedPath) else {
+            throw PydioError(
+                .invalidArgument,
+                "the server's address must not have a segment of dots, which would not arrive as signed")
+        }
         normalized = Self.normalized(url)
         self.host = host
         isSecure = scheme == "https"

@@ -1,4 +1,5 @@
 import Logging
+import PeerLog
 import CurlTransport
 import PydioProtocol
 import Transport
@@ -120,9 +121,9 @@ final class AuthorizationClient: Sendable {
             return session.progress { $0.failed(order, Self.interrupted) }
         }
         if showsPassword && !connection.server.isSecure && session.warnsNow() {
-            logger?.warning(
-                "the server wants the password over a connection that is not encrypted",
-                metadata: ["pydio.server": "\(connection.server.host)"])
+            logger?.report(
+                .warning, "the server wants the password over a connection that is not encrypted",
+                ["pydio.server": "\(connection.server.host)"])
         }
         do throws(PydioError) {
             let response = try await connection.send(request, as: pass)

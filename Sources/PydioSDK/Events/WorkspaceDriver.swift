@@ -1,5 +1,6 @@
 import CurlTransport
 import Logging
+import PeerLog
 import PydioProtocol
 import Realtime
 import Transport
@@ -114,10 +115,10 @@ final class WorkspaceDriver {
                 if problem == .unauthenticated { isRegistered = false }
                 tellOfFailure(lastError ?? problem.error, retryAfter: delay)
             case .held(let message):
-                logger?.warning("no events are asked for", metadata: metadata(message))
+                logger?.report(.warning, "no events are asked for", fields(message))
                 tell(.failed(SourceFailure(message, willRetry: true)))
             case .resumed(let message, _):
-                logger?.notice("events are asked for again", metadata: metadata(message))
+                logger?.report(.notice, "events are asked for again", fields(message))
                 tell(.failed(SourceFailure(message, willRetry: true)))
             case .socketFailed(let delay):
                 let reason = socketError.map { ": \($0.message)" } ?? ""
@@ -133,7 +134,7 @@ final class WorkspaceDriver {
 
     private var logger: Logger? { requests.client.options.logger }
 
-    private func metadata(_ message: String) -> Logger.Metadata {
+    private func fields(_ message: String) -> KeyValuePairs<StaticString, PeerText> {
         ["pydio.workspace": "\(requests.workspaceId)", "pydio.reason": "\(message)"]
     }
 

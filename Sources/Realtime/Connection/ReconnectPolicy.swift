@@ -1,3 +1,5 @@
+import Transport
+
 /// How long to wait before each attempt to reconnect.
 public struct ReconnectPolicy: Sendable, Hashable {
     private enum Growth: Hashable {
@@ -26,8 +28,8 @@ public struct ReconnectPolicy: Sendable, Hashable {
     /// The longest wait before attempt `attempt`, which without jitter is the wait itself.
     package func longestDelay(attempt: Int) -> Duration {
         switch growth {
-        case .exponential(let base): min(maximumDelay, base * (1 << min(max(attempt, 0), 30)))
-        case .quadratic: min(maximumDelay, .seconds(min(attempt, 100_000) * min(attempt, 100_000)))
+        case .exponential(let base): min(maximumDelay.bounded, base.bounded * (1 << min(max(attempt, 0), 30)))
+        case .quadratic: min(maximumDelay.bounded, .seconds(min(attempt, 100_000) * min(attempt, 100_000)))
         }
     }
 

@@ -1,4 +1,5 @@
 public import Foundation
+import Transport
 
 /// Where events come from beside a client's own connection: the rooms of a Matrix session, a Pydio workspace.
 ///
@@ -45,7 +46,7 @@ public struct SourceFailure: Sendable, Hashable {
 
     /// See the properties.
     public init(_ message: String, channelName: String? = nil, willRetry: Bool = false, retryAfter: Duration? = nil) {
-        self.message = message
+        self.message = PeerText(message).description
         self.channelName = channelName
         self.willRetry = willRetry
         self.retryAfter = retryAfter

@@ -22,6 +22,11 @@ struct ClientHandshake: Sendable {
         guard let url = URLComponents(string: request.url), let host = url.bracketedHost, !host.isEmpty,
             url.scheme == "ws" || url.scheme == "wss"
         else { throw TransportError(.invalidRequest, "the URL is not a ws:// or wss:// one") }
+        guard !PathSegment.hasDots(path: url.percentEncodedPath) else {
+            throw TransportError(
+                .invalidRequest,
+                "the URL's path has a segment of dots, which would not arrive as it is; nothing was sent")
+        }
         let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
         key = Data(nonce).base64EncodedString()
         subprotocols = request.subprotocols

@@ -28,9 +28,9 @@ struct LoadProgress: Sendable {
             index += 1
             let report = test.report()
             if asJSON {
-                guard StandardOutput.write(report.progressJSON) else { return false }
+                guard StandardOutput.write(json: report.progressJSON) else { return false }
             } else {
-                StatusLine.show(report.progressText)
+                StatusLine.show("\(report.progressText)")
             }
         }
     }

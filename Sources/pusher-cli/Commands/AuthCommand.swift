@@ -40,7 +40,7 @@ struct AuthCommand: AsyncParsableCommand {
     func run() async throws {
         let signer = try credentials.signer()
         try await ExitStatus.reporting {
-            _ = StandardOutput.write(try answer(signer))
+            _ = StandardOutput.write(json: try answer(signer))
         }
     }
 

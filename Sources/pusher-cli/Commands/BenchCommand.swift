@@ -43,7 +43,7 @@ struct BenchCommand: AsyncParsableCommand {
     @OptionGroup var server: HTTPOptions
 
     func validate() throws {
-        guard interval >= 0.01, interval <= 1_000_000 else { throw ValidationError("--interval is 0.01 or more.") }
+        try Seconds.check("--interval", interval, from: 0.01, to: 1_000_000)
         let connection = server.connection
         let names = [connection.host, connection.cluster, connection.credentials.key, connection.credentials.secret]
         guard !embedded || (names.allSatisfy { $0 == nil } && connection.port == nil) else {
@@ -82,7 +82,13 @@ struct BenchCommand: AsyncParsableCommand {
         }
         let report = test.report(isInterrupted: !isFinished)
         StatusLine.erase()
-        _ = StandardOutput.write(json ? report.summaryJSON : report.summaryText)
+        if json {
+            _ = StandardOutput.write(json: report.summaryJSON)
+        } else {
+            for line in report.summaryText.components(separatedBy: "\n") {
+                _ = StandardOutput.write(TerminalText(line))
+            }
+        }
         try write(PercentileDistribution(of: report.counts.latency).text)
         await test.close()
         return report.status

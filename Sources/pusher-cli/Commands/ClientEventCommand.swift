@@ -28,7 +28,7 @@ struct ClientEventCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard timeout > 0, timeout < 1e9 else { throw ValidationError("--timeout is above 0.") }
+        try Seconds.check("--timeout", timeout)
     }
 
     func run() async throws {

@@ -21,7 +21,11 @@ struct DecryptCommand: AsyncParsableCommand {
             let key = try key.key()
             let data = try Input.text(given: data)
             do throws(ChannelKey.Failure) {
-                _ = StandardOutput.write(try key.decrypt(data))
+                let text = try key.decrypt(data)
+                // Who reads it as data gets it byte for byte.
+                _ =
+                    StandardOutput.isTerminal
+                    ? StandardOutput.write(TerminalText(text)) : StandardOutput.write((text + "\n").utf8)
             } catch {
                 switch error {
                 case .malformed:

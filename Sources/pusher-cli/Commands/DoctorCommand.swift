@@ -26,7 +26,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard timeout > 0, timeout < 1e9 else { throw ValidationError("--timeout is above 0.") }
+        try Seconds.check("--timeout", timeout)
     }
 
     func run() async throws {
@@ -41,7 +41,9 @@ struct DoctorCommand: AsyncParsableCommand {
         if let member = user.presenceMember { pusher.connection.userDataFetcher = { member } }
         let json = json
         let examination = Examination(pusher: pusher, timeout: .seconds(timeout)) { finding in
-            _ = StandardOutput.write(json ? finding.json : finding.text(style: .standardOutput))
+            _ =
+                json
+                ? StandardOutput.write(json: finding.json) : StandardOutput.write(finding.text(style: .standardOutput))
         }
         let (channels, signsIn) = (channels, user.signIn)
         let status = try await SignalWatch.interrupting {

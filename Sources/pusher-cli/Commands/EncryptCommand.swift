@@ -18,7 +18,7 @@ struct EncryptCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.reporting {
-            _ = StandardOutput.write(try key.key().encrypt(try Input.text(given: data)))
+            _ = StandardOutput.write(json: try key.key().encrypt(try Input.text(given: data)))
         }
     }
 }

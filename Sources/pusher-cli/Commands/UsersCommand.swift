@@ -19,10 +19,9 @@ struct UsersCommand: AsyncParsableCommand {
 
     func run() async throws {
         let client = try server.client()
-        let style = TextStyle.standardOutput
         try await ExitStatus.reporting {
             for user in try await client.users(of: channel) {
-                _ = StandardOutput.write(json ? line(user) : style.printable(user))
+                _ = json ? StandardOutput.write(json: line(user)) : StandardOutput.write(TerminalText(user))
             }
         }
     }

@@ -36,7 +36,7 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
     @OptionGroup var credentials: CredentialOptions
 
     func validate() throws {
-        guard maximumAge > 0, maximumAge < 1e9 else { throw ValidationError("--maximum-age is above 0.") }
+        try Seconds.check("--maximum-age", maximumAge)
     }
 
     func run() async throws {
@@ -49,7 +49,7 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
                 maximumAge: anyAge ? nil : .seconds(maximumAge))
             for event in webhook.events {
                 let record = WebhookRecord(event, at: webhook.time)
-                _ = StandardOutput.write(json ? record.json : record.text(style: style))
+                _ = json ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: style))
             }
         }
     }

@@ -60,8 +60,7 @@ struct ConnectionOptions: ParsableArguments {
             ("--activity-timeout", activityTimeout), ("--pong-timeout", pongTimeout),
             ("--max-reconnect-delay", maxReconnectDelay),
         ] {
-            guard let seconds else { continue }
-            guard seconds > 0, seconds < 1e9 else { throw ValidationError("\(name) is above 0.") }
+            try Seconds.check(name, seconds)
         }
         for (name, url) in [("--auth-endpoint", authEndpoint), ("--user-auth-endpoint", userAuthEndpoint)] {
             guard let url else { continue }

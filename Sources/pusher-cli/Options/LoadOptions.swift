@@ -70,10 +70,10 @@ struct LoadOptions: ParsableArguments {
             }
         }
         for (name, seconds) in [("--duration", duration), ("--connect-timeout", connectTimeout)] {
-            guard seconds > 0, seconds <= 1_000_000 else { throw ValidationError("\(name) is above 0.") }
+            try Seconds.check(name, seconds, to: 1_000_000)
         }
         for (name, seconds) in [("--warm-up", warmUp), ("--drain", drain)] {
-            guard (0...1_000_000).contains(seconds) else { throw ValidationError("\(name) is 0 or more.") }
+            try Seconds.check(name, seconds, from: 0, to: 1_000_000)
         }
         guard rate == 0 || rate * duration >= 0.5 else {
             throw ValidationError("Nothing would be published: raise --rate or --duration.")

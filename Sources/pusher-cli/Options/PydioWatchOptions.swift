@@ -10,9 +10,7 @@ struct PydioWatchOptions: ParsableArguments {
     var pollInterval: Double?
 
     func validate() throws {
-        guard pollInterval.map({ $0 >= 2 && $0 < 1e6 }) ?? true else {
-            throw ValidationError("--poll-interval is 2 or more.")
-        }
+        try Seconds.check("--poll-interval", pollInterval, from: 2, to: 1_000_000)
     }
 
     var events: PydioEventsOptions {

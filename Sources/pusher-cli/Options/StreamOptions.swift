@@ -16,9 +16,7 @@ struct StreamOptions: ParsableArguments {
 
     func validate() throws {
         guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count is 1 or more.") }
-        guard timeout.map({ $0 > 0 && $0 < 1e9 }) ?? true else { throw ValidationError("--timeout is above 0.") }
-        guard connectTimeout >= 0, connectTimeout < 1e9 else {
-            throw ValidationError("--connect-timeout is 0 or more.")
-        }
+        try Seconds.check("--timeout", timeout)
+        try Seconds.check("--connect-timeout", connectTimeout, from: 0)
     }
 }

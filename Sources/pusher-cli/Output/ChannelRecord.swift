@@ -21,18 +21,18 @@ struct ChannelRecord {
     }
 
     /// `channel  occupied  2 users  3 subscriptions  cached for 60 s: data`
-    func text(style: TextStyle) -> String {
-        let parts = [
+    func text(style: TextStyle) -> TerminalText {
+        let parts: [TerminalText?] = [
             style.channel(name), info.isOccupied.map { $0 ? "occupied" : "empty" },
             info.userCount.map { "\($0) users" }, info.subscriptionCount.map { "\($0) subscriptions" },
             info.cache.map { cache in
-                "cached\(cache.ttl.map { " for \($0) s" } ?? ""): \(style.printable(cache.data))"
+                "cached\(cache.ttl.map { " for \($0) s" } ?? ""): \(cache.data)"
             },
         ]
-        return parts.compactMap { $0 }.joined(separator: "  ")
+        return parts.compactMap(\.self).inColumns()
     }
 
     func write(asJSON: Bool) {
-        _ = StandardOutput.write(asJSON ? json : text(style: .standardOutput))
+        _ = asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

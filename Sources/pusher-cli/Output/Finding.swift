@@ -14,10 +14,10 @@ struct Finding: Sendable {
         return line.text
     }
 
-    func text(style: TextStyle) -> String {
+    func text(style: TextStyle) -> TerminalText {
         let padded = step + String(repeating: " ", count: max(14 - step.count, 1))
         let time = took.map { " (\(Self.milliseconds($0)) ms)" } ?? ""
-        return (isFine ? "ok    " : "FAIL  ") + style.event(padded) + style.printable(detail) + time
+        return "\(isFine ? "ok    " : "FAIL  ")\(style.event(padded))\(detail)\(time)"
     }
 
     private static func milliseconds(_ duration: Duration) -> String {

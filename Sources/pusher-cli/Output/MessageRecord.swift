@@ -37,13 +37,15 @@ struct MessageRecord {
     }
 
     /// `2026-01-31 12:00  $id  Alice  hello`
-    func text(style: TextStyle) -> String {
+    func text(style: TextStyle) -> TerminalText {
         let words = MatrixEventText(event, content: content)?.text ?? ""
         return [
-            style.dim(Record.minute(event.date)), style.dim(style.printable(event.eventId)),
-            style.channel(senderName ?? event.sender), style.printable(words + (isEdited ? " (edited)" : "")),
-        ].joined(separator: "  ")
+            style.dim(Record.minute(event.date)), style.dim(event.eventId),
+            style.channel(senderName ?? event.sender), "\(words)\(isEdited ? " (edited)" : "")",
+        ].inColumns()
     }
 
-    func write(asJSON: Bool) -> Bool { StandardOutput.write(asJSON ? json : text(style: .standardOutput)) }
+    func write(asJSON: Bool) -> Bool {
+        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
+    }
 }

@@ -37,7 +37,7 @@ struct NodeRecord {
     }
 
     /// `2026-01-31 12:00          42  plan.txt`, and `-` for the size of `docs/`.
-    func text(style: TextStyle) -> String {
+    func text(style: TextStyle) -> TerminalText {
         let size = size.map(String.init) ?? "-"
         let date = modified.map { Record.minute($0) } ?? String(repeating: " ", count: 16)
         let column = String(repeating: " ", count: max(12 - size.count, 0)) + size
@@ -45,5 +45,7 @@ struct NodeRecord {
         return "\(style.dim(date))\(column)  \(name)"
     }
 
-    func write(asJSON: Bool) -> Bool { StandardOutput.write(asJSON ? json : text(style: .standardOutput)) }
+    func write(asJSON: Bool) -> Bool {
+        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
+    }
 }

@@ -26,15 +26,15 @@ struct PushNotificationRecord {
     }
 
     /// `HH:MM:SS.mmm  channel  event  detail`
-    func text(style: TextStyle) -> String {
+    func text(style: TextStyle) -> TerminalText {
         let detail = [
             notification.content ?? notification.eventID, notification.sender.map { "(from \($0))" },
             notification.unread.map { "\($0) unread" },
         ]
         return [
             style.dim(Record.clock(time)), style.channel(channel ?? "-"), style.event(notification.type ?? "push"),
-            style.printable(detail.compactMap { $0 }.joined(separator: "  ")),
-        ].joined(separator: "  ")
+            TerminalText(detail.compactMap { $0 }.joined(separator: "  ")),
+        ].inColumns()
     }
 
     /// As events of rooms are named everywhere.

@@ -93,10 +93,10 @@ enum Record: Sendable {
     }
 
     /// `HH:MM:SS.mmm  channel  event  data`
-    func text(at time: Date, style: TextStyle) -> String {
+    func text(at time: Date, style: TextStyle) -> TerminalText {
         let (subject, what, detail) = columns
-        return [style.dim(Self.clock(time)), style.channel(subject), style.event(what), style.printable(detail)]
-            .filter { !$0.isEmpty }.joined(separator: "  ")
+        return [style.dim(Self.clock(time)), style.channel(subject), style.event(what), TerminalText(detail)]
+            .inColumns()
     }
 
     private var columns: (subject: String, what: String, detail: String) {
@@ -156,30 +156,11 @@ struct TextStyle: Sendable {
         TextStyle(isColored: StandardOutput.isTerminal && Environment["NO_COLOR"] == nil)
     }
 
-    func dim(_ text: String) -> String { paint(text, "2") }
-    func channel(_ text: String) -> String { paint(printable(text), "36") }
-    func event(_ text: String) -> String { paint(printable(text), "1") }
+    func dim(_ text: String) -> TerminalText { paint(text, 2) }
+    func channel(_ text: String) -> TerminalText { paint(text, 36) }
+    func event(_ text: String) -> TerminalText { paint(text, 1) }
 
-    /// Control characters of a peer must not drive the terminal, nor break the line or turn its order round.
-    func printable(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: Self.isControl) else { return text }
-        return String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
-                    Self.isControl(scalar)
-                        ? Array(scalar.escaped(asASCII: true).unicodeScalars) : [scalar]
-                }))
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: return true
-        default: return scalar.properties.isBidiControl
-        }
-    }
-
-    private func paint(_ text: String, _ code: String) -> String {
-        isColored && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    private func paint(_ text: String, _ code: Int) -> TerminalText {
+        isColored ? TerminalText(text).painted(code) : TerminalText(text)
     }
 }

@@ -22,22 +22,24 @@ struct RoomRecord {
     }
 
     /// `name  id  2 members  3 unread  2026-01-31 12:00`
-    func text(style: TextStyle) -> String {
+    func text(style: TextStyle) -> TerminalText {
         let isInvitation = room.membership == .invite
-        let parts = [
+        let parts: [TerminalText?] = [
             style.event(room.displayName), style.channel(room.roomId),
-            isInvitation ? "invitation" + (room.inviter.map { " from \(style.printable($0))" } ?? "") : nil,
+            isInvitation ? "invitation\(room.inviter.map { " from \($0)" } ?? "")" : nil,
             isInvitation ? nil : room.joinedMembersCount == 1 ? "1 member" : "\(room.joinedMembersCount) members",
             room.notificationCount == 0 ? nil : "\(room.notificationCount) unread",
             room.isEncrypted ? "encrypted" : nil,
             lastMessage.map { style.dim(Record.minute($0)) },
         ]
-        return parts.compactMap { $0 }.joined(separator: "  ")
+        return parts.compactMap(\.self).inColumns()
     }
 
     private var lastMessage: Date? {
         room.lastMessageTs == 0 ? nil : Date(timeIntervalSince1970: Double(room.lastMessageTs) / 1000)
     }
 
-    func write(asJSON: Bool) -> Bool { StandardOutput.write(asJSON ? json : text(style: .standardOutput)) }
+    func write(asJSON: Bool) -> Bool {
+        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
+    }
 }

@@ -4,7 +4,7 @@ import Transport
 
 /// Whole lines to standard error. Nobody has to read them.
 enum StandardError {
-    static func write(_ line: String) { write((line + "\n").utf8) }
+    static func write(_ line: TerminalText) { write((line.shortened.text + "\n").utf8) }
 
     /// The same of bytes.
     static func write(_ bytes: some Sequence<UInt8>) { _ = writeAll(bytes, to: STDERR_FILENO) }
@@ -22,9 +22,12 @@ enum StandardOutput {
     private static let failure = Lock<Int32?>(nil)
 
     /// Says whether the line was taken: a reader that is gone takes nothing more, nor does a full disk.
-    static func write(_ line: String) -> Bool { write((line + "\n").utf8) }
+    static func write(_ line: TerminalText) -> Bool { write((line.text + "\n").utf8) }
 
-    /// The same of bytes.
+    /// The same of a JSON object; see ``PeerText/escapedJSON(_:)``.
+    static func write(json: String) -> Bool { write((PeerText.escapedJSON(json) + "\n").utf8) }
+
+    /// Bytes as they are, for what somebody has asked for: a file, a decrypted text.
     static func write(_ bytes: some Sequence<UInt8>) -> Bool {
         guard failure.withLock({ $0 }) == nil else { return false }
         guard let error = writeAll(bytes, to: STDOUT_FILENO) else { return true }

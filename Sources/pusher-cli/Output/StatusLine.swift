@@ -4,8 +4,8 @@ import Foundation
 enum StatusLine {
     static let isShown = isatty(2) == 1
 
-    static func show(_ text: String) {
-        if isShown { StandardError.write("\r\u{1B}[K\(text)".utf8) }
+    static func show(_ text: TerminalText) {
+        if isShown { StandardError.write("\r\u{1B}[K\(text.text)".utf8) }
     }
 
     static func erase() { show("") }

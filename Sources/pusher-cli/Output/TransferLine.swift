@@ -17,7 +17,7 @@ final class TransferLine: Sendable {
             return shown != step
         }
         guard isNew else { return }
-        StatusLine.show(Self.text(label, completed: completed, percent: percent))
+        StatusLine.show("\(Self.text(label, completed: completed, percent: percent))")
     }
 
     /// `photo.jpg  [##########          ]  50 %`

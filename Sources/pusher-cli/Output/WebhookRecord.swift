@@ -38,10 +38,10 @@ struct WebhookRecord {
     }
 
     /// `HH:MM:SS.mmm  channel  name  detail`
-    func text(style: TextStyle) -> String {
+    func text(style: TextStyle) -> TerminalText {
         let (channel, detail) = columns
-        return [style.dim(Record.clock(time)), style.channel(channel), style.event(name), style.printable(detail)]
-            .filter { !$0.isEmpty }.joined(separator: "  ")
+        return [style.dim(Record.clock(time)), style.channel(channel), style.event(name), TerminalText(detail)]
+            .inColumns()
     }
 
     private var name: String {

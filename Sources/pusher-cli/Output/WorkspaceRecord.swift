@@ -16,14 +16,16 @@ struct WorkspaceRecord {
     }
 
     /// `Plans  plans  0  Drawings & notes`
-    func text(style: TextStyle) -> String {
-        let parts = [
+    func text(style: TextStyle) -> TerminalText {
+        let parts: [TerminalText?] = [
             style.event(workspace.label ?? workspace.workspaceId), workspace.slug.map(style.channel),
-            style.printable(workspace.workspaceId), workspace.description.map(style.printable),
-            workspace.owner.map { "shared by \(style.printable($0))" },
+            TerminalText(workspace.workspaceId), workspace.description.map { TerminalText($0) },
+            workspace.owner.map { "shared by \($0)" },
         ]
-        return parts.compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: "  ")
+        return parts.compactMap(\.self).inColumns()
     }
 
-    func write(asJSON: Bool) -> Bool { StandardOutput.write(asJSON ? json : text(style: .standardOutput)) }
+    func write(asJSON: Bool) -> Bool {
+        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
+    }
 }

@@ -103,7 +103,7 @@ struct PydioLoginAttempt: Sendable {
             for: PydioPendingLogin(
                 server: server, user: user, seed: params.seed(forServer: server), cookies: cookies,
                 secureToken: params.secureToken(forServer: server)))
-        _ = StandardOutput.write(captchaFile.path)
+        _ = StandardOutput.write(TerminalText(captchaFile.path))
         return CommandFailure(
             .refused,
             "the server wants a captcha solved: log in again with --captcha-code and the code in \(captchaFile.path)")

@@ -10,8 +10,7 @@ final class TransferReport: Sendable {
     init(json: Bool) { self.json = json }
 
     func progress(_ label: String) -> @Sendable (PydioTransferProgress) -> Void {
-        let label = TextStyle.standardOutput.printable(label)
-        return { [line] in line.show($0.completed, of: $0.total, label) }
+        { [line] in line.show($0.completed, of: $0.total, label) }
     }
 
     /// - Parameter words: What people read of it; nil for nothing.
@@ -19,16 +18,16 @@ final class TransferReport: Sendable {
         line.erase()
         // Whether or not somebody reads it, the files are what was asked for.
         if json {
-            _ = StandardOutput.write(record.json)
+            _ = StandardOutput.write(json: record.json)
         } else if let words {
-            _ = StandardOutput.write(TextStyle.standardOutput.printable(words))
+            _ = StandardOutput.write(TerminalText(words))
         }
     }
 
     /// Something is left out, and the rest goes on.
     func failed(_ words: String, _ status: ExitStatus = .badData) {
         line.erase()
-        StandardError.write("error: " + TextStyle.standardOutput.printable(words))
+        StandardError.write("error: \(words)")
         self.status.withLock { $0 = $0 == .done ? status : $0 }
     }
 

@@ -46,7 +46,7 @@ struct MatrixCreateCommand: AsyncParsableCommand {
             room.preset =
                 isPublic ? kMXRoomPresetPublicChat : direct ? kMXRoomPresetTrustedPrivateChat : kMXRoomPresetPrivateChat
             let id = try await account.client.createRoom(parameters: room)
-            guard StandardOutput.write(id) else { return }
+            guard StandardOutput.write(TerminalText(id)) else { return }
             if direct, let user = invite.first { try await account.addDirectRoom(id, with: user) }
         }
     }

@@ -40,12 +40,12 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
             switch try target() {
             case .file(let url):
                 let done = try await transfer { try await client.downloadContent(mxc, to: url, onProgress: $0) }
-                _ = StandardOutput.write(done.file.path)
+                _ = StandardOutput.write(TerminalText(done.file.path))
             case .folder(let url):
                 let done = try await transfer {
                     try await client.downloadContent(mxc, intoFolder: url, onProgress: $0)
                 }
-                _ = StandardOutput.write(TextStyle.standardOutput.printable(done.file.path))
+                _ = StandardOutput.write(TerminalText(done.file.path))
             case .standardOutput:
                 // Through a file, so that what breaks off is not taken for the whole.
                 let file = try await TemporaryFile.holding { part in

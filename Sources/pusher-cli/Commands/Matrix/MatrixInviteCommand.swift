@@ -33,8 +33,7 @@ struct MatrixInviteCommand: AsyncParsableCommand {
                     try await account.client.inviteUser(user, toRoom: roomID)
                 } catch let error as any ReportableError {
                     if let error = error as? MXError, error.errcode == kMXErrCodeStringUnknownToken { throw error }
-                    let line = "error: \(user) is not invited: \(error)"
-                    StandardError.write(TextStyle.standardOutput.printable(line))
+                    StandardError.write("error: \(user) is not invited: \(error)")
                     status = error.exitStatus
                 }
             }

@@ -24,7 +24,7 @@ struct MatrixJoinCommand: AsyncParsableCommand {
             let target =
                 room.hasPrefix("#") ? room : try await RoomReference(room).roomID(for: account, membership: .invite)
             let id = try await account.client.joinRoom(target, viaServers: via.isEmpty ? nil : via)
-            _ = StandardOutput.write(id)
+            _ = StandardOutput.write(TerminalText(id))
         }
     }
 }

@@ -91,8 +91,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             }
             let device = credentials.deviceId.map { ", device \($0)" } ?? ""
             _ = StandardOutput.write(
-                TextStyle.standardOutput.printable(
-                    "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)"))
+                "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
         }
     }
 
@@ -141,7 +140,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         guard
             let password = passwordStdin
                 ? try SecretInput.fromStandardInput("password")
-                : try SecretInput.typed("Password of \(TextStyle.standardOutput.printable(name)): ")
+                : try SecretInput.typed("Password of \(name): ")
         else { return nil }
         return try await logIn(
             client,

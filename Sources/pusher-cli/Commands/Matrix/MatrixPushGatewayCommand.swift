@@ -65,7 +65,10 @@ struct MatrixPushGatewayCommand: AsyncParsableCommand {
     private func print(_ gateway: PushGateway) async {
         for await notification in gateway.notifications {
             let record = PushNotificationRecord(notification)
-            guard StandardOutput.write(json ? record.json : record.text(style: .standardOutput)) else { return }
+            let isTaken =
+                json
+                ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: .standardOutput))
+            guard isTaken else { return }
         }
     }
 }

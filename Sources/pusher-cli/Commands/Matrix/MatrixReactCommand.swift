@@ -38,7 +38,7 @@ struct MatrixReactCommand: AsyncParsableCommand {
                 remove
                 ? try await account.client.redactEvent(try await reaction(of: account, in: roomID), inRoom: roomID)
                 : try await react(as: account, in: roomID)
-            _ = StandardOutput.write(id)
+            _ = StandardOutput.write(TerminalText(id))
         }
     }
 

@@ -55,7 +55,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
             let roomID = try await RoomReference(room).roomID(for: account)
             let id = try await account.client.sendMessage(
                 toRoom: roomID, content: try await content(of: text, in: roomID, for: account))
-            _ = StandardOutput.write(id)
+            _ = StandardOutput.write(TerminalText(id))
         }
     }
 

@@ -47,11 +47,11 @@ struct MatrixUploadCommand: AsyncParsableCommand {
             defer { line.erase() }
             let uri = try await SignalWatch.finishing {
                 try await account.client.uploadFile(file, mimeType: media.mime) { progress in
-                    line.show(progress.completed, of: progress.total, TextStyle.standardOutput.printable(name))
+                    line.show(progress.completed, of: progress.total, name)
                 }
             }
             line.erase()
-            _ = StandardOutput.write(uri)  // before anything else can go wrong: the file is there now
+            _ = StandardOutput.write(TerminalText(uri))  // before anything else can go wrong: the file is there now
             if let roomID {
                 let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
                 let content = MessageContent.media(

@@ -66,7 +66,7 @@ struct PydioLoginCommand: AsyncParsableCommand {
                     ? "the session and the password are kept in \(PydioLoginFile().store.file.path)"
                     : "the session alone is kept"
             _ = StandardOutput.write(
-                TextStyle.standardOutput.printable("logged in as \(user) on \(url.absoluteString); \(kept)"))
+                "logged in as \(user) on \(url.absoluteString); \(kept)")
         }
     }
 
@@ -74,7 +74,7 @@ struct PydioLoginCommand: AsyncParsableCommand {
         guard
             let password = passwordStdin
                 ? try SecretInput.fromStandardInput("password")
-                : try SecretInput.typed("Password of \(TextStyle.standardOutput.printable(user)): ")
+                : try SecretInput.typed("Password of \(user): ")
         else { throw CommandFailure(.interrupted, "interrupted: nobody is logged in") }
         let attempt = PydioLoginAttempt(
             server: server, user: user, password: password, keepsPassword: !forgetsPassword,

@@ -1,0 +1,124 @@
+import PusherProtocol
+
+/// What a peer may put into any text that it sends, and what must not come out of it in a log or on a terminal.
+package enum HostileText {
+    /// Forges lines, drives terminals, turns the direction of writing, repeats a signature.
+    package static let short = [
+        "x\n2026-01-01 error forged: admin=true", "x\r\ny", "\u{1B}[2J\u{1B}]0;forged\u{7}", "\u{9B}31m", "a\u{85}b",
+        "a\u{2028}b\u{2029}c", "\u{202E}gpj.exe\u{202C}\u{202A}\u{202B}\u{202D}", "\u{2066}a\u{2067}b\u{2068}c\u{2069}",
+        "\u{200E}a\u{200F}b\u{61C}c", "\u{206A}a\u{206F}", "\u{0}\u{8}\u{7F}\u{80}\u{9F}",
+    ].joined(separator: " ")
+    package static let signature = String(repeating: "5e", count: 32)
+    /// One character with any number of marks.
+    package static let long = "a" + String(repeating: "\u{301}", count: 100_000)
+
+    package static let all = [short, signature, long]
+
+    /// As a JSON string.
+    package static func json(_ text: String) -> String { JSON.quoted(text) }
+
+    /// With half a surrogate pair in it, which not every reader of JSON takes.
+    package static func jsonWithHalfPair(_ text: String) -> String {
+        String(JSON.quoted(text).dropLast()) + #"\ud800""#
+    }
+
+    /// What a line must not have, in words; empty if it is fit to be logged or printed.
+    ///
+    /// - Parameters:
+    ///   - isBounded: Whether it is of bounded length: lines of a log and errors are, the data that was asked for is not.
+    ///   - isColored: Whether the four ways in which `pusher-cli` paints are let pass.
+    package static func flaws(in line: String, isBounded: Bool = true, isColored: Bool = false) -> [String] {
+        var line = line
+        if isColored { for code in ["0", "1", "2", "36"] { line = line.replacing("\u{1B}[\(code)m", with: "") } }
+        var flaws: Set<String> = []
+        for scalar in line.unicodeScalars {
+            switch scalar.value {
+            case 0..<0x20, 0x7F, 0x80..<0xA0, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x206F:
+                flaws.insert("U+" + String(scalar.value, radix: 16, uppercase: true))
+            default: break
+            }
+        }
+        if isBounded {
+            if line.utf8.count > 16_384 { flaws.insert("\(line.utf8.count) bytes") }
+            if line.contains(signature) { flaws.insert("a signature") }
+        }
+        return flaws.sorted()
+    }
+}
+
+/// Every message of a Pusher server that has a text in it which the client may log, report or hand on to be printed.
+package enum HostileFrames {
+    /// A channel that the server refuses.
+    package static let refusedChannel = "presence-refused"
+
+    /// - Parameter text: What stands in each of them.
+    package static func all(_ text: String, channel: String = "presence-room") -> [String] {
+        all(HostileText.json(text), text, channel) + all(HostileText.jsonWithHalfPair(text), text, channel)
+    }
+
+    private static func all(_ hostile: String, _ text: String, _ channel: String) -> [String] {
+        func frame(_ event: String, _ data: String? = nil, more: String = "") -> String {
+            #"{"event":\#(event)\#(data.map { #","data":\#($0)"# } ?? "")\#(more)}"#
+        }
+        func internalFrame(_ event: String, _ data: String) -> String {
+            frame(#""\#(event)""#, JSON.quoted(data), more: #","channel":"\#(channel)""#)
+        }
+        return [
+            frame(#""pusher:error""#, #"{"message":\#(hostile)}"#),
+            frame(#""pusher:error""#, #"{"message":\#(hostile),"code":4301,"channel":\#(hostile)}"#),
+            frame(#""pusher:error""#, #"{"message":"m","code":\#(hostile)}"#),
+            frame(#""pusher:error""#, hostile),
+            internalFrame(
+                "pusher_internal:subscription_succeeded",
+                #"{"presence":{"count":1,"ids":[\#(hostile)],"hash":{\#(hostile):{"name":\#(hostile)}}}}"#),
+            internalFrame("pusher_internal:member_added", #"{"user_id":\#(hostile),"user_info":{"a":\#(hostile)}}"#),
+            internalFrame("pusher_internal:member_added", #"{"user_id":{"no":\#(hostile)}}"#),
+            internalFrame("pusher_internal:member_removed", #"{"user_id":\#(hostile)}"#),
+            internalFrame("pusher_internal:subscription_count", #"{"subscription_count":\#(hostile)}"#),
+            frame(
+                #""pusher:subscription_error""#, #"{"type":\#(hostile),"error":\#(hostile),"status":\#(hostile)}"#,
+                more: #","channel":"\#(refusedChannel)""#),
+            internalFrame("pusher_internal:something", #"{"x":\#(hostile)}"#),
+            frame(#""e""#, hostile, more: #","channel":"\#(channel)","user_id":\#(hostile)"#),
+            frame(hostile, hostile, more: #","channel":"\#(channel)""#),
+            frame(hostile, hostile), frame(#""e""#, #""d""#, more: #","channel":\#(hostile)"#),
+            frame(JSON.quoted("pusher:" + text), hostile), frame(JSON.quoted("pusher_internal:" + text), hostile),
+            frame(
+                #""pusher_internal:watchlist_events""#, #"{"events":[{"name":\#(hostile),"user_ids":[\#(hostile)]}]}"#),
+            frame(
+                #""pusher_internal:watchlist_events""#, #"{"events":[{"name":"online","user_ids":[\#(hostile)]}]}"#),
+            frame(#""pusher:connection_established""#, #"{"socket_id":\#(hostile)}"#),
+            frame(#""e""#, #"{"a":\#(hostile)}"#, more: #","channel":"private-encrypted-x""#),
+            "not JSON: " + text, hostile,
+        ]
+    }
+
+    /// Answers what a client waits for. Once it has subscribed, all frames with each text come, then an event `done`. A
+    /// client event `client-goodbye` ends the connection with a hostile reason.
+    package static func serve(_ texts: [String], channel: String = "presence-room") -> SocketServer {
+        SocketServer { peer in
+            peer.acceptWebSocket()
+            peer.writeFrame(
+                #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"1.2\",\"activity_timeout\":120}"}"#)
+            while let frame = peer.readFrame() {
+                if frame.contains("pusher:signin") {
+                    let user = JSON.quoted(#"{"id":\#(HostileText.json(texts[0])),"user_info":{}}"#)
+                    let data = JSON.quoted(#"{"user_data":\#(user)}"#)
+                    peer.writeFrame(#"{"event":"pusher:signin_success","data":\#(data)}"#)
+                } else if frame.contains("pusher:subscribe"), frame.contains(channel) {
+                    let data = JSON.quoted(#"{"presence":{"count":0,"ids":[],"hash":{}}}"#)
+                    peer.writeFrame(
+                        #"{"event":"pusher_internal:subscription_succeeded","channel":"\#(channel)","data":\#(data)}"#)
+                    for text in texts { for frame in all(text, channel: channel) { peer.writeFrame(frame) } }
+                    peer.writeFrame(#"{"event":"done","channel":"\#(channel)","data":"{}"}"#)
+                } else if frame.contains("pusher:ping") {
+                    peer.writeFrame(#"{"event":"pusher:pong","data":{}}"#)
+                } else if frame.contains("client-goodbye") {
+                    let reason = Array("\u{1B}[2J\n\u{202E}\u{9B}31m forged".utf8)
+                    peer.writeClose(code: 4000, reason: reason)
+                    return
+                }
+            }
+        }
+    }
+}
