@@ -61,7 +61,9 @@ class PusherPeer(Peer):
         connection.request = request
         if self.is_turn(connection, "requested"):
             return self.hostile(connection)
-        connection.send(frames.upgrade(request, self.extension))
+        # A client that has fallen back to no compression would refuse an answer that it did not ask for.
+        offered = b"permessage-deflate" in request
+        connection.send(frames.upgrade(request, self.extension if offered else b""))
         connection.send(frames.text(established(f"1.{connection.number + 1}", self.activity_timeout)))
         self.established += 1
         if self.is_turn(connection, "established"):
