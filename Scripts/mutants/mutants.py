@@ -1,8 +1,8 @@
 """Puts small mutations into the pure targets, all in one build behind a number that a process is started with, and runs
 the tests that reach each:  mutants.py [COUNT]
 
-COUNT is how many of the usual ones to try, others with every commit; all without it. Ends with status 1 if one survives
-without an entry in `explained`.
+COUNT is how many of the usual ones to try, others with every commit; all without it, and then the status is 1 if one
+survives without an entry in `explained`. A few say little of the suite, so they fail only if hardly any is noticed.
 """
 import concurrent.futures
 import dataclasses
@@ -27,7 +27,7 @@ TARGETS = ["Transport", "Realtime", "PusherProtocol", "MatrixProtocol", "PydioPr
 # What is built with them as it is: as much as needs no network and no other package.
 UNCHANGED = [
     "Fixtures", "Sources/C[A-Z]*", *(f"Tests/{target}Tests" for target in TARGETS),
-    *(f"Tests/TestSupport/{name}.swift" for name in ["ClientScript", "Eventually", "Fixtures", "Instants"]),
+    *(f"Tests/TestSupport/{name}.swift" for name in ["ClientScript", "Eventually", "Fixtures", "HostileText", "Instants"]),
     *(f"Sources/MatrixSDK/Store/{name}.swift"
       for name in ["MXMemoryStore", "MemoryTimeline", "StoreErrors", "StoredRelation"]),
     "Tests/FuzzTests/[CF]*.swift",
@@ -409,6 +409,8 @@ def main():
     table(chosen, results, excused)
     for text in stale:
         say(f"explained, but no longer there: {text}")
+    if count and survivors <= len(chosen) / 2:
+        return
     if survivors or stale:
         sys.exit(1)
 
