@@ -10,6 +10,8 @@ SEEDS ?= 10000
 FIRST ?= 1
 CONFIGURATION ?= release
 export PREFIX DESTDIR CONFIGURATION
+# Every trait of the package is on: the manifest reads it.
+export ALL_TRAITS = 1
 
 help: ## Lists the targets.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-19s %s\n", $$1, $$2 }'
@@ -18,8 +20,8 @@ setup: ## Installs missing system packages (Debian, Ubuntu) and checks the versi
 	@Scripts/setup
 
 demo: setup ## Shows events arriving over a real WebSocket, from an embedded server.
-	@swift build --quiet --product pusher-cli
-	@.build/debug/pusher-cli demo
+	@env -u ALL_TRAITS swift build --quiet --disable-default-traits --scratch-path .build-demo --product pusher-cli
+	@.build-demo/debug/pusher-cli demo
 
 test: setup ## Builds and runs all tests. For some, use swift test --filter.
 	@swift test

@@ -11,15 +11,19 @@ let swiftSettings: [SwiftSetting] = [
 ]
 
 let swiftLog: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
-let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let nioServer: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
     .product(name: "NIOPosix", package: "swift-nio"),
     .product(name: "NIOHTTP1", package: "swift-nio"),
     .product(name: "NIOWebSocket", package: "swift-nio"),
-    .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+
+// What costs a user much to build, or brings packages that not everybody wants. The Makefile sets ALL_TRAITS, since the
+// tests want them all.
+let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
+let otherTraits: Set = ["MockServerTLS"]
+let defaultTraits = Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(otherTraits)
 
 // Stands in for Combine, which Apple's systems have. Not under that name: GRDB, like other packages, compiles other code
 // where a module `Combine` can be found.
@@ -43,9 +47,23 @@ let package = Package(
         .library(name: "PydioSDK", targets: ["PydioSDK"]),
         .executable(name: "pusher-cli", targets: ["pusher-cli"]),
     ],
+    traits: [
+        .trait(
+            name: "ServiceLifecycleSupport",
+            description: "Pusher is a Service of swift-service-lifecycle, which brings swift-collections with it."),
+        .trait(name: "MetricsSupport", description: "PusherMetrics counts with swift-metrics."),
+        .trait(
+            name: "DistributedTracingSupport",
+            description: "Calls of the HTTP API are spans of swift-distributed-tracing."),
+        .trait(
+            name: "MockServerTLS",
+            description: "The mock server speaks TLS, by BoringSSL, which takes minutes to build."),
+        .default(enabledTraits: defaultTraits),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -88,15 +106,28 @@ let package = Package(
         .target(
             name: "PusherSwift",
             dependencies: [
-                "PusherProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog, metrics,
-                serviceLifecycle,
+                "PusherProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog,
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycleSupport"])),
             ],
             swiftSettings: swiftSettings),
         .target(
-            name: "PusherHTTP", dependencies: ["PusherProtocol", "CurlTransport", "Transport"],
+            name: "PusherHTTP",
+            dependencies: [
+                "PusherProtocol", "CurlTransport", "Transport",
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing",
+                    condition: .when(traits: ["DistributedTracingSupport"])),
+            ],
             swiftSettings: swiftSettings),
         .target(
-            name: "PusherMockServer", dependencies: ["PusherProtocol", "Transport"] + nioServer,
+            name: "PusherMockServer",
+            dependencies: [
+                "PusherProtocol", "Transport",
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"])),
+            ] + nioServer,
             swiftSettings: swiftSettings),
         .target(
             name: "MatrixSDK",
@@ -131,11 +162,12 @@ let package = Package(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
             path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
         .target(
-            name: "MatrixTestSupport", dependencies: ["MatrixProtocol", "TestSupport", "Transport"] + nioServer,
+            name: "MatrixTestSupport",
+            dependencies: ["MatrixProtocol", "TestSupport", "Transport"] + nioServer + [nioSSL],
             path: "Tests/MatrixTestSupport", swiftSettings: swiftSettings),
         // Without PydioProtocol: client and server check each other.
         .target(
-            name: "PydioTestSupport", dependencies: ["TestSupport", "Transport", "CLibcrypto"] + nioServer,
+            name: "PydioTestSupport", dependencies: ["TestSupport", "Transport", "CLibcrypto"] + nioServer + [nioSSL],
             path: "Tests/PydioTestSupport", swiftSettings: swiftSettings),
         // The same server as a process.
         .executableTarget(
@@ -151,7 +183,7 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer,
+            dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer + [nioSSL],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "RealtimeTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),
@@ -187,7 +219,7 @@ let package = Package(
             name: "PusherSwiftTests",
             dependencies: [
                 "PusherSwift", "PusherMockServer", "PusherProtocol", "Transport", "TestSupport", "PusherTestSupport",
-                serviceLifecycle,
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
@@ -224,11 +256,15 @@ let package = Package(
             ],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport"],
+            name: "PusherHTTPTests",
+            dependencies: [
+                "PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport",
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherMockServerTests",
-            dependencies: ["PusherMockServer", "PusherProtocol", "TestSupport", "Transport"] + nioServer,
+            dependencies: ["PusherMockServer", "PusherProtocol", "TestSupport", "Transport"] + nioServer + [nioSSL],
             swiftSettings: swiftSettings),
         // Programs written for older versions of the library, as they are: in Swift 5 mode.
         .testTarget(

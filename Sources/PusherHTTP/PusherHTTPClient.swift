@@ -17,6 +17,7 @@ public struct PusherHTTPClient: Sendable {
     let maximumDataSize: Int
 
     private let appID: String
+    private let host: String
     private let base: String
     private let prefix: String
     private let network: NetworkOptions
@@ -43,6 +44,7 @@ public struct PusherHTTPClient: Sendable {
         signer = PusherSigner(key: key, secret: secret, encryptionMasterKey: encryptionMasterKey)
         self.maximumDataSize = maximumDataSize
         let host = host ?? cluster.map { "api-\($0).pusher.com" } ?? "api.pusherapp.com"
+        self.host = host
         let bracketed = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         prefix = path.split(separator: "/").map { "/" + $0 }.joined()
         base = "\(useTLS ? "https" : "http")://\(bracketed)\(port.map { ":\($0)" } ?? "")\(prefix)"
@@ -91,14 +93,26 @@ public struct PusherHTTPClient: Sendable {
         if !body.isEmpty { fields["Content-Type"] = "application/json" }
         var exchange = HTTPRequest(method: method, url: base + target, fields: fields, body: body, timeout: timeout)
         exchange.isSafeToRepeat = isSafeToRepeat
-        let response: HTTPResponse
+        let span = CallSpan(method: method, call: call, host: host)
+        span.inject(into: &exchange.fields)
+        do throws(PusherHTTPError) {
+            let response = try await answer(to: exchange)
+            span.answered(status: response.status)
+            try Self.check(response)
+            span.end(with: nil)
+            return response.body
+        } catch {
+            span.end(with: error)
+            throw error
+        }
+    }
+
+    private func answer(to request: HTTPRequest) async throws(PusherHTTPError) -> HTTPResponse {
         do throws(TransportError) {
-            response = try await HTTPClient.send(exchange, options: network)
+            return try await HTTPClient.send(request, options: network)
         } catch {
             throw PusherHTTPError(error.code == .invalidRequest ? .invalidArgument : .unreachable, error.message)
         }
-        try Self.check(response)
-        return response.body
     }
 
     private static func check(_ response: HTTPResponse) throws(PusherHTTPError) {

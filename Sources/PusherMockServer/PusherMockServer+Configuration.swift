@@ -57,7 +57,8 @@ extension PusherMockServer {
         }
     }
 
-    /// Where the server's certificate chain and private key are, both PEM.
+    /// Where the server's certificate chain and private key are, both PEM. Needs the package trait `MockServerTLS`: without
+    /// it the server does not start.
     public struct TLS: Hashable, Sendable {
         /// Leaf first.
         public var certificatePath: String

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 import NIOWebSocket
 
 /// A Pusher Channels server for tests and development, in this process.
@@ -39,7 +38,7 @@ public final class PusherMockServer: Sendable {
         -> PusherMockServer
     {
         try configuration.validate()
-        let tls = try configuration.tls.map { tls throws(PusherMockServerError) in try sslContext(tls) }
+        let tls = try configuration.tls.map { files throws(PusherMockServerError) in try ServerTLS(files) }
         let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let listener: any Channel
         let core: NIOLoopBound<ServerCore>
@@ -97,30 +96,17 @@ public final class PusherMockServer: Sendable {
 
     // MARK: Pipeline
 
-    private static func initialize(_ channel: any Channel, core: ServerCore, tls: NIOSSLContext?) throws {
+    private static func initialize(_ channel: any Channel, core: ServerCore, tls: ServerTLS?) throws {
         guard core.accepted(channel) else {
             channel.close(promise: nil)
             return
         }
         let pipeline = channel.pipeline.syncOperations
-        if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+        try tls?.addHandler(to: pipeline)
         let http = HTTPHandler(core: core)
         let upgrade = WebSocketUpgrade(core: core, http: http)
         try pipeline.configureHTTPServerPipeline(
             withServerUpgrade: (upgraders: [upgrade.upgrader], completionHandler: { _ in }))
         try pipeline.addHandler(http)
-    }
-
-    private static func sslContext(_ tls: TLS) throws(PusherMockServerError) -> NIOSSLContext {
-        do {
-            let chain = try NIOSSLCertificate.fromPEMFile(tls.certificatePath)
-            let key = try NIOSSLPrivateKey(file: tls.privateKeyPath, format: .pem)
-            return try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
-        } catch {
-            throw PusherMockServerError(
-                .tls, "cannot use \(tls.certificatePath) with \(tls.privateKeyPath): \(error)")
-        }
     }
 }

@@ -81,8 +81,12 @@ public struct PusherClientOptions: Sendable {
     public var callbackQueue = PusherCallbackQueue.own
     /// Gets errors at `warning` and transitions at `debug`; nil, the default, logs nothing.
     public var logger: Logger?
-    /// Counts what happens; nil, the default, counts nothing.
-    public var metrics: PusherMetrics?
+    #if MetricsSupport
+        /// Counts what happens; nil, the default, counts nothing.
+        public var metrics: PusherMetrics?
+    #else
+        var metrics: PusherMetrics? { nil }
+    #endif
 
     /// Bytes of one incoming message, decompressed. A larger one is dropped and reported, and the connection goes on; one
     /// that is 64 times as large closes it. A compressed message that is too large closes the connection once, see

@@ -10,7 +10,7 @@ struct SecondsTests {
         ["client-event", "private-c", "client-e", "d", "--timeout"], ["bench", "--duration"], ["bench", "--warm-up"],
         ["bench", "--connect-timeout"], ["bench", "--drain"], ["bench", "--interval"],
         ["webhook", "verify", "-", "--signature", "s", "--maximum-age"], ["pydio", "watch", "--poll-interval"],
-        ["listen", "--pydio", "--poll-interval"],
+        ["listen", "--pydio=w", "--poll-interval"],
     ]
 
     @Test(arguments: options)

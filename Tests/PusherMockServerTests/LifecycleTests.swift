@@ -51,7 +51,7 @@ struct LifecycleTests {
         #expect(error?.code == .tls)
     }
 
-    @Test func tlsServesSecureConnectionsOnly() async throws {
+    @Test(.enabled(if: PusherMockServer.speaksTLS)) func tlsServesSecureConnectionsOnly() async throws {
         let authority = try CertificateAuthority()
         let leaf = try authority.issue("DNS:localhost,IP:127.0.0.1")
         let server = try await PusherMockServer.start(

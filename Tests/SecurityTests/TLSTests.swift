@@ -84,6 +84,7 @@ struct TLSTests {
         let heard = Lock<[[UInt8]]>([])
         let proxy = SocketServer { peer in
             let head = peer.readHead()
+            if head.isEmpty { return }  // an attempt that was given up, on a machine that is busy
             peer.write(answer)
             let bytes = peer.read()
             heard.withLock { $0 += [Array(head.utf8), bytes] }
@@ -159,7 +160,7 @@ struct TLSTests {
     }
 
     /// A certificate that is not the server's, or of nobody known, is not accepted at any attempt.
-    @Test func aWrongCertificateIsNeverAccepted() async throws {
+    @Test(.enabled(if: PusherMockServer.speaksTLS)) func aWrongCertificateIsNeverAccepted() async throws {
         let authority = try CertificateAuthority()
         for leaf in [try authority.makeSelfSigned("IP:127.0.0.1"), try authority.issue("DNS:other.example")] {
             let tls = PusherMockServer.TLS(certificatePath: leaf.certificate, privateKeyPath: leaf.privateKey)

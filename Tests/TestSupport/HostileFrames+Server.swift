@@ -1,3 +1,5 @@
+import PusherProtocol
+
 extension HostileFrames {
     /// Answers what a client waits for. Once it has subscribed, all frames with each text come, then an event `done`. A
     /// client event `client-goodbye` ends the connection with a hostile reason.

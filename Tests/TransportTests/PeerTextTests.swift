@@ -39,7 +39,7 @@ struct PeerTextTests {
     }
 
     @Test(arguments: [
-        ("a\u{1B}[2J\n", #"a\u{1B}[2J\u{A}"#), ("\u{9B}\u{202E}", #"\u{9B}\u{202E}"#), ("Zoë 🙂", "Zoë 🙂"),
+        ("a\u{1B}[2J\n", #"a\u{1B}[2J\n"#), ("\u{9B}\u{202E}", #"\u{9B}\u{202E}"#), ("Zoë 🙂", "Zoë 🙂"),
         (String(repeating: "x", count: 5000), String(repeating: "x", count: 5000)),
     ])
     func aTerminalGetsAllOfIt(text: String, escaped: String) {

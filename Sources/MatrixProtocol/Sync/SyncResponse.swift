@@ -116,7 +116,7 @@ extension SyncResponse {
                     response.changedDevices = lists["changed"]?.array?.compactMap(\.string) ?? []
                     response.leftDevices = lists["left"]?.array?.compactMap(\.string) ?? []
                 } else if reader.cursor.isKey(key, "device_one_time_keys_count") {
-                    for (name, count) in try reader.value().members { response.oneTimeKeyCounts[name] = count.int }
+                    for (name, count) in try reader.value().members { response.oneTimeKeyCounts[name] = count.count }
                 } else if reader.cursor.isKey(key, "device_unused_fallback_key_types") {
                     response.unusedFallbackKeyTypes = try reader.value().array?.compactMap(\.string)
                 } else {
@@ -183,8 +183,8 @@ extension SyncResponse {
                 } else if reader.cursor.isKey(key, "summary") {
                     let summary = try reader.value()
                     room.summary.heroes = summary["m.heroes"]?.array?.compactMap(\.string)
-                    room.summary.joinedMemberCount = summary["m.joined_member_count"]?.int
-                    room.summary.invitedMemberCount = summary["m.invited_member_count"]?.int
+                    room.summary.joinedMemberCount = summary["m.joined_member_count"]?.count
+                    room.summary.invitedMemberCount = summary["m.invited_member_count"]?.count
                 } else if reader.cursor.isKey(key, "unread_notifications") {
                     room.unread = UnreadCounts(try reader.value())
                 } else {
@@ -265,7 +265,12 @@ extension SyncResponse {
 
 extension SyncResponse.UnreadCounts {
     init(_ json: JSONView) {
-        notificationCount = json["notification_count"]?.int
-        highlightCount = json["highlight_count"]?.int
+        notificationCount = json["notification_count"]?.count
+        highlightCount = json["highlight_count"]?.count
     }
+}
+
+extension JSONView {
+    /// How many there are of something, as a server says: never so many that sums overflow, and never fewer than none.
+    fileprivate var count: Int? { int.map { min(max($0, 0), Int(Int32.max)) } }
 }

@@ -2,7 +2,6 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 import PusherProtocol
 import Transport
 
@@ -90,7 +89,7 @@ final class WebhookSender {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    if target.isSecure { try pipeline.addHandler(Self.tlsHandler(host: target.host)) }
+                    if target.isSecure { try WebhookTLS.addHandler(to: pipeline, host: target.host) }
                     try pipeline.addHTTPClientHandlers()
                     try pipeline.addHandler(WebhookExchange(head: head, body: body, answer: answer))
                 }
@@ -110,15 +109,6 @@ final class WebhookSender {
             channel.close(promise: nil)
         } else {
             self.channel = channel
-        }
-    }
-
-    private static func tlsHandler(host: String) throws -> NIOSSLClientHandler {
-        let context = try NIOSSLContext(configuration: .makeClientConfiguration())
-        do {
-            return try NIOSSLClientHandler(context: context, serverHostname: host)
-        } catch let error as NIOSSLExtraError where error == .cannotUseIPAddressInSNI {
-            return try NIOSSLClientHandler(context: context, serverHostname: nil)
         }
     }
 }

@@ -1,6 +1,5 @@
 import PusherProtocol
 import Realtime
-public import ServiceLifecycle
 
 extension Pusher {
     /// Runs `body` with a connected client, and disconnects when it returns, throws or is cancelled.
@@ -54,14 +53,15 @@ extension Pusher {
         }.value
     }
 
-    private enum ConnectionChange: Sendable {
+    enum ConnectionChange: Sendable {
         case connected
         /// At rest: not merely between two connections.
         case ended
         case failed(PusherError)
     }
 
-    private func connectionChanges() -> EventSequence<ConnectionChange> {
+    /// What becomes of the connection, from this call on.
+    func connectionChanges() -> EventSequence<ConnectionChange> {
         connection.observe { [weak connection] notice in
             switch notice {
             case .stateChanged(_, .connected): return .connected
@@ -81,28 +81,5 @@ extension PusherError {
     /// Whether it may be why a connection is no more.
     fileprivate var isOfConnection: Bool {
         kind == .couldNotConnect || kind == .connectionLost || kind == .closedByServer
-    }
-}
-
-extension Pusher: Service {
-    /// Connects, stays connected, and disconnects at a graceful shutdown or when the task is cancelled.
-    ///
-    /// - Throws: ``PusherError`` if the connection ends for good without being asked to: refused by the server, say.
-    public func run() async throws {
-        let changes = connectionChanges()
-        connect()
-        let failure = await cancelWhenGracefulShutdown {
-            var lastError: PusherError?
-            for await change in changes {
-                switch change {
-                case .connected: lastError = nil
-                case .ended: return lastError
-                case .failed(let error): lastError = error.willRetry ? nil : error
-                }
-            }
-            return nil
-        }
-        await disconnected()
-        if let failure { throw failure }
     }
 }

@@ -35,9 +35,16 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
 
     private static let signatureLength = 64
 
-    /// All of it, with what is not fit for a terminal escaped as `\u{1B}`.
+    /// All of it, with what is not fit for a terminal escaped as `\n` or `\u{1B}`.
     package var escaped: String {
-        Self.mapping(text) { Array("\\u{\(String($0.value, radix: 16, uppercase: true))}".unicodeScalars) }
+        Self.mapping(text) { scalar in
+            switch scalar {
+            case "\n": Array("\\n".unicodeScalars)
+            case "\r": Array("\\r".unicodeScalars)
+            case "\t": Array("\\t".unicodeScalars)
+            default: Array("\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
+            }
+        }
     }
 
     /// JSON text with what is not fit for a terminal escaped as in JSON, which changes nothing of what it says: in valid JSON
