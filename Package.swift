@@ -1,6 +1,10 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 
 import PackageDescription
+
+#if !os(Linux)
+    #error("PusherSwift is for Linux: on Apple's systems, use Pusher's own client.")
+#endif
 
 let swiftSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -25,16 +29,10 @@ let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "Distribute
 let otherTraits: Set = ["MockServerTLS"]
 let defaultTraits = Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(otherTraits)
 
-// Stands in for Combine, which Apple's systems have. Not under that name: GRDB, like other packages, compiles other code
-// where a module `Combine` can be found.
-#if os(Linux)
-    let combine = ["LinuxCombine"]
-    // What a program writes into its manifest whose sources say `import Combine`.
-    let combineByItsName: [SwiftSetting] = [.unsafeFlags(["-module-alias", "Combine=LinuxCombine"])]
-#else
-    let combine: [String] = []
-    let combineByItsName: [SwiftSetting] = []
-#endif
+// LinuxCombine stands in for Combine. Not under that name: GRDB, like other packages, compiles other code where a module
+// `Combine` can be found.
+// What a program writes into its manifest whose sources say `import Combine`.
+let combineByItsName: [SwiftSetting] = [.unsafeFlags(["-module-alias", "Combine=LinuxCombine"])]
 
 let package = Package(
     name: "PusherSwift",
@@ -42,8 +40,8 @@ let package = Package(
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "PusherHTTP", targets: ["PusherHTTP"]),
         .library(name: "PusherMockServer", targets: ["PusherMockServer"]),
-        .library(name: "MatrixSDK", targets: ["MatrixSDK"] + combine),
-        .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK"] + combine),
+        .library(name: "MatrixSDK", targets: ["MatrixSDK", "LinuxCombine"]),
+        .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK", "LinuxCombine"]),
         .library(name: "PydioSDK", targets: ["PydioSDK"]),
         .executable(name: "pusher-cli", targets: ["pusher-cli"]),
     ],
@@ -133,9 +131,10 @@ let package = Package(
             name: "MatrixSDK",
             dependencies: [
                 "MatrixProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog,
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ] + combine.map { .byName(name: $0) },
+                "LinuxCombine", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: swiftSettings),
+        .target(name: "LinuxCombine", dependencies: ["Transport"], swiftSettings: swiftSettings),
         .target(name: "SwiftMatrixSDK", dependencies: ["MatrixSDK"], swiftSettings: swiftSettings),
         .target(
             name: "PydioSDK",
@@ -228,8 +227,11 @@ let package = Package(
             name: "MatrixSDKTests",
             dependencies: [
                 "MatrixSDK", "MatrixProtocol", "PusherSwift", "CurlTransport", "Transport", "TestSupport",
-                "PusherTestSupport", "MatrixTestSupport",
-            ] + combine.map { .byName(name: $0) },
+                "PusherTestSupport", "MatrixTestSupport", "LinuxCombine",
+            ],
+            swiftSettings: swiftSettings),
+        .testTarget(
+            name: "LinuxCombineTests", dependencies: ["LinuxCombine", "TestSupport", "Transport"],
             swiftSettings: swiftSettings),
         // A benchmark of what is not public: see Benchmarks/README.md.
         .executableTarget(
@@ -278,7 +280,7 @@ let package = Package(
         // Programs as users write them, with the imports of their documents and no settings of ours; run against the same.
         .testTarget(
             name: "MatrixSampleTests",
-            dependencies: ["MatrixSDK", "SwiftMatrixSDK"] + combine.map { .byName(name: $0) },
+            dependencies: ["MatrixSDK", "SwiftMatrixSDK", "LinuxCombine"],
             swiftSettings: [.swiftLanguageMode(.v6)] + combineByItsName),
         .testTarget(
             name: "CommandTests",
@@ -305,15 +307,6 @@ if Context.environment["FUZZ"] == nil {
             name: "fuzz", dependencies: fuzzTargets, path: "Tests/FuzzTests", exclude: ["CorpusTests.swift"],
             swiftSettings: swiftSettings))
 }
-
-#if os(Linux)
-    package.targets += [
-        .target(name: "LinuxCombine", dependencies: ["Transport"], swiftSettings: swiftSettings),
-        .testTarget(
-            name: "LinuxCombineTests", dependencies: ["LinuxCombine", "TestSupport", "Transport"],
-            swiftSettings: swiftSettings),
-    ]
-#endif
 
 // TEST_TARGETS="TransportTests RealtimeTests" keeps these test targets alone: what the others need is not built then.
 if let chosen = Context.environment["TEST_TARGETS"]?.split(separator: " ").map(String.init) {

@@ -3,7 +3,4 @@
 @_exported public import MatrixProtocol
 @_exported public import Observation
 @_exported public import Realtime
-
-#if canImport(LinuxCombine)
-    @_exported public import LinuxCombine
-#endif
+@_exported public import LinuxCombine

@@ -3,10 +3,7 @@
 @_exported public import Logging
 @_exported public import PusherProtocol
 @_exported public import Realtime
-
-#if canImport(FoundationNetworking)
-    @_exported public import FoundationNetworking
-#endif
+@_exported public import FoundationNetworking
 
 /// The event type under the name that Pusher clients know.
 public typealias PusherEvent = RealtimeEvent

@@ -1,10 +1,7 @@
 public import Foundation
 public import PusherProtocol
 public import Realtime
-
-#if canImport(FoundationNetworking)
-    public import FoundationNetworking
-#endif
+public import FoundationNetworking
 
 /// Told what happens to a client, on its callback queue, in order with the events. Every method has a default that
 /// does nothing.

@@ -83,7 +83,7 @@ struct AuthorizationTests {
             let pusher = Pusher.make(server, recorder) {
                 $0.authMethod = .endpoint(authEndpoint: endpoint(server))
                 $0.maximumAuthRetries = 0
-                if failure.fault == .never { $0.authTimeout = .seconds(3) }
+                if failure.fault == .never { $0.authTimeout = .seconds(10) }
             }
             let channel = pusher.subscribe("private-x")
             channel.bind(eventName: "pusher:subscription_error") { [recorder] event in

@@ -4,10 +4,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
+import FoundationNetworking
 
 /// Any number may be given for a time. Infinity and what is longer than anything runs mean never; what is no time at all
 /// changes nothing.

@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 // What `make mutants` builds: the pure targets with their mutations, and the tests that need nothing else.
 
 import PackageDescription

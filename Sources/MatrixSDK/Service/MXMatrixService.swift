@@ -1,11 +1,6 @@
 import CurlTransport
 import MatrixProtocol
-
-#if canImport(LinuxCombine)
-    public import LinuxCombine
-#else
-    public import Combine
-#endif
+public import LinuxCombine
 
 /// A Matrix account as an application uses it: ``MatrixServiceProtocol`` on ``MXSession``.
 ///

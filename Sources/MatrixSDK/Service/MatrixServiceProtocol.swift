@@ -1,10 +1,5 @@
 public import Foundation
-
-#if canImport(LinuxCombine)
-    public import LinuxCombine
-#else
-    public import Combine
-#endif
+public import LinuxCombine
 
 /// A Matrix account as an application uses it: rooms and messages as values, everything on the main actor.
 ///

@@ -1,8 +1,4 @@
-#if canImport(FoundationNetworking)
-    public import FoundationNetworking
-#else
-    public import Foundation
-#endif
+public import FoundationNetworking
 
 /// How a client gets the signature that private and presence channels need.
 public enum AuthMethod: Sendable {

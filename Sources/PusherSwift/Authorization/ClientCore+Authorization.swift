@@ -2,10 +2,7 @@ import CurlTransport
 import Foundation
 import PusherProtocol
 import Transport
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
+import FoundationNetworking
 
 /// Gets the signature for a channel in the way that the application chose (Pusher protocol, "Authorizing users").
 extension ClientCore {

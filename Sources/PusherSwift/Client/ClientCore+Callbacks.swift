@@ -5,10 +5,7 @@ import PeerLog
 import PusherProtocol
 import Realtime
 import Transport
-
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
+import FoundationNetworking
 
 /// Tells the application. Everything here runs on the callback queue, unless it says otherwise.
 extension ClientCore {

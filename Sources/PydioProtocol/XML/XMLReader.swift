@@ -1,8 +1,5 @@
 import Foundation
-
-#if canImport(FoundationXML)
-    import FoundationXML
-#endif
+import FoundationXML
 
 /// Reads documents of strangers with Foundation's parser.
 ///
