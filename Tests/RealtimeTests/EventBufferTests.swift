@@ -1,3 +1,4 @@
+import Foundation
 import Realtime
 import TestSupport
 import Testing
@@ -96,6 +97,28 @@ struct EventBufferTests {
         }
         await writer.value
         #expect(next == 20_001)
+    }
+
+    /// Each element comes in the moment in which the reader finds nothing and begins to wait.
+    @Test func whatComesJustBeforeTheReaderWaitsIsRead() async {
+        let buffer = EventBuffer<Int>(policy: .default)
+        let isOver = Lock(false)
+        let writer = Thread {
+            for number in 1...10_000 {
+                while buffer.count > 0 { sched_yield() }
+                _ = buffer.add(number)
+            }
+            buffer.finish()
+            isOver.withLock { $0 = true }
+        }
+        writer.start()
+        var next = 1
+        while let number = await buffer.next() {
+            #expect(number == next)
+            next += 1
+        }
+        #expect(next == 10_001)
+        #expect(await eventually { isOver.withLock { $0 } })
     }
 
     /// Also once it has shrunk by what was taken.
@@ -234,6 +257,24 @@ struct EventBufferTests {
         for await _ in sequence { Issue.record("an element of a sequence that has ended") }
     }
 
+    /// Without `for await`, on whatever actor.
+    @Test func whoeverAsksByHandGetsAllToTheEnd_whichUnbinds() async {
+        for isIsolated in [true, false] {
+            let scene = Scene()
+            let sequence = scene.sequence
+            var iterator = sequence.makeAsyncIterator()
+            func next() async -> Int? {
+                isIsolated ? await iterator.next(isolation: #isolation) : await iterator.next()
+            }
+            for number in 1...4 { #expect(await next() == number) }
+            #expect(scene.ends.withLock { $0 } == 0)
+            scene.buffer.finish()
+            #expect(await next() == nil)
+            #expect(scene.ends.withLock { $0 } == 1)
+            withExtendedLifetime((sequence, iterator)) {}
+        }
+    }
+
     @Test func droppingASequenceThatNobodyHasReadEndsIt() {
         let scene = Scene()
         var sequence: EventSequence<Int>? = scene.sequence
@@ -288,5 +329,19 @@ struct EventBufferTests {
         let failing = EventBuffer<Int>(policy: .fail(limit: 1000))
         #expect(failing.add(1, byteCount: 100 << 20) == .buffered)
         #expect(failing.add(2, byteCount: 1) == .overflowed)
+    }
+
+    @Test func sixtyFourMebibytesMayWait_andNotAByteMore() {
+        let suspending = EventBuffer<Int>(policy: .suspend(limit: 1000))
+        #expect(suspending.add(1, byteCount: 64 << 20 - 1) == .buffered)
+        #expect(suspending.add(2, byteCount: 1) == .full)
+
+        let dropping = EventBuffer<Int>(policy: .dropOldest(limit: 1000))
+        #expect((1...2).map { dropping.add($0, byteCount: 32 << 20) } == [.buffered, .buffered])
+        #expect(dropping.add(3, byteCount: 1) == .droppedOldest)
+
+        let failing = EventBuffer<Int>(policy: .fail(limit: 1000))
+        #expect((1...2).map { failing.add($0, byteCount: 32 << 20) } == [.buffered, .buffered])
+        #expect(failing.add(3, byteCount: 1) == .overflowed)
     }
 }
