@@ -1,8 +1,8 @@
-import Foundation
-import Realtime
 import TestSupport
 import Testing
 import Transport
+
+@testable import Realtime
 
 struct EventBufferTests {
     @Test func elementsComeOutInOrder() async {
@@ -99,26 +99,16 @@ struct EventBufferTests {
         #expect(next == 20_001)
     }
 
-    /// Each element comes in the moment in which the reader finds nothing and begins to wait.
+    /// ``EventBuffer/next()`` has found nothing, and looks once more before it waits.
     @Test func whatComesJustBeforeTheReaderWaitsIsRead() async {
-        let buffer = EventBuffer<Int>(policy: .default)
-        let isOver = Lock(false)
-        let writer = Thread {
-            for number in 1...10_000 {
-                while buffer.count > 0 { sched_yield() }
-                _ = buffer.add(number)
-            }
-            buffer.finish()
-            isOver.withLock { $0 = true }
-        }
-        writer.start()
-        var next = 1
-        while let number = await buffer.next() {
-            #expect(number == next)
-            next += 1
-        }
-        #expect(next == 10_001)
-        #expect(await eventually { isOver.withLock { $0 } })
+        let rooms = Lock(0)
+        let buffer = EventBuffer<Int>(policy: .suspend(limit: 2)) { rooms.withLock { $0 += 1 } }
+        #expect((1...2).map(buffer.add) == [.buffered, .full])
+        #expect(await buffer.wait() == 1)
+        #expect(rooms.withLock { $0 } == 1)
+        #expect(await buffer.wait() == 2)
+        buffer.finish()
+        #expect(await buffer.wait() == nil)
     }
 
     /// Also once it has shrunk by what was taken.
