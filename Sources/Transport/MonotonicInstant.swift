@@ -25,11 +25,5 @@ package struct MonotonicInstant: Hashable, Comparable, Sendable {
 
 extension Duration {
     /// The duration in nanoseconds, saturating at the limits of `Int64` (292 years).
-    package var wholeNanoseconds: Int64 {
-        // Asking for the components of a longer one would trap.
-        if self >= .nanoseconds(Int64.max) { return .max }
-        if self <= .nanoseconds(Int64.min) { return .min }
-        let (seconds, attoseconds) = components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-    }
+    package var wholeNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 }

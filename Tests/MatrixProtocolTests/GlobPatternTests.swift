@@ -88,6 +88,8 @@ import Testing
         #expect(elapsed < .seconds(20))
         #expect(GlobPattern(String(repeating: "a", count: 1025)) == nil)
         #expect(GlobPattern(String(repeating: "a", count: 1024)) != nil)
+        #expect(GlobPattern(String(repeating: "𝔸", count: 1025)) == nil)
+        #expect(GlobPattern(String(repeating: "𝔸", count: 1024)) != nil)
     }
 }
 

@@ -58,6 +58,8 @@ import Testing
             ("- a\n  more\n* b", "<ul><li>a<br>more</li><li>b</li></ul>"),
             ("  - a\n- b", "<ul><li>a</li><li>b</li></ul>"),
             ("```\na\n  ```\nb", "<pre><code>a\n</code></pre><p>b</p>"),
+            ("```\na\n```  \nb", "<pre><code>a\n</code></pre><p>b</p>"),
+            ("```\na\n```!\n!```\n```", "<pre><code>a\n```!\n!```\n</code></pre>"),
             ("- a\n1. b", "<ul><li>a</li></ul><ol><li>b</li></ol>"),
             ("```\na <b>\n*c*\n```", "<pre><code>a &lt;b&gt;\n*c*\n</code></pre>"),
             ("```swift\nlet a\n```\nafter", #"<pre><code class="language-swift">let a\#n</code></pre><p>after</p>"#),

@@ -215,6 +215,20 @@ import Testing
         #expect(body(index) == "kept")
     }
 
+    /// Neither do the events that they were about: nobody looks through them when something has to go.
+    @Test mutating func eventsThatNothingIsSaidAboutAnyMoreAreForgotten() throws {
+        index = RelationIndex(limit: 10)
+        for number in 0..<200 {
+            try index.add(.make("m.reaction", MessageContent.reaction("a", to: "$\(number)"), id: "$r\(number)"))
+            index.remove("$r\(number)")
+        }
+        for number in 0...10 {
+            try index.add(.make("m.reaction", MessageContent.reaction("a", to: "$t\(number)"), id: "$s\(number)"))
+        }
+        #expect(index.count == 10)
+        #expect((1...21).contains(index.evictions))
+    }
+
     @Test mutating func anotherUsersEditsDoNotPushOutTheSenders() throws {
         try index.add(edit("mine", id: "$mine", ts: 1))
         for number in 0..<200 { try index.add(edit("x", id: "$\(number)", sender: "@b:x", ts: 100 + UInt64(number))) }

@@ -51,6 +51,15 @@ import Testing
         var two = try room("B")
         two.apply(try .member("@A:x", "leave", name: "A"))
         #expect(name(two) == "B")
+        two.apply(try .member("@B:x", "leave", name: "B"))
+        #expect(name(two) == "Empty room (was A and B)")
+    }
+
+    @Test func inARoomOfTwoThoseWhoLeftDoNotName() throws {
+        var state = MXRoomState(try .member("@me:x"), try .member("@A:x", "leave", name: "A"))
+        #expect(name(state, joined: 2) == "2 people")
+        state.apply(try .member("@B:x", name: "B", ts: 20))
+        #expect(name(state, joined: 2) == "B")
     }
 
     @Test func anInvitationIsCalledAfterTheInviter() throws {

@@ -156,6 +156,13 @@ import Transport
         #expect(loop.hold(false, now: .at(500)) == [poll(3, .seconds(30))])
     }
 
+    @Test mutating func betweenTwoPollsThereIsNoneToGiveUp() {
+        run()
+        _ = loop.hold(true, now: .at(2))
+        _ = loop.answered(2, now: .at(3))
+        #expect(loop.pause(now: .at(4)) == [.changed(from: .running, to: .paused)])
+    }
+
     @Test mutating func onceClosedNothingHappensAnyMore() {
         run()
         #expect(

@@ -247,6 +247,40 @@ struct ModelScript {
         try script.apply(Sync.room(timeline: [Sync.message("$4"), redaction("$r4", of: "$4")]))
         #expect(try script.store.event("$4", in: "!r:s")?.isRedacted == true)
         #expect(script.room?.summary.lastMessageId == nil)
+        try script.apply(
+            Sync.room(timeline: [
+                Sync.message("$5"), Sync.message("$6"), redaction("$r5", of: "$5"), redaction("$r6", of: "$6"),
+            ]))
+        #expect(script.room?.summary.lastMessageId == nil)
+    }
+
+    /// The application lists its rooms once the first sync is done.
+    @Test func theFirstSyncTellsNeitherOfRoomsNorOfUnreadMessages() throws {
+        func told(_ script: ModelScript) -> [String] {
+            script.notices.compactMap { notice in
+                switch notice {
+                case .joined(let id): "joined \(id)"
+                case .unreadChanged(let summary): "unread \(summary.roomId)"
+                case .live, .ephemeral, .roomAccountData, .accountData, .presence, .toDevice, .invited, .knocked, .left,
+                    .gap, .changed, .relationsChanged, .echoConfirmed, .summaryChanged, .directRoomsChanged,
+                    .ignoredUsersChanged:
+                    nil
+                }
+            }
+        }
+        let unread = #""unread_notifications":{"notification_count":2,"highlight_count":1}"#
+        var script = try ModelScript()
+        try script.apply(Sync.room("!1:s", state: Sync.members, more: unread))
+        #expect(told(script) == [])
+        #expect(script.model.rooms["!1:s"]?.summary.notificationCount == 2)
+        try script.apply(Sync.room("!2:s", state: Sync.members, more: unread))
+        #expect(told(script) == ["joined !2:s", "unread !2:s"])
+        try script.apply(Sync.room("!2:s", timeline: [Sync.message("$1")], more: unread))
+        #expect(told(script) == ["unread !2:s"])
+        try script.apply(Sync.room("!2:s", timeline: [Sync.message("$2", sender: "@a:s")], more: unread))
+        #expect(told(script) == ["unread !2:s"])
+        try script.apply(Sync.room("!2:s", timeline: [Sync.message("$3", sender: "@a:s")], more: unread))
+        #expect(told(script) == [])
     }
 
     @Test func ofStoredMessagesTheOneBeforeTheRedactedIsTheLast_butNotAcrossAGap() throws {

@@ -52,6 +52,13 @@ struct CacheChannelTests {
         #expect(origins(&client) == [.live, .cache])
     }
 
+    /// Nobody published them.
+    @Test func eventsNamedLikeTheProtocolsAreNotKept() throws {
+        var client = try subscribed("cache-x")
+        client.receive(event("0", "pusher:news"), event("1"), event("2"))
+        #expect(origins(&client) == [.cache, .live])
+    }
+
     @Test func whatAReconnectRepeatsIsTold() throws {
         var client = try subscribed("cache-x")
         client.receive(event("1"), event("2"))

@@ -341,6 +341,14 @@ struct ClientConnectionTests {
         #expect(client.take().first == "open 2 wss")
     }
 
+    @Test func whenTheNetworkIsLostAPingFindsOutWhetherTheConnectionLives() {
+        var client = ClientScript.connected()
+        client.machine.networkLost(now: client.now)
+        #expect(client.take() == ["send ping"])
+        client.pass(.seconds(30))
+        #expect(client.take().first == "drop 1")
+    }
+
     @Test func framesOfUnknownChannelsProveThePeerAlive() {
         var client = ClientScript.connected()
         client.now = client.now + .seconds(100)

@@ -99,6 +99,34 @@ struct PresenceTests {
         #expect(client.machine.members(of: id).count == 2)
     }
 
+    /// 16 MiB of ids and infos, with 128 bytes for each member.
+    @Test func membersAreBoundedInBytes_andThoseWhoLeaveMakeRoom() {
+        func member(_ id: String, bytes: Int) -> PresenceMembers.Member {
+            PresenceMembers.Member(userID: id, userInfo: String(repeating: "x", count: bytes - 128 - id.utf8.count))
+        }
+        var members = PresenceMembers()
+        #expect(members.add(member("a", bytes: 8 << 20)) == .new)
+        #expect(members.add(member("b", bytes: 8 << 20 + 1)) == .tooMany)
+        #expect(members.add(member("b", bytes: 8 << 20)) == .new)
+        #expect(members.add(member("c", bytes: 129)) == .tooMany)
+        #expect(members.remove(userID: "a") != nil)
+        #expect(members.add(member("c", bytes: 8 << 20)) == .new)
+        // What is known of a member already is not counted twice.
+        #expect(members.add(member("c", bytes: 8 << 20)) == .known)
+        #expect(members.all.map(\.userID) == ["b", "c"])
+    }
+
+    /// They are in the list that comes with the success.
+    @Test func whoComesOrGoesBeforeTheSuccessIsNotTold() throws {
+        var client = ClientScript.connected()
+        let id = try client.subscribe("presence-x", auth: AuthAnswer(auth: "k:s", channelData: #"{"user_id":"u1"}"#))
+        _ = client.take()
+        client.receive(event("member_added", #"{"user_id":"u3"}"#), event("member_removed", #"{"user_id":"u2"}"#))
+        #expect(client.take() == [])
+        client.succeed("presence-x", data: Self.members)
+        #expect(client.machine.members(of: id).all.map(\.userID) == ["u1", "u2"])
+    }
+
     @Test func theListIsReplacedAfterAReconnect() throws {
         var (client, id) = try makeJoined()
         client.close(4200)
@@ -144,6 +172,10 @@ struct ClientEventTests {
         client.answer("private-x")
         client.succeed("private-x")
         #expect(client.take().contains("send client-a private-x 1"))
+        // And is sent once.
+        client.succeed("private-x")
+        #expect(!client.take().contains("send client-a private-x 1"))
+        #expect(client.machine.unsentEvents(of: id).isEmpty)
     }
 
     @Test(arguments: [

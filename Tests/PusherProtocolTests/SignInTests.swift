@@ -223,6 +223,23 @@ struct SignInTests {
         #expect(client.take() == ["authorize user 1.1"])
     }
 
+    @Test func whatMayPassIsTriedAgain_andTheErrorSaysSo() {
+        var client = ClientScript.connected { $0.maximumAuthRetries = 1 }
+        client.machine.signIn(now: client.now)
+        _ = client.take()
+        client.answerUser(.failure(AuthFailure("it answered 503", status: 503, isTemporary: true)))
+        var errors: [PusherError] = []
+        for case .error(let error) in client.machine.takeNotices() { errors.append(error) }
+        #expect(errors.map(\.willRetry) == [true])
+        #expect(errors.map(\.retryAfter) == [ClientMachine.Configuration().authRetryDelay])
+        #expect(client.machine.signInFailure == nil)
+        client.pass(ClientMachine.Configuration().authRetryDelay)
+        #expect(client.take() == ["authorize user 1.1"])
+        client.answerUser(.failure(AuthFailure("it answered 503", status: 503, isTemporary: true)))
+        #expect(
+            client.take() == ["sign-in failed signing in failed: it answered 503 (code 503) pusher:signin_error"])
+    }
+
     @Test func theServersRefusalEndsIt() {
         var client = ClientScript.connected()
         client.machine.signIn(now: client.now)

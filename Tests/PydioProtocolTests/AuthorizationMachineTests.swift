@@ -155,6 +155,10 @@ struct AuthorizationMachineTests {
         var script = try AuthorizationScript(user: nil)
         #expect(script.refused(.notAuthorized) == "fail 3")
         #expect(script.authorize() == "fail 3" && script.login(captcha: "x") == "fail 3")
+        // The token may have been that of a session of before.
+        #expect(script.refused(.token) == "get_secure_token")
+        #expect(script.answer(Self.requireAuth) == "fail 3")
+        #expect(!script.machine.isAuthorizing)
     }
 
     @Test(

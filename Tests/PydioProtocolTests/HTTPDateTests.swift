@@ -11,6 +11,7 @@ struct HTTPDateTests {
             ("Wed, 01 MAR 2023 00:00:00 GMT", 1_677_628_800),
             // Two digits are of this century below 70.
             ("Thu, 31-Jan-69 00:00:00 GMT", 3_126_816_000), ("Thu, 01-Jan-70 00:00:00 GMT", 0),
+            ("Sat, 01-Jan-00 00:00:00 GMT", 946_684_800), ("Sun, 31-Dec-99 00:00:00 GMT", 946_598_400),
             ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800),
         ])
     func datesAreRead(text: String, seconds: Int) {

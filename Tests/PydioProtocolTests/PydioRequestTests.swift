@@ -152,6 +152,12 @@ struct PydioRequestTests {
         #expect(sent.fields["Authorization"] == "Basic " + Data("ada:open sesame".utf8).base64EncodedString())
     }
 
+    @Test func whatIsNotInThePathOfSuchARequestIsItsQuery() throws {
+        let request = PydioRequest(.get, "keystore_generate_auth_token", ["device": "d", "a": "b c"], path: ["device"])
+        let sent = try make(request, as: .basic(User(userid: "ada", password: "open sesame")))
+        #expect(sent.url == "https://h/pydio/api/pydio/keystore_generate_auth_token/d?a=b%20c")
+    }
+
     // MARK: Addresses
 
     @Test(

@@ -41,6 +41,18 @@ struct SocketBacklogTests {
         #expect(try heard("d") == messages("d"))  // once more, later: it is another one
     }
 
+    /// It has brought what was not in the mailbox when that was consumed: both count, once each.
+    @Test mutating func whatTheWebSocketBringsBeyondTheMailboxWaits() throws {
+        #expect(try heard("cdef") == [])
+        try consumed("bcd")
+        #expect(try backlog.takeOver() == messages("ef"))
+        backlog.handBack()
+        #expect(try heard("xyz") == [])
+        try consumed("ab")
+        #expect(try backlog.takeOver() == messages("xyz"))
+        #expect(try heard("a") == messages("a"))
+    }
+
     @Test mutating func withNothingHeardEverythingConsumedMayCome() throws {
         try consumed("ab")
         #expect(backlog.takeOver() == [])

@@ -59,6 +59,7 @@ struct XMLReaderTests {
 
     @Test(arguments: [
         "<a>?encoding=x</a>", "<a?/>".replacing("?", with: ""), "<a b=\"?\">encoding latin-1</a>",
+        #"<a b="12?encoding=latin-1"/>"#,
         #"<?xml version="1.0"?><a>encoding="x"</a>"#, #"<?xml version="1.0" encoding="us-ascii"?><a/>"#,
         #"<?xml version="1.0" encoding='utf8'?><a/>"#,
     ])

@@ -1,7 +1,8 @@
-import Realtime
 import TestSupport
 import Testing
 import Transport
+
+@testable import Realtime
 
 struct EventBufferTests {
     @Test func elementsComeOutInOrder() async {
@@ -96,6 +97,18 @@ struct EventBufferTests {
         }
         await writer.value
         #expect(next == 20_001)
+    }
+
+    /// ``EventBuffer/next()`` has found nothing, and looks once more before it waits.
+    @Test func whatComesJustBeforeTheReaderWaitsIsRead() async {
+        let rooms = Lock(0)
+        let buffer = EventBuffer<Int>(policy: .suspend(limit: 2)) { rooms.withLock { $0 += 1 } }
+        #expect((1...2).map(buffer.add) == [.buffered, .full])
+        #expect(await buffer.wait() == 1)
+        #expect(rooms.withLock { $0 } == 1)
+        #expect(await buffer.wait() == 2)
+        buffer.finish()
+        #expect(await buffer.wait() == nil)
     }
 
     /// Also once it has shrunk by what was taken.
@@ -234,6 +247,24 @@ struct EventBufferTests {
         for await _ in sequence { Issue.record("an element of a sequence that has ended") }
     }
 
+    /// Without `for await`, on whatever actor.
+    @Test func whoeverAsksByHandGetsAllToTheEnd_whichUnbinds() async {
+        for isIsolated in [true, false] {
+            let scene = Scene()
+            let sequence = scene.sequence
+            var iterator = sequence.makeAsyncIterator()
+            func next() async -> Int? {
+                isIsolated ? await iterator.next(isolation: #isolation) : await iterator.next()
+            }
+            for number in 1...4 { #expect(await next() == number) }
+            #expect(scene.ends.withLock { $0 } == 0)
+            scene.buffer.finish()
+            #expect(await next() == nil)
+            #expect(scene.ends.withLock { $0 } == 1)
+            withExtendedLifetime((sequence, iterator)) {}
+        }
+    }
+
     @Test func droppingASequenceThatNobodyHasReadEndsIt() {
         let scene = Scene()
         var sequence: EventSequence<Int>? = scene.sequence
@@ -288,5 +319,19 @@ struct EventBufferTests {
         let failing = EventBuffer<Int>(policy: .fail(limit: 1000))
         #expect(failing.add(1, byteCount: 100 << 20) == .buffered)
         #expect(failing.add(2, byteCount: 1) == .overflowed)
+    }
+
+    @Test func sixtyFourMebibytesMayWait_andNotAByteMore() {
+        let suspending = EventBuffer<Int>(policy: .suspend(limit: 1000))
+        #expect(suspending.add(1, byteCount: 64 << 20 - 1) == .buffered)
+        #expect(suspending.add(2, byteCount: 1) == .full)
+
+        let dropping = EventBuffer<Int>(policy: .dropOldest(limit: 1000))
+        #expect((1...2).map { dropping.add($0, byteCount: 32 << 20) } == [.buffered, .buffered])
+        #expect(dropping.add(3, byteCount: 1) == .droppedOldest)
+
+        let failing = EventBuffer<Int>(policy: .fail(limit: 1000))
+        #expect((1...2).map { failing.add($0, byteCount: 32 << 20) } == [.buffered, .buffered])
+        #expect(failing.add(3, byteCount: 1) == .overflowed)
     }
 }

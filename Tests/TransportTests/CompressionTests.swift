@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Transport
@@ -263,6 +264,25 @@ struct CompressionTests {
         #expect(script.end == nil)
         script.receive(frame(0x80, [0]))
         #expect(script.end?.code == 1009)
+    }
+
+    /// A server that sends a large message in many small pieces must not make each cost as much as all before it.
+    @Test(arguments: [true, false])
+    func aPieceOfALargeMessageCostsNoMoreThanOneOfASmallMessage(isCompressed: Bool) throws {
+        func cost(behind size: Int) throws -> Duration {
+            let deflater = try deflater()
+            func part(_ bytes: [UInt8]) -> [UInt8] { isCompressed ? deflater.deflate(bytes) + Deflater.tail : bytes }
+            var script = try opened(maximumMessageSize: 64 << 20)
+            // The first piece may make room for the others.
+            script.receive(frame(isCompressed ? 0x42 : 0x02, part([UInt8](repeating: 7, count: size))))
+            script.receive(frame(0x00, part([7])))
+            let pieces = (0..<500).map { _ in frame(0x00, part([7])) }
+            let time = cpuTime { for piece in pieces { script.receive(piece) } }
+            script.receive(frame(0x80, isCompressed ? [0] : []))
+            #expect(Self.sizes(script.messages) == [size + 501])
+            return time
+        }
+        #expect(try cost(behind: 6 << 20) < cost(behind: 1) * 20)
     }
 
     @Test func compressedMessagesOfTheMaximumSizeAreTaken() throws {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Transport
@@ -35,5 +36,15 @@ struct UTF8ValidatorTests {
         var validator = UTF8Validator()
         #expect(bytes.withUnsafeBytes { validator.accepts($0) } == isAccepted)
         if isAccepted { #expect(!validator.isComplete) }
+    }
+
+    /// Nearly all text is ASCII.
+    @Test func asciiIsCheckedManyBytesAtOnce() {
+        let ascii = [UInt8](repeating: 0x61, count: 1 << 20)
+        let others = Array(String(repeating: "é", count: 1 << 19).utf8)
+        let (fast, slow) = (
+            cpuTime { #expect(UTF8Validator.isValid(ascii)) }, cpuTime { #expect(UTF8Validator.isValid(others)) }
+        )
+        #expect(fast * 4 < slow)
     }
 }

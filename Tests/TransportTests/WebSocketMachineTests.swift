@@ -281,4 +281,16 @@ struct ClientHandshakeTests {
     func otherURLsAreRefused(url: String) {
         #expect(throws: TransportError.self) { try WebSocketScript(WebSocketRequest(url: url)) }
     }
+
+    @Test(arguments: ["ws://h/..", "ws://h/a/../b", "ws://h/./a?b", "wss://h/%2e%2E/a"])
+    func aPathWithSegmentsOfDotsIsNotSent(url: String) {
+        #expect {
+            try WebSocketScript(WebSocketRequest(url: url))
+        } throws: { ($0 as? TransportError)?.code == .invalidRequest }
+    }
+
+    @Test func otherDotsInAPathAreSent() throws {
+        let script = try WebSocketScript(WebSocketRequest(url: "ws://h/a.b/.../..c?d=/../"))
+        #expect(script.handshake.hasPrefix("GET /a.b/.../..c?d=/../ HTTP/1.1\r\n"))
+    }
 }

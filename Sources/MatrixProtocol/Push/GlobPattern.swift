@@ -29,9 +29,8 @@ struct GlobPattern: Sendable {
     ///
     /// - Parameter isLiteral: `*` and `?` stand for themselves.
     init?(_ pattern: String, isLiteral: Bool = false) {
-        guard pattern.utf8.count <= 4 * Self.maximumLength else { return nil }
+        guard pattern.unicodeScalars.prefix(Self.maximumLength + 1).count <= Self.maximumLength else { return nil }
         let scalars = pattern.lowercased().unicodeScalars
-        guard scalars.count <= Self.maximumLength else { return nil }
         let parts = isLiteral ? scalars.count : scalars.reduce(0) { $0 + ($1 == "*" ? 0 : 1) }
         let words = parts / 64 + 1
         (self.words, end) = (words, parts)

@@ -44,7 +44,7 @@ extension ClientMachine {
     // MARK: The server's answer
 
     mutating func subscriptionSucceeded(_ event: RealtimeEvent, now: MonotonicInstant) {
-        let answer = answered(event)
+        let answer = answered(event.channelKey)
         guard let (key, entry, channel) = channel(of: event), answer != .toAnEarlierOne else { return }
         switch channel.state {
         case .leaving:
@@ -71,9 +71,10 @@ extension ClientMachine {
         }
     }
 
-    /// Says which subscription to the event's channel the server has answered. After a time-out it may owe several answers.
-    private mutating func answered(_ event: RealtimeEvent) -> OwedAnswers.Answer {
-        guard let key = event.channelKey, var owed = owedAnswers[key] else { return .unasked }
+    /// Says which subscription to the channel the server has answered. After a time-out it may owe several answers.
+    @discardableResult
+    private mutating func answered(_ key: ByteKey?) -> OwedAnswers.Answer {
+        guard let key, var owed = owedAnswers[key] else { return .unasked }
         signedRequests.answered(.subscription(key))
         let answer = owed.answered()
         owedAnswers[key] = owed.isEmpty ? nil : owed
@@ -86,7 +87,7 @@ extension ClientMachine {
     }
 
     mutating func subscriptionFailed(_ event: RealtimeEvent, reason: String) {
-        let answer = answered(event)
+        let answer = answered(event.channelKey)
         guard let (key, entry, channel) = channel(of: event), answer != .toAnEarlierOne else { return }
         // Nothing was asked. It may end a subscription all the same, but it ends it once.
         if answer == .unasked, !channel.isSubscribed { return }
@@ -106,8 +107,7 @@ extension ClientMachine {
     /// A `pusher:error` that refuses a subscription under way, or one that has timed out.
     mutating func subscriptionRefused(_ key: ByteKey, reason: String) {
         guard let entry = entries[key], let channel = channels[entry.id], channel.deadline != nil else {
-            signedRequests.answered(.subscription(key))
-            if owedAnswers[key]?.answered() != nil, owedAnswers[key]?.isEmpty == true { owedAnswers[key] = nil }
+            answered(key)
             return
         }
         let event = RealtimeEvent(

@@ -85,7 +85,7 @@ struct QuoteWalk {
             let index = blockStart + escaped.trailingZeroBitCount
             escaped &= escaped &- 1
             guard index > checkedEscapes else { continue }  // the second half of a surrogate pair
-            guard index > 0, index < end,
+            guard index < end,
                 let width = JSONString.escapeWidth(UnsafeBufferPointer(rebasing: bytes[..<end]), at: index - 1)
             else { return false }
             checkedEscapes = index - 1 + width

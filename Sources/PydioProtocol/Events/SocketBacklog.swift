@@ -31,8 +31,8 @@ struct SocketBacklog: Sendable {
             state = .waiting([])
             return
         }
-        let longest = min(messages.count, waiting.count)
-        let common = (0...longest).last { messages.suffix($0).elementsEqual(waiting.prefix($0)) } ?? 0
+        var common = min(messages.count, waiting.count)
+        while !messages.suffix(common).elementsEqual(waiting.prefix(common)) { common -= 1 }
         waiting.removeFirst(common)
         echoes = []
         state = .waiting(waiting)

@@ -209,7 +209,8 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         return await wait()
     }
 
-    private func wait() async -> Element? {
+    /// The next element, which may have come since ``next()`` looked.
+    func wait() async -> Element? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (element, answer, hasRoom) = state.withLock { state -> (Element?, Bool, Bool) in

@@ -64,13 +64,11 @@ package struct ReadingHolds: Sendable {
 
     /// When the next hold will have lasted for `limit`.
     package func nextDeadline(limit: Duration) -> MonotonicInstant? {
-        guard !holds.isEmpty else { return nil }
-        return holds.values.lazy.filter { $0.count > 0 && !$0.isReported }.map { $0.start + limit }.min()
+        holds.values.lazy.filter { $0.count > 0 && !$0.isReported }.map { $0.start + limit }.min()
     }
 
     /// The holds that have lasted for `limit`, longest first, each once.
     package mutating func takeOverdue(limit: Duration, now: MonotonicInstant) -> [Report] {
-        guard !holds.isEmpty else { return [] }
         var reports: [Report] = []
         for (id, hold) in holds where hold.count > 0 && !hold.isReported && hold.start + limit <= now {
             holds[id]?.isReported = true

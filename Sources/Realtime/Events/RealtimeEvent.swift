@@ -146,7 +146,7 @@ public struct RealtimeEvent: Sendable {
 
     /// The bytes of ``data``, in memory of `malloc`'s that the caller owns; nil if there are none.
     package func copyData() -> UnsafeMutableBufferPointer<UInt8>? {
-        guard hasData, dataEnd > layout.dataStart else { return nil }
+        guard dataEnd > layout.dataStart else { return nil }
         let room = Int(dataEnd - layout.dataStart)
         guard let memory = malloc(room) else { return nil }
         let output = UnsafeMutableBufferPointer(start: memory.bindMemory(to: UInt8.self, capacity: room), count: room)

@@ -148,6 +148,29 @@ import Transport
         _ = script.open(logAlone)
         #expect(script.lastActions.contains(.openSocket(first, Self.webSocket)))
         #expect(heard(first, isWoken: true) == [script.perform(.readChanges(isFlattened: false))])
+        _ = script.answer(.changesRead(isReset: false))
+        _ = script.answer(.nothingNew)
+        _ = script.answer(.changesRead(isReset: false))
+        #expect(
+            script.note(script.loop.socketMissed(first, now: script.now)) == [
+                .socketHandsBack, script.perform(.readChanges(isFlattened: true)),
+            ])
+    }
+
+    @Test mutating func itTellsOfOtherRightsToo() {
+        _ = live(Self.services)
+        #expect(
+            script.note(script.loop.socketHeard(first, isStale: true, now: script.now)) == [script.perform(.discover)])
+        #expect(script.answer(.discovered(Self.services)) == [])
+    }
+
+    @Test mutating func ofSeveralWhoHoldTheFirstStopsIt_andTheLastLetsItGoOn() {
+        _ = live(Self.services)
+        let reader = EventReader(.callback, eventName: nil, channelName: nil)
+        #expect(script.hold(true) == [.pauseSocket(true)])
+        #expect(script.note(script.loop.hold(for: reader, now: script.now)) == [])
+        #expect(script.hold(false) == [])
+        #expect(script.note(script.loop.release(for: reader, now: script.now)) == [.pauseSocket(false)])
     }
 
     @Test mutating func whoIsHeldWhenItOpensDoesNotReadIt() {

@@ -204,6 +204,27 @@ import Transport
         #expect((100...160).contains(requests))
     }
 
+    /// What is due earlier waits for it too: otherwise the clock would be looked at without end.
+    @Test mutating func whoAskedTooOftenIsWokenWhenItIsTimeToAskAgain() throws {
+        _ = script.open()
+        var requests = 0
+        while requests < 100, !script.check().isEmpty {
+            requests += 1
+            _ = script.answer(.nothingNew)
+        }
+        #expect((20...40).contains(requests))
+        let moment = try #require(script.loop.nextDeadline)
+        #expect(moment > script.now && moment <= script.now + .milliseconds(500))
+        #expect(script.pass(until: moment + .milliseconds(-1)) == [])
+        #expect(script.loop.nextDeadline == moment)
+        // Nobody is woken for what must not be asked.
+        #expect(script.hold(true) == [])
+        #expect(script.loop.nextDeadline == nil)
+        #expect(script.hold(false) == [])
+        #expect(script.loop.nextDeadline == moment)
+        #expect(script.pass(until: moment) == [script.perform(.consume(.everything))])
+    }
+
     @Test mutating func aMailboxThatNobodyAskedForTooLongIsGone_withWhatWasInIt() {
         _ = script.open()
         #expect(script.hold(true) == [])
