@@ -1,6 +1,4 @@
-import CVector
 public import Foundation
-import Realtime
 
 /// A JSON value that stays the bytes it came as until it is asked for.
 ///
