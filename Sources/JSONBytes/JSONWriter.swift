@@ -1,50 +1,44 @@
-/// Puts a JSON object together from values that are JSON already, and from texts.
-struct JSONObjectWriter {
+/// Puts a JSON object together, member by member.
+package struct JSONWriter: Sendable {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
-    mutating func add(_ key: String, _ value: JSONView) {
+    package init() {}
+
+    package mutating func add(_ key: String, _ value: JSONView) {
         begin(key)
-        bytes.append(contentsOf: value.bytes[value.range])
+        bytes += value.bytes[value.range]
     }
 
-    mutating func add(_ key: String, _ value: String) {
+    package mutating func add(_ key: String, _ value: String) {
         begin(key)
-        quote(value)
+        JSONString.append(value, to: &bytes)
     }
 
-    mutating func add(_ key: String, _ value: JSONObjectWriter) {
+    package mutating func add(_ key: String, _ value: JSONWriter) {
         begin(key)
-        bytes.append(contentsOf: value.bytes)
-        bytes.append(UInt8(ascii: "}"))
+        bytes += value.object
+    }
+
+    /// - Parameter json: JSON text of any value.
+    package mutating func add(_ key: String, json: String) {
+        begin(key)
+        bytes += json.utf8
     }
 
     /// The finished object.
-    var view: JSONView {
-        let all = bytes + [UInt8(ascii: "}")]
-        return JSONView(bytes: all, range: all.indices)
+    package var view: JSONView {
+        let object = object
+        return JSONView(bytes: object, range: object.indices)
     }
+
+    /// The finished object as JSON text.
+    package var text: String { String(decoding: object, as: UTF8.self) }
+
+    private var object: [UInt8] { bytes + [UInt8(ascii: "}")] }
 
     private mutating func begin(_ key: String) {
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-        quote(key)
+        JSONString.append(key, to: &bytes)
         bytes.append(UInt8(ascii: ":"))
-    }
-
-    private mutating func quote(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0x00..<0x20:
-                let digits = Array("0123456789abcdef".utf8)
-                bytes.append(contentsOf: "\\u00".utf8)
-                bytes.append(digits[Int(byte >> 4)])
-                bytes.append(digits[Int(byte & 15)])
-            default: bytes.append(byte)
-            }
-        }
-        bytes.append(UInt8(ascii: "\""))
     }
 }

@@ -1,5 +1,37 @@
 /// Numbers of JSON texts.
 enum NumberText {
+    /// Where the number that begins at `start` ends, and whether it has neither fraction nor exponent; nil if it is none.
+    @inline(__always)
+    static func scan(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> (end: Int, isWhole: Bool)? {
+        var index = start
+        func next() -> UInt8 { index < text.count ? text[index] : 0 }
+        /// One at least.
+        func skipDigits() -> Bool {
+            let start = index
+            while next() &- 0x30 < 10 { index += 1 }
+            return index > start
+        }
+        if next() == UInt8(ascii: "-") { index += 1 }
+        if next() == UInt8(ascii: "0") {
+            index += 1
+        } else if !skipDigits() {
+            return nil
+        }
+        var isWhole = true
+        if next() == UInt8(ascii: ".") {
+            isWhole = false
+            index += 1
+            guard skipDigits() else { return nil }
+        }
+        if next() | 0x20 == UInt8(ascii: "e") {
+            isWhole = false
+            index += 1
+            if next() == UInt8(ascii: "-") || next() == UInt8(ascii: "+") { index += 1 }
+            guard skipDigits() else { return nil }
+        }
+        return (index, isWhole)
+    }
+
     /// The number that is nothing but digits, and a minus perhaps; nil if it is too large.
     @inline(__always)
     static func wholeNumber(_ text: UnsafeBufferPointer<UInt8>) -> Int? {

@@ -4,6 +4,7 @@ enum FuzzTarget: String, CaseIterable {
     case handshake
     case frames
     case jsonStrings = "json-strings"
+    case jsonDecoder = "json-decoder"
     case presence
     case auth
     case users
@@ -21,6 +22,7 @@ enum FuzzTarget: String, CaseIterable {
         case .handshake: try fuzzHandshake(bytes)
         case .frames: try fuzzFrames(bytes)
         case .jsonStrings: try fuzzJSONStrings(bytes)
+        case .jsonDecoder: try fuzzDecoder(bytes)
         case .presence: try fuzzPresence(bytes)
         case .auth: try fuzzAuth(bytes)
         case .users: try fuzzUsers(bytes)

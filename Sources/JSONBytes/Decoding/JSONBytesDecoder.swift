@@ -13,6 +13,7 @@ public import FoundationEssentials
 /// - Errors for numbers, dates, data and URLs that cannot be represented name their place. Those of `JSONDecoder` have an
 ///   empty or a shorter path.
 /// - Keys in coding paths are of a type of this module, with the same texts.
+/// - A number with a fraction is no whole number, however large, and one of 128 bits may have an exponent.
 /// - Texts of more than 512 MiB are refused. Both refuse more than 512 objects and arrays inside one another.
 /// - JSON5 and texts without their outermost braces are not read.
 public struct JSONBytesDecoder: Sendable {

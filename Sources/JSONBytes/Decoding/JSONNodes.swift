@@ -9,8 +9,8 @@ struct JSONNodes {
     /// Zeros follow the text: they end whatever is being read.
     static let padding = 32
 
-    /// Nodes for `length` bytes at most: three bytes make two nodes (`[],`), or two make one (`1,`).
-    static func capacity(for length: Int) -> Int { length / 3 * 2 + 4 }
+    /// Nodes for `length` bytes at most: one for each byte, and one more for each bracket that is still open.
+    static func capacity(for length: Int) -> Int { length + min(length, maximumDepth) }
 
     /// In objects of more members, an equal hash of two keys is not looked into.
     static let searchedMembers: UInt32 = 32
@@ -208,35 +208,11 @@ struct JSONNodes {
 
     @inline(__always)
     private mutating func number() -> Bool {
-        let start = index
-        if text[index] == UInt8(ascii: "-") { index += 1 }
-        if text[index] == UInt8(ascii: "0") {
-            index += 1
-        } else if !digits() {
-            return false
-        }
-        var isWhole = true
-        if text[index] == UInt8(ascii: ".") {
-            isWhole = false
-            index += 1
-            guard digits() else { return false }
-        }
-        if text[index] | 0x20 == UInt8(ascii: "e") {
-            isWhole = false
-            index += 1
-            if text[index] == UInt8(ascii: "-") || text[index] == UInt8(ascii: "+") { index += 1 }
-            guard digits() else { return false }
-        }
-        append(JSONNode(start: start, end: index, isSpecial: !isWhole))
+        let all = UnsafeBufferPointer(start: text, count: length)
+        guard let (end, isWhole) = NumberText.scan(all, from: index) else { return false }
+        append(JSONNode(start: index, end: end, isSpecial: !isWhole))
+        index = end
         return true
-    }
-
-    /// One at least.
-    @inline(__always)
-    private mutating func digits() -> Bool {
-        let start = index
-        while text[index] &- 0x30 < 10 { index += 1 }
-        return index > start
     }
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension JSONBytesDecoder.KeyDecodingStrategy {
     /// The key of a type for one of a text.
