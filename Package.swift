@@ -65,6 +65,9 @@ let package = Package(
         // Inline functions on vectors of bytes, which Swift cannot express well.
         .systemLibrary(name: "CVector"),
 
+        // JSON: lazy values, a writer, and a decoder for Codable types.
+        .target(name: "JSONBytes", dependencies: ["CVector"], swiftSettings: swiftSettings),
+
         // The network layer: pure protocol code, then the one target that does client I/O.
         .target(name: "Transport", dependencies: ["CLibcrypto", "CVector", "CZlib"], swiftSettings: swiftSettings),
         .target(
@@ -74,13 +77,14 @@ let package = Package(
         .target(name: "PeerLog", dependencies: ["Transport", swiftLog], swiftSettings: swiftSettings),
 
         // Connections, events and bindings of any protocol; the Pusher protocol on top. Both are pure.
-        .target(name: "Realtime", dependencies: ["Transport", "CVector"], swiftSettings: swiftSettings),
+        .target(name: "Realtime", dependencies: ["JSONBytes", "Transport", "CVector"], swiftSettings: swiftSettings),
         .target(
-            name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"],
+            name: "PusherProtocol",
+            dependencies: ["JSONBytes", "Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"],
             swiftSettings: swiftSettings),
 
         .target(
-            name: "MatrixProtocol", dependencies: ["Realtime", "Transport", "CVector"], swiftSettings: swiftSettings),
+            name: "MatrixProtocol", dependencies: ["JSONBytes", "Realtime", "Transport"], swiftSettings: swiftSettings),
 
         .target(name: "PydioProtocol", dependencies: ["Realtime", "Transport"], swiftSettings: swiftSettings),
 
@@ -88,12 +92,12 @@ let package = Package(
         .target(
             name: "PusherSwift",
             dependencies: [
-                "PusherProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog, metrics,
+                "PusherProtocol", "Realtime", "JSONBytes", "CurlTransport", "Transport", "PeerLog", swiftLog, metrics,
                 serviceLifecycle,
             ],
             swiftSettings: swiftSettings),
         .target(
-            name: "PusherHTTP", dependencies: ["PusherProtocol", "CurlTransport", "Transport"],
+            name: "PusherHTTP", dependencies: ["PusherProtocol", "JSONBytes", "CurlTransport", "Transport"],
             swiftSettings: swiftSettings),
         .target(
             name: "PusherMockServer", dependencies: ["PusherProtocol", "Transport"] + nioServer,
@@ -101,7 +105,7 @@ let package = Package(
         .target(
             name: "MatrixSDK",
             dependencies: [
-                "MatrixProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog,
+                "MatrixProtocol", "JSONBytes", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
@@ -114,7 +118,7 @@ let package = Package(
             name: "pusher-cli",
             dependencies: [
                 "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "PydioSDK", "Transport", swiftLog,
+                "PydioSDK", "JSONBytes", "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -125,13 +129,13 @@ let package = Package(
         // Tests.
         .target(
             name: "TestSupport",
-            dependencies: ["CLibcrypto", "CLinux", "PusherProtocol", "Realtime", "Transport", swiftLog],
+            dependencies: ["CLibcrypto", "CLinux", "JSONBytes", "PusherProtocol", "Realtime", "Transport", swiftLog],
             path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
             path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
         .target(
-            name: "MatrixTestSupport", dependencies: ["MatrixProtocol", "TestSupport", "Transport"] + nioServer,
+            name: "MatrixTestSupport", dependencies: ["MatrixProtocol", "JSONBytes", "TestSupport", "Transport"] + nioServer,
             path: "Tests/MatrixTestSupport", swiftSettings: swiftSettings),
         // Without PydioProtocol: client and server check each other.
         .target(
@@ -145,6 +149,8 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
             path: "Tests/Simulation", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "JSONBytesTests", dependencies: ["JSONBytes", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: swiftSettings),
         .testTarget(
             name: "TransportTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings
@@ -154,13 +160,13 @@ let package = Package(
             dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer,
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "RealtimeTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),
+            name: "RealtimeTests", dependencies: ["JSONBytes", "Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherProtocolTests",
-            dependencies: ["PusherProtocol", "Realtime", "Transport", "TestSupport"],
+            dependencies: ["JSONBytes", "PusherProtocol", "Realtime", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "MatrixProtocolTests", dependencies: ["MatrixProtocol", "Transport", "TestSupport"],
+            name: "MatrixProtocolTests", dependencies: ["JSONBytes", "MatrixProtocol", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PydioProtocolTests", dependencies: ["PydioProtocol", "Realtime", "Transport", "TestSupport"],
@@ -195,7 +201,7 @@ let package = Package(
         .testTarget(
             name: "MatrixSDKTests",
             dependencies: [
-                "MatrixSDK", "MatrixProtocol", "PusherSwift", "CurlTransport", "Transport", "TestSupport",
+                "MatrixSDK", "MatrixProtocol", "JSONBytes", "PusherSwift", "CurlTransport", "Transport", "TestSupport",
                 "PusherTestSupport", "MatrixTestSupport",
             ] + combine.map { .byName(name: $0) },
             swiftSettings: swiftSettings),
@@ -211,7 +217,7 @@ let package = Package(
         .testTarget(
             name: "RegressionTests",
             dependencies: [
-                "PusherSwift", "PusherMockServer", "PusherProtocol", "Realtime", "Transport", "TestSupport",
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "JSONBytes", "Realtime", "Transport", "TestSupport",
                 "PusherTestSupport",
             ],
             swiftSettings: swiftSettings),
@@ -219,12 +225,13 @@ let package = Package(
         .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "CurlTransport", "Realtime",
-                "Transport", "TestSupport", "PusherTestSupport", swiftLog,
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "JSONBytes", "CurlTransport",
+                "Realtime", "Transport", "TestSupport", "PusherTestSupport", swiftLog,
             ],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "PusherHTTPTests", dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport"],
+            name: "PusherHTTPTests",
+            dependencies: ["PusherHTTP", "PusherMockServer", "PusherProtocol", "JSONBytes", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherMockServerTests",
@@ -256,7 +263,8 @@ let package = Package(
 
 // What `make fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz among the tests.
 let fuzzTargets: [Target.Dependency] = [
-    "PusherMockServer", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "Realtime", "Transport", "CLibcrypto",
+    "PusherMockServer", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "JSONBytes", "Realtime", "Transport",
+    "CLibcrypto",
 ]
 if Context.environment["FUZZ"] == nil {
     package.targets.append(

@@ -19,21 +19,33 @@ public struct JSONView: Sendable {
 
     /// The value that is all of `bytes`; nil if they hold none, or more than one.
     public init?(_ bytes: [UInt8]) {
+        self.init(bytes, in: bytes.indices)
+    }
+
+    /// The value that is all of a part of `bytes`; nil if it holds none, or more than one.
+    package init?(_ bytes: [UInt8], in part: Range<Int>) {
         guard bytes.count < Int(UInt32.max) else { return nil }
         let range = bytes.withUnsafeBufferPointer { buffer -> Range<Int>? in
-            guard var cursor = JSONCursor(buffer), let range = try? cursor.skipValue(), cursor.peek() == nil else {
-                return nil
-            }
+            guard var cursor = JSONCursor(UnsafeBufferPointer(rebasing: buffer[part])),
+                let range = try? cursor.skipValue(), cursor.peek() == nil
+            else { return nil }
             return range
         }
         guard let range else { return nil }
-        self.init(bytes: bytes, range: range)
+        self.init(bytes: bytes, range: part.lowerBound + range.lowerBound..<part.lowerBound + range.upperBound)
     }
 
     /// The same value with bytes of its own, so that its neighbours need not live on.
     package var detached: JSONView {
         let own = Array(bytes[range])
         return JSONView(bytes: own, range: own.indices)
+    }
+
+    /// Whether a text is one JSON value, in every part of it.
+    package static func isJSON(_ text: String) -> Bool { isJSON(Array(text.utf8)) }
+
+    package static func isJSON(_ bytes: [UInt8]) -> Bool {
+        JSONDocument(capacity: bytes.count, options: JSONBytesDecoder()) { $0.update(fromContentsOf: bytes) } != nil
     }
 
     /// What stands for a value that does not exist: of no type.

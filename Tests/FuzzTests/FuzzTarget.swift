@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// What reads bytes of strangers. Each target takes any bytes, and says which claim does not hold for them.
 enum FuzzTarget: String, CaseIterable {
     case websocket
