@@ -81,6 +81,9 @@ let package = Package(
         // Inline functions on vectors of bytes, which Swift cannot express well.
         .systemLibrary(name: "CVector"),
 
+        // JSON: lazy values, a writer, and a decoder for Codable types.
+        .target(name: "JSONBytes", dependencies: ["CVector"], swiftSettings: swiftSettings),
+
         // The network layer: pure protocol code, then the one target that does client I/O.
         .target(name: "Transport", dependencies: ["CLibcrypto", "CVector", "CZlib"], swiftSettings: swiftSettings),
         .target(
@@ -90,13 +93,14 @@ let package = Package(
         .target(name: "PeerLog", dependencies: ["Transport", swiftLog], swiftSettings: swiftSettings),
 
         // Connections, events and bindings of any protocol; the Pusher protocol on top. Both are pure.
-        .target(name: "Realtime", dependencies: ["Transport", "CVector"], swiftSettings: swiftSettings),
+        .target(name: "Realtime", dependencies: ["JSONBytes", "Transport", "CVector"], swiftSettings: swiftSettings),
         .target(
-            name: "PusherProtocol", dependencies: ["Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"],
+            name: "PusherProtocol",
+            dependencies: ["JSONBytes", "Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"],
             swiftSettings: swiftSettings),
 
         .target(
-            name: "MatrixProtocol", dependencies: ["Realtime", "Transport", "CVector"], swiftSettings: swiftSettings),
+            name: "MatrixProtocol", dependencies: ["JSONBytes", "Realtime", "Transport"], swiftSettings: swiftSettings),
 
         .target(name: "PydioProtocol", dependencies: ["Realtime", "Transport"], swiftSettings: swiftSettings),
 
@@ -104,7 +108,7 @@ let package = Package(
         .target(
             name: "PusherSwift",
             dependencies: [
-                "PusherProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog,
+                "PusherProtocol", "Realtime", "JSONBytes", "CurlTransport", "Transport", "PeerLog", swiftLog,
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
                 .product(
                     name: "ServiceLifecycle", package: "swift-service-lifecycle",
@@ -114,7 +118,7 @@ let package = Package(
         .target(
             name: "PusherHTTP",
             dependencies: [
-                "PusherProtocol", "CurlTransport", "Transport",
+                "PusherProtocol", "JSONBytes", "CurlTransport", "Transport",
                 .product(
                     name: "Tracing", package: "swift-distributed-tracing",
                     condition: .when(traits: ["DistributedTracingSupport"])),
@@ -130,7 +134,7 @@ let package = Package(
         .target(
             name: "MatrixSDK",
             dependencies: [
-                "MatrixProtocol", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog,
+                "MatrixProtocol", "JSONBytes", "Realtime", "CurlTransport", "Transport", "PeerLog", swiftLog,
                 "LinuxCombine", .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: swiftSettings),
@@ -144,7 +148,7 @@ let package = Package(
             name: "pusher-cli",
             dependencies: [
                 "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "PydioSDK", "Transport", swiftLog,
+                "PydioSDK", "JSONBytes", "Transport", swiftLog,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -155,14 +159,14 @@ let package = Package(
         // Tests.
         .target(
             name: "TestSupport",
-            dependencies: ["CLibcrypto", "CLinux", "PusherProtocol", "Realtime", "Transport", swiftLog],
+            dependencies: ["CLibcrypto", "CLinux", "JSONBytes", "PusherProtocol", "Realtime", "Transport", swiftLog],
             path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
             path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
         .target(
             name: "MatrixTestSupport",
-            dependencies: ["MatrixProtocol", "TestSupport", "Transport"] + nioServer + [nioSSL],
+            dependencies: ["MatrixProtocol", "JSONBytes", "TestSupport", "Transport"] + nioServer + [nioSSL],
             path: "Tests/MatrixTestSupport", swiftSettings: swiftSettings),
         // Without PydioProtocol: client and server check each other.
         .target(
@@ -176,6 +180,8 @@ let package = Package(
         .executableTarget(
             name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
             path: "Tests/Simulation", swiftSettings: swiftSettings),
+        .testTarget(
+            name: "JSONBytesTests", dependencies: ["JSONBytes", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: swiftSettings),
         .testTarget(
             name: "TransportTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings
@@ -185,13 +191,13 @@ let package = Package(
             dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer + [nioSSL],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "RealtimeTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),
+            name: "RealtimeTests", dependencies: ["JSONBytes", "Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherProtocolTests",
-            dependencies: ["PusherProtocol", "Realtime", "Transport", "TestSupport"],
+            dependencies: ["JSONBytes", "PusherProtocol", "Realtime", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "MatrixProtocolTests", dependencies: ["MatrixProtocol", "Transport", "TestSupport"],
+            name: "MatrixProtocolTests", dependencies: ["JSONBytes", "MatrixProtocol", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PydioProtocolTests", dependencies: ["PydioProtocol", "Realtime", "Transport", "TestSupport"],
@@ -226,7 +232,7 @@ let package = Package(
         .testTarget(
             name: "MatrixSDKTests",
             dependencies: [
-                "MatrixSDK", "MatrixProtocol", "PusherSwift", "CurlTransport", "Transport", "TestSupport",
+                "MatrixSDK", "MatrixProtocol", "JSONBytes", "PusherSwift", "CurlTransport", "Transport", "TestSupport",
                 "PusherTestSupport", "MatrixTestSupport", "LinuxCombine",
             ],
             swiftSettings: swiftSettings),
@@ -245,7 +251,7 @@ let package = Package(
         .testTarget(
             name: "RegressionTests",
             dependencies: [
-                "PusherSwift", "PusherMockServer", "PusherProtocol", "Realtime", "Transport", "TestSupport",
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "JSONBytes", "Realtime", "Transport", "TestSupport",
                 "PusherTestSupport",
             ],
             swiftSettings: swiftSettings),
@@ -253,14 +259,14 @@ let package = Package(
         .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "CurlTransport", "Realtime",
-                "Transport", "TestSupport", "PusherTestSupport", swiftLog,
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "JSONBytes", "CurlTransport",
+                "Realtime", "Transport", "TestSupport", "PusherTestSupport", swiftLog,
             ],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherHTTPTests",
             dependencies: [
-                "PusherHTTP", "PusherMockServer", "PusherProtocol", "TestSupport",
+                "PusherHTTP", "PusherMockServer", "PusherProtocol", "JSONBytes", "TestSupport",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: swiftSettings),
@@ -294,7 +300,8 @@ let package = Package(
 
 // What `make fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz among the tests.
 let fuzzTargets: [Target.Dependency] = [
-    "PusherMockServer", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "Realtime", "Transport", "CLibcrypto",
+    "PusherMockServer", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "JSONBytes", "Realtime", "Transport",
+    "CLibcrypto",
 ]
 if Context.environment["FUZZ"] == nil {
     package.targets.append(

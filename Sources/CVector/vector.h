@@ -64,6 +64,27 @@ static inline special_bytes_t special_bytes(const void *start, uint64_t count) {
     return result;
 }
 
+// How many bytes of a JSON string at the beginning are plain: neither quote, backslash nor control character. One must
+// follow, and so must 16 bytes that can be read behind it.
+static inline uint64_t plain_prefix(const void *start) {
+    const uint8_t *bytes = (const uint8_t *)start;
+    uint64_t index = 0;
+#if defined(__SSE2__)
+    const __m128i last = _mm_set1_epi8(0x1F);
+    for (;; index += 16) {
+        __m128i block = _mm_loadu_si128((const __m128i *)(bytes + index));
+        __m128i quotes = _mm_cmpeq_epi8(block, _mm_set1_epi8('"'));
+        __m128i backslashes = _mm_cmpeq_epi8(block, _mm_set1_epi8('\\'));
+        __m128i controls = _mm_cmpeq_epi8(_mm_max_epu8(block, last), last);
+        int hits = _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quotes, backslashes), controls));
+        if (hits) return index + (uint64_t)__builtin_ctz((unsigned)hits);
+    }
+#else
+    while (bytes[index] != '"' && bytes[index] != '\\' && bytes[index] >= 0x20) index++;
+    return index;
+#endif
+}
+
 // How many bytes at the beginning are ASCII.
 static inline uint64_t ascii_prefix(const void *start, uint64_t count) {
     const uint8_t *bytes = (const uint8_t *)start;

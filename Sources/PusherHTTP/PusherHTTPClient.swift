@@ -1,5 +1,6 @@
 import CurlTransport
 import Foundation
+import JSONBytes
 import PusherProtocol
 import Transport
 
@@ -67,13 +68,13 @@ public struct PusherHTTPClient: Sendable {
     func post(
         _ call: String, _ value: some Encodable, isSafeToRepeat: Bool = false
     ) async throws(PusherHTTPError) -> [UInt8] {
-        let body = try JSONText.bytes(value, of: "the request")
+        let body = try CallersJSON.bytes(value, of: "the request")
         return try await send("POST", call, query: [], body: body, isSafeToRepeat: isSafeToRepeat)
     }
 
     static func decode<Answer: Decodable>(_ type: Answer.Type, from body: [UInt8]) throws(PusherHTTPError) -> Answer {
         do {
-            return try JSONDecoder().decode(type, from: Data(body))
+            return try JSONBytesDecoder().decode(type, from: body)
         } catch {
             throw PusherHTTPError(
                 .unexpectedAnswer, status: 200, "the server's answer is not that of the call: \(excerpt(body))")

@@ -1,5 +1,6 @@
 // `import PusherSwift` alone is enough: these make the types in its signatures usable.
 @_exported public import Foundation
+@_exported public import JSONBytes
 @_exported public import Logging
 @_exported public import PusherProtocol
 @_exported public import Realtime

@@ -1,9 +1,12 @@
+import JSONBytes
+
 /// What reads bytes of strangers. Each target takes any bytes, and says which claim does not hold for them.
 enum FuzzTarget: String, CaseIterable {
     case websocket
     case handshake
     case frames
     case jsonStrings = "json-strings"
+    case jsonDecoder = "json-decoder"
     case presence
     case auth
     case users
@@ -21,6 +24,7 @@ enum FuzzTarget: String, CaseIterable {
         case .handshake: try fuzzHandshake(bytes)
         case .frames: try fuzzFrames(bytes)
         case .jsonStrings: try fuzzJSONStrings(bytes)
+        case .jsonDecoder: try fuzzDecoder(bytes)
         case .presence: try fuzzPresence(bytes)
         case .auth: try fuzzAuth(bytes)
         case .users: try fuzzUsers(bytes)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import MatrixProtocol
@@ -90,21 +91,5 @@ import Testing
         #expect(GlobPattern(String(repeating: "a", count: 1024)) != nil)
         #expect(GlobPattern(String(repeating: "𝔸", count: 1025)) == nil)
         #expect(GlobPattern(String(repeating: "𝔸", count: 1024)) != nil)
-    }
-}
-
-/// The same numbers in every run.
-struct XorShift: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-    }
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state &* 0x2545_F491_4F6C_DD1D
     }
 }

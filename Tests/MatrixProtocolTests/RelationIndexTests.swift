@@ -1,3 +1,5 @@
+import JSONBytes
+import TestSupport
 import Testing
 
 @testable import MatrixProtocol

@@ -1,3 +1,4 @@
+package import JSONBytes
 package import MatrixProtocol
 
 /// What a ``FakeHomeserver`` was asked.

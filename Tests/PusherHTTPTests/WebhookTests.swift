@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import PusherProtocol
 import TestSupport
 import Testing
@@ -177,7 +178,7 @@ struct WebhookTests {
         let data = key.encrypt("hidden")
         let body =
             #"{"time_ms":1,"events":[{"name":"client_event","channel":"private-encrypted-x","event":"client-e","data":"#
-            + "\(JSON.quoted(data))}]}"
+            + "\(JSONString.quoted(data))}]}"
         func event(_ masterKey: String?) throws -> PusherWebhookEvent.ClientEvent? {
             guard case .clientEvent(let event) = try webhook(body, masterKey: masterKey).events.first else {
                 return nil

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ struct AuthorizationSlotTests {
         client.answer(name, .success(AuthAnswer(auth: "k:s", sharedSecret: oldKey?.base64)))
         client.succeed(name)
         let data = try #require(newKey).encrypt("1")
-        client.receive(#"{"event":"e","channel":"\#(name)","data":\#(JSON.quoted(data))}"#)
+        client.receive(#"{"event":"e","channel":"\#(name)","data":\#(JSONString.quoted(data))}"#)
         client.close(4200)
         client.pass(.zero)
         _ = client.take()

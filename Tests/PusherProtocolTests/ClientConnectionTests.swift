@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 import Realtime
 import TestSupport
@@ -41,7 +42,7 @@ struct ClientConnectionTests {
         client.machine.connect(now: client.now)
         _ = client.take()
         client.receive(
-            #"{"event":"pusher:connection_established","data":\#(JSON.quoted(#"{"socket_id":"1.1"\#(member)}"#))}"#)
+            #"{"event":"pusher:connection_established","data":\#(JSONString.quoted(#"{"socket_id":"1.1"\#(member)}"#))}"#)
         #expect(client.take() == ["connecting → connected"])
         #expect(client.machine.nextDeadline == client.now + .seconds(seconds))
     }
@@ -53,7 +54,7 @@ struct ClientConnectionTests {
         client.machine.connect(now: client.now)
         _ = client.take()
         let data = #"{"socket_id":"1.1","activity_timeout":\#(value)}"#
-        let handshake = #"{"event":"pusher:connection_established","data":\#(JSON.quoted(data))}"#
+        let handshake = #"{"event":"pusher:connection_established","data":\#(JSONString.quoted(data))}"#
         client.receive(handshake)
         let told = client.take()
         #expect(told.first == "connecting → connected")
@@ -466,7 +467,7 @@ struct ClientConnectionTests {
         _ = client.take()
         client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: #"{"id":"me"}"#)))
         _ = client.take()
-        client.receive(#"{"event":"\#(event)","channel":"c","data":\#(JSON.quoted(data))}"#)
+        client.receive(#"{"event":"\#(event)","channel":"c","data":\#(JSONString.quoted(data))}"#)
         #expect(client.take() == ["event \(event) c \(data)"])
         #expect(client.machine.socketID == SocketID("1.1"))
         #expect(client.machine.signedInUser == nil)

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 import TestSupport
 import Testing
@@ -12,7 +13,7 @@ struct EncryptedChannelTests {
 
     private func frame(_ event: String, _ text: String, _ key: ChannelKey?, channel: String? = nil) throws -> String {
         let data = try #require(key).encrypt(text)
-        return #"{"event":"\#(event)","channel":"\#(channel ?? name)","data":\#(JSON.quoted(data))}"#
+        return #"{"event":"\#(event)","channel":"\#(channel ?? name)","data":\#(JSONString.quoted(data))}"#
     }
 
     /// Subscribed with the old key; nothing left to take.

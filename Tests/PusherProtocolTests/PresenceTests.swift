@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 import Realtime
 import TestSupport
@@ -17,7 +18,7 @@ struct PresenceTests {
     }
 
     private func event(_ name: String, _ data: String) -> String {
-        #"{"event":"pusher_internal:\#(name)","channel":"presence-x","data":\#(JSON.quoted(data))}"#
+        #"{"event":"pusher_internal:\#(name)","channel":"presence-x","data":\#(JSONString.quoted(data))}"#
     }
 
     @Test func theListComesWithTheSuccess() throws {

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 import Realtime
 import TestSupport
@@ -10,7 +11,7 @@ struct SignInTests {
 
     private let userData = #"{"id":"u1","user_info":{"name":"Ann"}}"#
     private var success: String {
-        #"{"event":"pusher:signin_success","data":\#(JSON.quoted(#"{"user_data":\#(JSON.quoted(userData))}"#))}"#
+        #"{"event":"pusher:signin_success","data":\#(JSONString.quoted(#"{"user_data":\#(JSONString.quoted(userData))}"#))}"#
     }
 
     private func signedIn() -> ClientScript {
@@ -122,7 +123,7 @@ struct SignInTests {
         client.answerUser(.success(UserAuthAnswer(auth: "k:bad", userData: userData)))
         _ = client.take()
         let message = "Invalid signature: Expected HMAC SHA256 hex digest of 1.1::user::\(userData), but got 00"
-        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSON.quoted(message))}}"#)
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSONString.quoted(message))}}"#)
         #expect(
             client.take() == [
                 "error the server reports: Invalid signature",
@@ -277,7 +278,7 @@ struct SignInTests {
         _ = client.take()
         client.answerUser(.success(UserAuthAnswer(auth: "k:s", userData: userData)))
         _ = client.take()
-        client.receive(#"{"event":"pusher:signin_success","data":\#(JSON.quoted(data))}"#)
+        client.receive(#"{"event":"pusher:signin_success","data":\#(JSONString.quoted(data))}"#)
         #expect(client.take().first?.contains("without an id") == true)
         #expect(client.machine.signedInUser == nil)
     }

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 import Realtime
 import TestSupport
@@ -448,7 +449,7 @@ struct SubscriptionTests {
         }
         _ = client.take()
         let message = "Invalid signature: Expected HMAC SHA256 hex digest of \(text)"
-        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSON.quoted(message))}}"#)
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSONString.quoted(message))}}"#)
         #expect(client.take() == refused(channel))
         for name in names where name != channel {
             client.succeed(name, data: #"{"presence":{"ids":[],"hash":{},"count":0}}"#)
@@ -465,7 +466,7 @@ struct SubscriptionTests {
         }
         client.succeed("private-a")
         _ = client.take()
-        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSON.quoted(message))}}"#)
+        client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSONString.quoted(message))}}"#)
         let told = client.take()
         #expect(told.count == 2)
         #expect(told.allSatisfy { $0.contains("channel private-b: ") })

@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import Realtime
 import Testing
 
@@ -102,6 +103,33 @@ struct RealtimeEventTests {
         let copy = viewed().copyData()
         defer { copy?.deallocate() }
         #expect(copy.map(Array.init) == Array(#"a"b"#.utf8))
+    }
+
+    private func event(escaped data: String) -> RealtimeEvent {
+        let bytes = Array(#"{"event":"e","data":"\#(data)"}"#.utf8)
+        var layout = RealtimeEvent.Layout()
+        layout.name = RealtimeEvent.Span(10, 11)
+        layout.dataStart = 21
+        layout.dataForm = .jsonString
+        return RealtimeEvent(
+            bytes: bytes, range: 0..<bytes.count, layout: layout, dataEnd: 21 + UInt32(data.utf8.count))
+    }
+
+    @Test func valuesOfTheDataAreReadWhereTheyAreAsked() {
+        let event = event(escaped: #"{\"price\":1.5,\"name\":\"a\\\"b\",\"list\":[1,{\"x\":true}]}"#)
+        #expect(event.json["price"]?.double == 1.5)
+        #expect(event.json["name"]?.string == #"a"b"#)
+        #expect(event.json["list"]?[1]?["x"]?.bool == true)
+        #expect(event.json["other"] == nil)
+        #expect(self.event(escaped: "[1, 2]").json[1]?.int == 2)
+        #expect(RealtimeEvent(name: "e", channel: "c", data: #" {"a":"b"} "#).json["a"]?.string == "b")
+    }
+
+    @Test(arguments: [nil, "", "text", "{\"a\":1", "[1] 2", "}"] as [String?])
+    func dataThatIsNotJSONHasNoValue(data: String?) {
+        let json = RealtimeEvent(name: "e", channel: "c", data: data).json
+        #expect(json.string == nil && json.int == nil && json["a"] == nil && json[0] == nil && json.array == nil)
+        #expect(!json.isNull && !json.isObject && json.members.isEmpty && json.bool == nil)
     }
 
     @Test func aFingerprintIsThatOfNameAndData() {

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
@@ -232,7 +233,7 @@ struct ConnectionRegressions {
     }
 
     @Test(arguments: [
-        #"{"code":4001,"message":"no such app"}"#, JSON.quoted(#"{"code":4001,"message":"no such app"}"#),
+        #"{"code":4001,"message":"no such app"}"#, JSONString.quoted(#"{"code":4001,"message":"no such app"}"#),
     ])
     func oneFailureIsOneFlatError(data: String) {
         var client = ClientScript.connected()

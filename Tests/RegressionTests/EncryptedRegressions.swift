@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
@@ -14,7 +15,7 @@ struct EncryptedRegressions {
 
     private func frame(_ text: String, _ key: ChannelKey?, channel: String? = nil) throws -> String {
         let data = try #require(key).encrypt(text)
-        return #"{"event":"e","channel":"\#(channel ?? name)","data":\#(JSON.quoted(data))}"#
+        return #"{"event":"e","channel":"\#(channel ?? name)","data":\#(JSONString.quoted(data))}"#
     }
 
     /// Subscribed to `channels` with the old key; nothing left to take.

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherMockServer
 import PusherProtocol
 import PusherSwift
@@ -25,7 +26,7 @@ struct PresenceRegressions {
     }
 
     private func event(_ name: String, _ data: String, on channel: String = "presence-x") -> String {
-        #"{"event":"pusher_internal:\#(name)","channel":"\#(channel)","data":\#(JSON.quoted(data))}"#
+        #"{"event":"pusher_internal:\#(name)","channel":"\#(channel)","data":\#(JSONString.quoted(data))}"#
     }
 
     private let two = #"{"presence":{"ids":["u1","u2"],"hash":{"u1":{"name":"Ann"},"u2":null},"count":2}}"#

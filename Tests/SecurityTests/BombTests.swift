@@ -1,5 +1,6 @@
 import CurlTransport
 import Foundation
+import JSONBytes
 import PusherHTTP
 import PusherProtocol
 import PusherSwift
@@ -47,7 +48,7 @@ struct BombTests {
                     let bytes = Array(frame.utf8)
                     #expect(throws: MalformedFrame.self) { try FrameParser.parse(bytes, bytes.indices) }
                 }
-                #expect(JSON.object(json) == nil && JSON.value(json) == nil && !JSON.isValid(json))
+                #expect(JSON.object(json) == nil && JSON.value(json) == nil && !JSONView.isJSON(json))
                 for body in [json, #"{"auth":\#(json)}"#, #"{"auth":"k:s","x":\#(json)}"#] {
                     #expect(throws: AuthFailure.self) { try AuthAnswer(body: Array(body.utf8)) }
                     #expect(throws: AuthFailure.self) { try UserAuthAnswer(body: Array(body.utf8)) }
@@ -65,7 +66,7 @@ struct BombTests {
     @Test func deepDataIsDeliveredAsTextAndNotDecoded() async throws {
         struct Value: Decodable { let a: Int }
         for json in Self.nested {
-            let frame = #"{"event":"e","channel":"c","data":\#(JSON.quoted(json))}"#
+            let frame = #"{"event":"e","channel":"c","data":\#(JSONString.quoted(json))}"#
             let bytes = Array(frame.utf8)
             let event = try FrameParser.parse(bytes, bytes.indices)
             #expect(event.data == json)

@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import Logging
 import PusherMockServer
 import PusherProtocol
@@ -72,8 +73,8 @@ struct LogTests {
     ])
     func aServersWordsStayOnOneLine(words: String) {
         var client = ClientScript.connected()
-        client.receive(#"{"event":"pusher:error","data":{"message":\#(JSON.quoted(words))}}"#)
-        client.receive(#"{"event":"e","channel":\#(JSON.quoted(words)),"data":""}"#)
+        client.receive(#"{"event":"pusher:error","data":{"message":\#(JSONString.quoted(words))}}"#)
+        client.receive(#"{"event":"e","channel":\#(JSONString.quoted(words)),"data":""}"#)
         client.close(4000)
         let lines = client.take() + ["\(PusherError(.serverError, words, channelName: words))"]
         #expect(lines.contains { $0.contains("the server reports") })

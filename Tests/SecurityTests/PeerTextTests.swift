@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import PusherHTTP
 import PusherProtocol
 import PusherSwift
@@ -84,7 +85,7 @@ struct PeerTextTests {
 
     @Test func aMessageOfTenMegabytes() async throws {
         let message = String(repeating: HostileText.short, count: 9_000_000 / HostileText.short.utf8.count)
-        let frame = #"{"event":"pusher:error","data":{"message":\#(JSON.quoted(message))}}"#
+        let frame = #"{"event":"pusher:error","data":{"message":\#(JSONString.quoted(message))}}"#
         let server = SocketServer { peer in
             peer.acceptWebSocket()
             peer.writeFrame(#"{"event":"pusher:connection_established","data":"{\"socket_id\":\"1.2\"}"}"#)

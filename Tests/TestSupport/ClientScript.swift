@@ -1,3 +1,4 @@
+import JSONBytes
 package import PusherProtocol
 package import Realtime
 package import Transport
@@ -86,7 +87,7 @@ package struct ClientScript {
     package mutating func unsubscribe(_ name: String) { _ = machine.unsubscribe(from: name, now: now) }
 
     package mutating func succeed(_ name: String, data: String? = "{}") {
-        let data = data.map { #","data":\#(JSON.quoted($0))"# } ?? ""
+        let data = data.map { #","data":\#(JSONString.quoted($0))"# } ?? ""
         receive(#"{"event":"pusher_internal:subscription_succeeded","channel":"\#(name)"\#(data)}"#)
     }
 

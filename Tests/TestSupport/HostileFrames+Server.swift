@@ -1,4 +1,4 @@
-import PusherProtocol
+import JSONBytes
 
 extension HostileFrames {
     /// Answers what a client waits for. Once it has subscribed, all frames with each text come, then an event `done`. A
@@ -10,11 +10,11 @@ extension HostileFrames {
                 #"{"event":"pusher:connection_established","data":"{\"socket_id\":\"1.2\",\"activity_timeout\":120}"}"#)
             while let frame = peer.readFrame() {
                 if frame.contains("pusher:signin") {
-                    let user = JSON.quoted(#"{"id":\#(HostileText.json(texts[0])),"user_info":{}}"#)
-                    let data = JSON.quoted(#"{"user_data":\#(user)}"#)
+                    let user = JSONString.quoted(#"{"id":\#(HostileText.json(texts[0])),"user_info":{}}"#)
+                    let data = JSONString.quoted(#"{"user_data":\#(user)}"#)
                     peer.writeFrame(#"{"event":"pusher:signin_success","data":\#(data)}"#)
                 } else if frame.contains("pusher:subscribe"), frame.contains(channel) {
-                    let data = JSON.quoted(#"{"presence":{"count":0,"ids":[],"hash":{}}}"#)
+                    let data = JSONString.quoted(#"{"presence":{"count":0,"ids":[],"hash":{}}}"#)
                     peer.writeFrame(
                         #"{"event":"pusher_internal:subscription_succeeded","channel":"\#(channel)","data":\#(data)}"#)
                     for text in texts { for frame in all(text, channel: channel) { peer.writeFrame(frame) } }

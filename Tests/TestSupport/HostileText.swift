@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 
 /// What a peer may put into any text that it sends, and what must not come out of it in a log or on a terminal.
@@ -15,11 +16,11 @@ package enum HostileText {
     package static let all = [short, signature, long]
 
     /// As a JSON string.
-    package static func json(_ text: String) -> String { JSON.quoted(text) }
+    package static func json(_ text: String) -> String { JSONString.quoted(text) }
 
     /// With half a surrogate pair in it, which not every reader of JSON takes.
     package static func jsonWithHalfPair(_ text: String) -> String {
-        String(JSON.quoted(text).dropLast()) + #"\ud800""#
+        String(JSONString.quoted(text).dropLast()) + #"\ud800""#
     }
 
     /// What a line must not have, in words; empty if it is fit to be logged or printed.
@@ -61,7 +62,7 @@ package enum HostileFrames {
             #"{"event":\#(event)\#(data.map { #","data":\#($0)"# } ?? "")\#(more)}"#
         }
         func internalFrame(_ event: String, _ data: String) -> String {
-            frame(#""\#(event)""#, JSON.quoted(data), more: #","channel":"\#(channel)""#)
+            frame(#""\#(event)""#, JSONString.quoted(data), more: #","channel":"\#(channel)""#)
         }
         return [
             frame(#""pusher:error""#, #"{"message":\#(hostile)}"#),
@@ -82,7 +83,7 @@ package enum HostileFrames {
             frame(#""e""#, hostile, more: #","channel":"\#(channel)","user_id":\#(hostile)"#),
             frame(hostile, hostile, more: #","channel":"\#(channel)""#),
             frame(hostile, hostile), frame(#""e""#, #""d""#, more: #","channel":\#(hostile)"#),
-            frame(JSON.quoted("pusher:" + text), hostile), frame(JSON.quoted("pusher_internal:" + text), hostile),
+            frame(JSONString.quoted("pusher:" + text), hostile), frame(JSONString.quoted("pusher_internal:" + text), hostile),
             frame(
                 #""pusher_internal:watchlist_events""#, #"{"events":[{"name":\#(hostile),"user_ids":[\#(hostile)]}]}"#),
             frame(

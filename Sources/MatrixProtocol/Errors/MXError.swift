@@ -1,4 +1,5 @@
 public import Foundation
+public import JSONBytes
 import Transport
 
 /// An error that the homeserver gave (client-server specification, "Standard error response").

@@ -1,4 +1,5 @@
 public import Foundation
+public import JSONBytes
 
 /// One event of a room, or of the account (client-server specification, "Events").
 ///
@@ -371,7 +372,7 @@ extension MXEvent {
     /// Of a state event the one that it replaced, as far as the server tells; nil if it was the first of its kind.
     package var replacedEvent: MXEvent? {
         guard let stateKey, let prevContent, prevContent.isObject else { return nil }
-        var object = JSONObjectWriter()
+        var object = JSONWriter()
         object.add("type", type)
         object.add("state_key", stateKey)
         object.add("content", prevContent)

@@ -1,3 +1,5 @@
+import JSONBytes
+
 extension MXEvent {
     /// What is left of the event once it is redacted (client-server specification, "Redactions"): its place in the room,
     /// and what the room's rules need of its content. An event that was redacted already stays as it is.
@@ -8,10 +10,10 @@ extension MXEvent {
     public func pruned(by redaction: MXEvent, roomVersion: String?) -> MXEvent {
         guard !isRedacted else { return self }
         let version = RoomVersion(roomVersion)
-        var object = JSONObjectWriter()
+        var object = JSONWriter()
         for (key, value) in json.members where Self.keptKeys.contains(key) { object.add(key, value) }
         object.add("content", prunedContent(version))
-        var unsigned = JSONObjectWriter()
+        var unsigned = JSONWriter()
         for (key, value) in self.unsigned?.members ?? [] where Self.keptUnsignedKeys.contains(key) {
             unsigned.add(key, value)
         }
@@ -30,12 +32,12 @@ extension MXEvent {
         "transaction_id", "replaces_state", "prev_content", "prev_sender", "membership",
     ]
 
-    private func prunedContent(_ version: RoomVersion) -> JSONObjectWriter {
-        var content = JSONObjectWriter()
+    private func prunedContent(_ version: RoomVersion) -> JSONWriter {
+        var content = JSONWriter()
         for (key, value) in wireContent.members {
             if wireType == "m.room.member", key == "third_party_invite" {
                 guard version.number >= 11, let signed = value["signed"] else { continue }
-                var invite = JSONObjectWriter()
+                var invite = JSONWriter()
                 invite.add("signed", signed)
                 content.add(key, invite)
             } else if Self.isKept(key, in: wireType, version.number) {

@@ -1,3 +1,5 @@
+public import JSONBytes
+
 /// A rule that says which events notify the user, and how (client-server specification, "Push rules").
 public struct MXPushRule: Sendable {
     /// In the order in which the kinds are asked.

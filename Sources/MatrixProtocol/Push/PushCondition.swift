@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// What must hold for a push rule to match (client-server specification, "Conditions for push rules").
 enum PushCondition: Sendable {
     case eventMatch(path: [String], GlobPattern, isWords: Bool)

@@ -1,3 +1,5 @@
+package import JSONBytes
+
 /// All push rules of an account, compiled once.
 package struct PushRules: Sendable {
     /// What is to happen with an event.

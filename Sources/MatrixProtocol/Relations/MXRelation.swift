@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// What an event says about another one: `m.relates_to` of its content.
 public struct MXRelation: Sendable, Hashable {
     /// Such as `m.replace`, `m.annotation` or `m.thread`; nil for a plain reply.

@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// The edits of and reactions to a room's events. Takes events in any order and any number of times.
 ///
 /// It is bounded: when it holds too much, what is about the events it heard of first goes. ``MXStore`` has it still.
@@ -172,7 +174,7 @@ package struct RelationIndex: Sendable {
     /// The event with the content of its newest edit; as it is if there is none, or it is redacted.
     package func edited(_ original: MXEvent) -> MXEvent {
         guard let content = validEdits(of: original).last?.originalContent["m.new_content"] else { return original }
-        var object = JSONObjectWriter()
+        var object = JSONWriter()
         for (key, value) in content.members where key != "m.relates_to" { object.add(key, value) }
         // What it answers, and its thread, cannot be edited.
         if let relation = original.originalContent["m.relates_to"] { object.add("m.relates_to", relation) }

@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// How one user stands to a room, as a member event says.
 public struct MXRoomMember: Sendable, Hashable {
     /// What a member event did.

@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// The members of a room that its state knows. With lazy loading that may not be all.
 public struct MXRoomMembers: Sendable {
     private var events = ShardedTable<MXEvent>()

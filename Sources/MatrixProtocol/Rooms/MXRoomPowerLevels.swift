@@ -1,3 +1,5 @@
+package import JSONBytes
+
 /// Who may do what in a room (client-server specification, `m.room.power_levels`).
 public struct MXRoomPowerLevels: Sendable, Hashable {
     /// Users with a level of their own.

@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// The state of a room at one point of its timeline: the event of each type and state key.
 ///
 /// A value: a copy stays as it is when the room goes on. Copies share what they have in common until one is changed.

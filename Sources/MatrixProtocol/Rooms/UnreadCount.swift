@@ -1,3 +1,5 @@
+import JSONBytes
+
 extension MXEvent {
     /// Whether its sender says something in it: it is no edit and was not redacted.
     package var saysSomething: Bool { !isState && Self.isSaying(type) && !isRedacted && !isEdit }

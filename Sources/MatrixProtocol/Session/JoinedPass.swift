@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// One joined room's section of a sync answer on its way into the room's model.
 struct JoinedPass {
     let section: SyncResponse.Room

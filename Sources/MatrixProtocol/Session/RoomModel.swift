@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// What a session knows of one room.
 package struct RoomModel: Sendable {
     package internal(set) var summary: MXRoomSummary

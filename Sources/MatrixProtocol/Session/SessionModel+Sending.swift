@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// Messages of our own that no sync has brought back yet (reference: local echo).
 extension SessionModel {
     /// What was on its way when the session was closed may have arrived or not: it counts as failed, and may be sent again

@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// All that a session knows of an account: rooms, account data, users. A value without a network, brought up to date by
 /// the answers of `/sync`.
 ///

@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// One answer of `/sync` (client-server specification, "Syncing").
 ///
 /// Its events are views of the answer's bytes. What is malformed inside is left out and counted; only an answer that is
@@ -257,7 +259,7 @@ extension SyncResponse {
 
         private func text(_ key: JSONCursor.Text) -> String {
             bytes.withUnsafeBufferPointer {
-                JSONView.text(UnsafeBufferPointer(rebasing: $0[key.range])) ?? ""
+                JSONString.text(UnsafeBufferPointer(rebasing: $0[key.range])) ?? ""
             }
         }
     }

@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// Whether a user is there (client-server specification, "Presence").
 public enum MXPresence: String, Sendable, Hashable, Codable {
     /// The server has not said, or something else than the specification's words.

@@ -1,3 +1,4 @@
+import JSONBytes
 import MatrixProtocol
 
 /// The JSON text of a request's body, or why there is none. Made where the caller is, so that what it was made of need not

@@ -1,3 +1,4 @@
+public import JSONBytes
 import MatrixProtocol
 import Transport
 

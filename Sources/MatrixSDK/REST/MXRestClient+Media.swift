@@ -1,4 +1,5 @@
 import CurlTransport
+import JSONBytes
 import MatrixProtocol
 import Transport
 

@@ -1,3 +1,4 @@
+import JSONBytes
 import MatrixProtocol
 
 /// State of rooms, and their members.

@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import MatrixProtocol
 
 /// A file that is to be sent.

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import JSONBytes
 import MatrixProtocol
 
 /// Reads the database. Whatever a damaged one holds makes it throw, never trap.

@@ -29,7 +29,7 @@ extension PusherHTTPClient {
             info: Set<ChannelAttribute> = []
         ) throws(PusherHTTPError) {
             self.init(
-                channel: channel, event: event, data: try JSONText.encode(value, of: "the data"), socketID: socketID,
+                channel: channel, event: event, data: try CallersJSON.encode(value, of: "the data"), socketID: socketID,
                 info: info)
         }
     }

@@ -40,7 +40,7 @@ extension PusherHTTPClient {
         event: String, channels: [String], json value: some Encodable, socketID: String? = nil,
         info: Set<ChannelAttribute> = []
     ) async throws(PusherHTTPError) -> [String: ChannelInfo] {
-        let data = try JSONText.encode(value, of: "the data")
+        let data = try CallersJSON.encode(value, of: "the data")
         return try await trigger(event: event, channels: channels, data: data, socketID: socketID, info: info)
     }
 
@@ -59,7 +59,7 @@ extension PusherHTTPClient {
     public func trigger(
         event: String, toUser user: String, json value: some Encodable
     ) async throws(PusherHTTPError) {
-        try await trigger(event: event, toUser: user, data: try JSONText.encode(value, of: "the data"))
+        try await trigger(event: event, toUser: user, data: try CallersJSON.encode(value, of: "the data"))
     }
 
     /// Publishes several events in one call, in order.

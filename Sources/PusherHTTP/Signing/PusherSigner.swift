@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 
 /// Answers for an application's auth endpoint, which decides who may subscribe to what.
@@ -35,7 +36,7 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         socketID: String, channel: String, userID: String? = nil, userInfo: (any Encodable)? = nil
     ) throws(PusherHTTPError) -> String {
         var info: String?
-        if let userInfo { info = try JSONText.encode(userInfo, of: "the user info") }
+        if let userInfo { info = try CallersJSON.encode(userInfo, of: "the user info") }
         guard let userID else {
             guard info == nil else { throw PusherHTTPError(.invalidArgument, "user info needs a user id") }
             return try authorizeChannel(socketID: socketID, channel: channel, channelData: nil)
@@ -71,8 +72,8 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         let auth = credentials.channelAuth(socketID: socketID, channel: channel, channelData: channelData)
         let sharedSecret = channel.kind == .encrypted ? try key(of: channel).base64 : nil
         return Self.object([
-            ("auth", JSON.quoted(auth)), ("channel_data", channelData.map(JSON.quoted)),
-            ("shared_secret", sharedSecret.map(JSON.quoted)),
+            ("auth", JSONString.quoted(auth)), ("channel_data", channelData.map(JSONString.quoted)),
+            ("shared_secret", sharedSecret.map(JSONString.quoted)),
         ])
     }
 
@@ -86,8 +87,8 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         socketID: String, userID: String, userInfo: (any Encodable)? = nil, watchlist: [String] = []
     ) throws(PusherHTTPError) -> String {
         var info: String?
-        if let userInfo { info = try JSONText.encode(userInfo, of: "the user info") }
-        let watched = watchlist.isEmpty ? nil : try JSONText.encode(watchlist, of: "the watchlist")
+        if let userInfo { info = try CallersJSON.encode(userInfo, of: "the user info") }
+        let watched = watchlist.isEmpty ? nil : try CallersJSON.encode(watchlist, of: "the watchlist")
         let data = Self.userData(userID: userID, userInfo: info, watchlist: watched)
         return try authenticateUser(socketID: socketID, userData: data)
     }
@@ -102,7 +103,7 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
         }
         _ = try UserID(user)
         let auth = credentials.userAuth(socketID: socketID, userData: userData)
-        return Self.object([("auth", JSON.quoted(auth)), ("user_data", JSON.quoted(userData))])
+        return Self.object([("auth", JSONString.quoted(auth)), ("user_data", JSONString.quoted(userData))])
     }
 
     /// The key that the members of an encrypted channel share.
@@ -120,19 +121,19 @@ public struct PusherSigner: Hashable, Sendable, CustomStringConvertible, CustomR
 
     /// - Parameter userInfo: JSON text.
     package static func channelData(userID: String, userInfo: String?) -> String {
-        object([("user_id", JSON.quoted(userID)), ("user_info", userInfo)])
+        object([("user_id", JSONString.quoted(userID)), ("user_info", userInfo)])
     }
 
     /// - Parameters:
     ///   - userInfo: JSON text.
     ///   - watchlist: JSON text.
     package static func userData(userID: String, userInfo: String?, watchlist: String?) -> String {
-        object([("id", JSON.quoted(userID)), ("user_info", userInfo), ("watchlist", watchlist)])
+        object([("id", JSONString.quoted(userID)), ("user_info", userInfo), ("watchlist", watchlist)])
     }
 
     /// Members with JSON text, in this order; without those that have none.
     private static func object(_ members: [(name: String, json: String?)]) -> String {
-        let members = members.compactMap { member in member.json.map { "\(JSON.quoted(member.name)):\($0)" } }
+        let members = members.compactMap { member in member.json.map { "\(JSONString.quoted(member.name)):\($0)" } }
         return "{\(members.joined(separator: ","))}"
     }
 

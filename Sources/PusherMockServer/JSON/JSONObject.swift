@@ -1,3 +1,4 @@
+// The server has a JSON of its own, so that client and server check each other.
 import Foundation
 
 /// A JSON object whose members can be read as values and as the text they were written in.

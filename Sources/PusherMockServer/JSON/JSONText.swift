@@ -1,3 +1,4 @@
+// The server has a JSON of its own, so that client and server check each other.
 import Foundation
 
 /// Writes JSON text piece by piece, so that a member taken over from elsewhere keeps every byte it had.

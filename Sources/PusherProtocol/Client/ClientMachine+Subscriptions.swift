@@ -1,3 +1,4 @@
+import JSONBytes
 import Realtime
 import Transport
 
@@ -112,7 +113,7 @@ extension ClientMachine {
         }
         let event = RealtimeEvent(
             name: "pusher:subscription_error", channel: channel.name.string,
-            data: #"{"type":"SubscriptionError","error":\#(JSON.quoted(reason))}"#)
+            data: #"{"type":"SubscriptionError","error":\#(JSONString.quoted(reason))}"#)
         subscriptionFailed(event, reason: reason)
     }
 
@@ -122,7 +123,7 @@ extension ClientMachine {
         let status = failure?.status.map { #","status":\#($0)"# } ?? ""
         let event = RealtimeEvent(
             name: "pusher:subscription_error", channel: error.channelName,
-            data: #"{"type":"\#(type)","error":\#(JSON.quoted(error.message))\#(status)}"#)
+            data: #"{"type":"\#(type)","error":\#(JSONString.quoted(error.message))\#(status)}"#)
         channels[id]?.failure = error
         notices.append(.subscriptionFailed(id, error, failure, event: event))
     }

@@ -1,3 +1,4 @@
+import JSONBytes
 import Realtime
 package import Transport
 
@@ -136,7 +137,7 @@ extension ClientMachine {
         let code = status.map { #","status":\#($0)"# } ?? ""
         let event = RealtimeEvent(
             name: "pusher:signin_error", channel: nil,
-            data: #"{"type":"\#(type)","error":\#(JSON.quoted(error.message))\#(code)}"#)
+            data: #"{"type":"\#(type)","error":\#(JSONString.quoted(error.message))\#(code)}"#)
         notices.append(.signInFailed(error, event: event))
         joinWaitingChannels(now: now)
     }

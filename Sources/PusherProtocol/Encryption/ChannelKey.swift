@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import Transport
 
 /// The secret that the members of one encrypted channel share (Pusher protocol, "Encrypted channels"). Never printed.
@@ -55,9 +56,9 @@ package struct ChannelKey: Hashable, Sendable, Confidential {
                 else { return nil }
                 return (nonce, box)
             }
-            guard let object = JSON.object(String(decoding: data, as: UTF8.self)),
-                let nonce = (object["nonce"] as? String).flatMap({ Data(base64Encoded: $0) }),
-                let box = (object["ciphertext"] as? String).flatMap({ Data(base64Encoded: $0) })
+            guard JSONView.isJSON(data), let object = JSONView(data),
+                let nonce = object["nonce"]?.string.flatMap({ Data(base64Encoded: $0) }),
+                let box = object["ciphertext"]?.string.flatMap({ Data(base64Encoded: $0) })
             else { return nil }
             return (Array(nonce), Array(box))
         }

@@ -1,3 +1,5 @@
+import JSONBytes
+
 /// What the client sends.
 package enum ClientFrame: Hashable, Sendable {
     case ping
@@ -18,15 +20,15 @@ package enum ClientFrame: Hashable, Sendable {
         case .ping: #"{"event":"pusher:ping","data":{}}"#
         case .pong: #"{"event":"pusher:pong","data":{}}"#
         case .subscribe(let channel, let auth, let channelData):
-            #"{"event":"pusher:subscribe","data":{"channel":\#(JSON.quoted(channel.string))"#
-                + (auth.map { #","auth":\#(JSON.quoted($0))"# } ?? "")
-                + (channelData.map { #","channel_data":\#(JSON.quoted($0))"# } ?? "") + "}}"
+            #"{"event":"pusher:subscribe","data":{"channel":\#(JSONString.quoted(channel.string))"#
+                + (auth.map { #","auth":\#(JSONString.quoted($0))"# } ?? "")
+                + (channelData.map { #","channel_data":\#(JSONString.quoted($0))"# } ?? "") + "}}"
         case .unsubscribe(let channel):
-            #"{"event":"pusher:unsubscribe","data":{"channel":\#(JSON.quoted(channel.string))}}"#
+            #"{"event":"pusher:unsubscribe","data":{"channel":\#(JSONString.quoted(channel.string))}}"#
         case .signIn(let auth, let userData):
-            #"{"event":"pusher:signin","data":{"auth":\#(JSON.quoted(auth)),"user_data":\#(JSON.quoted(userData))}}"#
+            #"{"event":"pusher:signin","data":{"auth":\#(JSONString.quoted(auth)),"user_data":\#(JSONString.quoted(userData))}}"#
         case .clientEvent(let name, let channel, let data):
-            #"{"event":\#(JSON.quoted(name)),"channel":\#(JSON.quoted(channel.string)),"data":\#(data)}"#
+            #"{"event":\#(JSONString.quoted(name)),"channel":\#(JSONString.quoted(channel.string)),"data":\#(data)}"#
         }
     }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The inside of a JSON string: where it stands in some bytes.
-struct JSONText {
+struct QuotedText {
     let start: Int
     /// The closing quote.
     let end: Int
@@ -21,7 +21,7 @@ enum FlatObject {
     /// - Returns: False if it ended early, or if `object` is anything else.
     @inline(__always)
     static func walk(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ object: Range<Int>, _ body: (_ key: JSONText, _ value: JSONText) -> Bool
+        _ bytes: UnsafeBufferPointer<UInt8>, _ object: Range<Int>, _ body: (_ key: QuotedText, _ value: QuotedText) -> Bool
     ) -> Bool {
         let end = object.upperBound
         var quotes = QuoteWalk(bytes, object)

@@ -33,7 +33,7 @@ package enum FrameScanner {
     /// False if the key came before: which of the two counts is Foundation's to say.
     @inline(__always)
     private static func note(
-        _ value: JSONText, for key: JSONText, _ bytes: UnsafeBufferPointer<UInt8>,
+        _ value: QuotedText, for key: QuotedText, _ bytes: UnsafeBufferPointer<UInt8>,
         from start: Int, in found: inout Found
     ) -> Bool {
         let isRepeated: Bool

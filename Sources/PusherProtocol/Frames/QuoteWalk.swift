@@ -1,5 +1,5 @@
 import CVector
-import Realtime
+import JSONBytes
 
 /// Goes from quote to quote of a JSON text, past those that are escaped, with a look at 64 bytes at once.
 ///
@@ -28,11 +28,11 @@ struct QuoteWalk {
 
     /// The string whose opening quote is the next and stands at `start`, or nil.
     @inline(__always)
-    mutating func nextString(at start: Int) -> JSONText? {
+    mutating func nextString(at start: Int) -> QuotedText? {
         guard let (opening, _) = nextQuote(), opening == start, let (closing, hasEscapes) = nextQuote() else {
             return nil
         }
-        return JSONText(start: start + 1, end: closing, hasEscapes: hasEscapes)
+        return QuotedText(start: start + 1, end: closing, hasEscapes: hasEscapes)
     }
 
     /// Where the next quote is, and whether a backslash stands before it, since the last one.

@@ -1,4 +1,5 @@
 public import Foundation
+import JSONBytes
 import PusherProtocol
 public import Realtime
 import Transport
@@ -87,7 +88,7 @@ public class PusherChannel: PusherEventSource, @unchecked Sendable {
     /// - Throws: ``PusherError`` if `json` is not JSON, or the name, the channel, the size or the number of waiting
     ///   events forbids it. Nothing is sent then.
     public func trigger(_ eventName: String, json: String) throws(PusherError) {
-        guard JSON.isValid(json) else {
+        guard JSONView.isJSON(json) else {
             throw PusherError(
                 .clientEventRejected, "“\(eventName.prefix(200))” was not sent: its data is not JSON", channelName: name
             )

@@ -1,4 +1,5 @@
 public import Foundation
+public import JSONBytes
 import PusherProtocol
 public import Realtime
 
@@ -42,14 +43,30 @@ public class PusherEventSource: @unchecked Sendable {
     /// - Returns: The id for ``unbind(eventName:callbackId:)``.
     @discardableResult
     public func bind<Value: Decodable & Sendable>(
-        _ eventName: String, as type: Value.Type, using decoder: JSONDecoder = JSONDecoder(),
+        _ eventName: String, as type: Value.Type, using decoder: JSONBytesDecoder = JSONBytesDecoder(),
         _ callback: @escaping @Sendable (Value) -> Void
+    ) -> String {
+        bind(eventName, callback) { event throws(PusherError) in try event.decode(type, using: decoder) }
+    }
+
+    /// The same with Foundation's decoder.
+    @discardableResult
+    public func bind<Value: Decodable & Sendable>(
+        _ eventName: String, as type: Value.Type, using decoder: JSONDecoder,
+        _ callback: @escaping @Sendable (Value) -> Void
+    ) -> String {
+        bind(eventName, callback) { event throws(PusherError) in try event.decode(type, using: decoder) }
+    }
+
+    private func bind<Value>(
+        _ eventName: String, _ callback: @escaping @Sendable (Value) -> Void,
+        decode: @escaping @Sendable (PusherEvent) throws(PusherError) -> Value
     ) -> String {
         bind(
             eventName: eventName,
             eventCallback: { [weak core] event in
                 do throws(PusherError) {
-                    callback(try event.decode(type, using: decoder))
+                    callback(try decode(event))
                 } catch {
                     core?.report(error)
                 }
@@ -90,12 +107,27 @@ public class PusherEventSource: @unchecked Sendable {
     /// The data of the events of this name, decoded, from this call on. Data that is of another form is reported as an
     /// error of kind `undecodableData` and left out.
     public func events<Value: Decodable & Sendable>(
-        _ eventName: String, as type: Value.Type, using decoder: JSONDecoder = JSONDecoder(),
+        _ eventName: String, as type: Value.Type, using decoder: JSONBytesDecoder = JSONBytesDecoder(),
         buffering policy: EventBufferingPolicy = .default
+    ) -> EventSequence<Value> {
+        events(eventName, policy) { event throws(PusherError) in try event.decode(type, using: decoder) }
+    }
+
+    /// The same with Foundation's decoder.
+    public func events<Value: Decodable & Sendable>(
+        _ eventName: String, as type: Value.Type, using decoder: JSONDecoder,
+        buffering policy: EventBufferingPolicy = .default
+    ) -> EventSequence<Value> {
+        events(eventName, policy) { event throws(PusherError) in try event.decode(type, using: decoder) }
+    }
+
+    private func events<Value: Sendable>(
+        _ eventName: String, _ policy: EventBufferingPolicy,
+        decode: @escaping @Sendable (PusherEvent) throws(PusherError) -> Value
     ) -> EventSequence<Value> {
         core.sequence(on: id, named: eventName, policy: policy) { [weak core] event in
             do throws(PusherError) {
-                return try event.decode(type, using: decoder)
+                return try decode(event)
             } catch {
                 core?.report(error)
                 return nil

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 
 /// A user on a presence channel.
@@ -33,6 +34,6 @@ public struct PusherPresenceChannelMember: Sendable {
     /// The signed text of a presence subscription; nil if the user info cannot be written as JSON.
     var channelData: String? {
         guard isUserInfoValid else { return nil }
-        return #"{"user_id":\#(JSON.quoted(userId))"# + (userInfoText.map { #","user_info":\#($0)"# } ?? "") + "}"
+        return #"{"user_id":\#(JSONString.quoted(userId))"# + (userInfoText.map { #","user_info":\#($0)"# } ?? "") + "}"
     }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+public import JSONBytes
 import PusherProtocol
 public import Realtime
 
@@ -8,11 +9,26 @@ extension RealtimeEvent {
     /// - Throws: ``PusherError`` of kind `undecodableData` that names event, channel and the place in the data, but
     ///   not the data.
     public func decode<Value: Decodable>(
-        _ type: Value.Type = Value.self, using decoder: JSONDecoder = JSONDecoder()
+        _ type: Value.Type = Value.self, using decoder: JSONBytesDecoder = JSONBytesDecoder()
+    ) throws(PusherError) -> Value {
+        guard hasData else { throw undecodable("it has no data") }
+        return try naming { try decoder.decode(type, capacity: dataCapacity, write: writeData) }
+    }
+
+    /// The data as a type of your own, read by Foundation's decoder, which takes about four times as long.
+    ///
+    /// - Throws: ``PusherError`` of kind `undecodableData` that names event, channel and the place in the data, but
+    ///   not the data.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, using decoder: JSONDecoder
     ) throws(PusherError) -> Value {
         guard let dataBytes else { throw undecodable("it has no data") }
+        return try naming { try decoder.decode(type, from: dataBytes) }
+    }
+
+    private func naming<Value>(_ decode: () throws -> Value) throws(PusherError) -> Value {
         do {
-            return try decoder.decode(type, from: dataBytes)
+            return try decode()
         } catch let error as DecodingError {
             throw undecodable(error.place)
         } catch {

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 
 /// How a client proves who its user is (Pusher protocol, "User authentication").
@@ -73,7 +74,7 @@ public struct PusherUserData: Sendable {
             return
         }
         text =
-            #"{"id":\#(JSON.quoted(id))"# + ((info ?? nil).map { #","user_info":\#($0)"# } ?? "")
+            #"{"id":\#(JSONString.quoted(id))"# + ((info ?? nil).map { #","user_info":\#($0)"# } ?? "")
             + (watchlist.isEmpty ? "" : #","watchlist":\#(JSON.text(watchlist) ?? "[]")"#) + "}"
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+public import JSONBytes
 
 /// How old an event is.
 @nonexhaustive
@@ -139,6 +140,23 @@ public struct RealtimeEvent: Sendable {
         }
     }
 
+    /// The data as JSON, read where it is asked: `event.json["price"]?.double`. Every access reads the data anew, so ask
+    /// for each value once; to read most of them, decode a type. Data that is not JSON has no value of any type.
+    public var json: JSONView {
+        guard hasData else { return .nothing }
+        let data = Int(start &+ layout.dataStart)..<Int(start &+ dataEnd)
+        return (isPlain ? JSONView(bytes, in: data) : JSONView(dataBytes)) ?? .nothing
+    }
+
+    /// Whether the data stands in ``bytes`` as it is.
+    private var isPlain: Bool {
+        switch layout.dataForm {
+        case .absent: false
+        case .text: true
+        case .jsonString: !slice(dataSpan).contains(UInt8(ascii: "\\"))
+        }
+    }
+
     /// Bytes of the frame that the event came in, or of what it was put together of.
     package var byteCount: Int { Int(end &- start) }
 
@@ -159,7 +177,13 @@ public struct RealtimeEvent: Sendable {
         return [UInt8](unsafeUninitializedCapacity: Int(dataEnd - layout.dataStart)) { $1 = writeData(to: $0) }
     }
 
-    private func writeData(to output: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    /// The bytes of ``data`` at most, if there is any.
+    package var dataCapacity: Int { Int(dataEnd &- layout.dataStart) }
+
+    /// Writes the bytes of ``data``, which there must be, and returns how many they are.
+    ///
+    /// - Parameter output: Room for ``dataCapacity``.
+    package func writeData(to output: UnsafeMutableBufferPointer<UInt8>) -> Int {
         slice(dataSpan).withUnsafeBufferPointer { source in
             layout.dataForm == .jsonString
                 ? JSONString.unescape(source, into: output) : output.update(fromContentsOf: source)

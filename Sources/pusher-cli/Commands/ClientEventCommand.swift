@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSONBytes
 import PusherProtocol
 import PusherSwift
 
@@ -59,7 +60,7 @@ struct ClientEventCommand: AsyncParsableCommand {
         let subscription = pusher.subscribe(channel)
         try await pusher.connected()
         try await subscription.subscribed()
-        if JSON.isValid(text) {
+        if JSONView.isJSON(text) {
             try subscription.trigger(event, json: text)
         } else {
             try subscription.trigger(event, text)

@@ -1,4 +1,5 @@
 import Dispatch
+import JSONBytes
 import MatrixSDK
 import PusherSwift
 import Transport

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherHTTP
 import PusherProtocol
 
@@ -17,7 +18,7 @@ struct ChannelRecord {
     }
 
     private static func json(_ cache: PusherHTTPClient.CachedEvent) -> String {
-        #"{"data":\#(JSON.quoted(cache.data))"# + (cache.ttl.map { #","ttl":\#($0)"# } ?? "") + "}"
+        #"{"data":\#(JSONString.quoted(cache.data))"# + (cache.ttl.map { #","ttl":\#($0)"# } ?? "") + "}"
     }
 
     /// `channel  occupied  2 users  3 subscriptions  cached for 60 s: data`

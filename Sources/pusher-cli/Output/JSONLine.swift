@@ -1,12 +1,13 @@
 import Foundation
-import PusherProtocol
+import JSONBytes
 
 /// One JSON object on a line: `type` and `time`, then what it is about.
 struct JSONLine {
-    private var members: [(name: String, json: String)]
+    private var object = JSONWriter()
 
     init(type: String, time: Date = Date()) {
-        members = [("type", JSON.quoted(type)), ("time", JSON.quoted(Self.text(of: time)))]
+        object.add("type", type)
+        object.add("time", Self.text(of: time))
     }
 
     /// RFC 3339 with milliseconds.
@@ -16,16 +17,16 @@ struct JSONLine {
 
     /// Adds JSON text; nothing for nil.
     mutating func add(_ name: String, json: String?) {
-        if let json { members.append((name, json)) }
+        if let json { object.add(name, json: json) }
     }
 
     mutating func add(_ name: String, _ text: String?) {
-        add(name, json: text.map(JSON.quoted))
+        if let text { object.add(name, text) }
     }
 
     mutating func add(_ name: String, _ number: Int?) {
         add(name, json: number.map(String.init))
     }
 
-    var text: String { "{" + members.map { "\(JSON.quoted($0.name)):\($0.json)" }.joined(separator: ",") + "}" }
+    var text: String { object.text }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import MatrixSDK
 
 /// What happened in a room, or to the account, as a line.

@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import MatrixProtocol
 import MatrixSDK
 import PusherProtocol

@@ -1,3 +1,4 @@
+import JSONBytes
 import PusherProtocol
 import Realtime
 
@@ -18,7 +19,7 @@ func fuzzFrames(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("same user", isIdentical(fast.userId, general.userId))
     try claim("the key is the name", fast.nameKey == ByteKey(fast.eventName))
     try recogniseByHead(fast, Array(bytes))
-    if let data = general.data, !JSON.isValid(data) {
+    if let data = general.data, !JSONView.isJSON(data) {
         // Only a string may hold what is not JSON.
         try claim("data is a string or JSON", (JSON.object(String(decoding: frame, as: UTF8.self))?["data"]) is String)
     }

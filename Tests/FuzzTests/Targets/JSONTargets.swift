@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import PusherProtocol
 import Realtime
 
@@ -10,7 +11,7 @@ func fuzzJSONStrings(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("Foundation accepts it", expected != nil)
     try claim("same text", isIdentical(bytes.withUnsafeBufferPointer { JSONString.unescape($0) }, expected))
     if let expected {
-        let again = JSON.value(JSON.quoted(expected)) as? String
+        let again = JSON.value(JSONString.quoted(expected)) as? String
         try claim("quoted and read again it is the same", isIdentical(again, expected))
     }
 }
@@ -38,14 +39,14 @@ func fuzzPresence(_ bytes: [UInt8]) throws(BrokenClaim) {
         try claim("as many as listed", members.count == members.all.count)
         for member in members.all {
             try claim("each can be found", members[member.userID] == member)
-            try claim("info is JSON", member.userInfo.map { JSON.isValid($0) } ?? true)
+            try claim("info is JSON", member.userInfo.map { JSONView.isJSON($0) } ?? true)
         }
         let first = members.all.first
         try claim("a known member is not new", first.map { members.add($0) == .known } ?? true)
         try claim("a removed member is gone", first.map { members.remove(userID: $0.userID) == $0 } ?? true)
     }
     if let member = PresenceMembers.Member(data: text) {
-        try claim("info is JSON", member.userInfo.map { JSON.isValid($0) } ?? true)
+        try claim("info is JSON", member.userInfo.map { JSONView.isJSON($0) } ?? true)
     }
 }
 

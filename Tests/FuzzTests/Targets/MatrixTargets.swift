@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import MatrixProtocol
 
 /// What our reader makes of a JSON value is what Foundation makes of it, where both accept it.

@@ -2,6 +2,49 @@ import CVector
 
 /// Escapes inside JSON strings (RFC 8259, section 7).
 package enum JSONString {
+    /// A text in quotes, with as few escapes as JSON allows.
+    package static func quoted(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        append(text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Writes a text in quotes.
+    package static func append(_ text: String, to bytes: inout [UInt8]) {
+        bytes.reserveCapacity(bytes.count + text.utf8.count + 2)
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0x08: bytes += #"\b"#.utf8
+            case 0x09: bytes += #"\t"#.utf8
+            case 0x0A: bytes += #"\n"#.utf8
+            case 0x0C: bytes += #"\f"#.utf8
+            case 0x0D: bytes += #"\r"#.utf8
+            case 0x00..<0x20:
+                bytes += (byte < 0x10 ? #"\u000"# : #"\u00"#).utf8
+                bytes += String(byte, radix: 16).utf8
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// The text of a string's inside; nil if an escape in it is none.
+    package static func text(_ inside: UnsafeBufferPointer<UInt8>) -> String? {
+        guard inside.contains(UInt8(ascii: "\\")) else { return String(decoding: inside, as: UTF8.self) }
+        var index = 0
+        while index < inside.count {
+            guard inside[index] == UInt8(ascii: "\\") else {
+                index += 1
+                continue
+            }
+            guard let width = escapeWidth(inside, at: index) else { return nil }
+            index += width
+        }
+        return unescape(inside)
+    }
+
     /// The text of a JSON string.
     /// - Parameter inside: What stands between the quotes, proven well-formed.
     package static func unescape(_ inside: UnsafeBufferPointer<UInt8>) -> String {

@@ -1,6 +1,3 @@
-import CVector
-public import Foundation
-import Realtime
 
 /// A JSON value that stays the bytes it came as until it is asked for.
 ///
@@ -22,24 +19,53 @@ public struct JSONView: Sendable {
 
     /// The value that is all of `bytes`; nil if they hold none, or more than one.
     public init?(_ bytes: [UInt8]) {
+        self.init(bytes, in: bytes.indices)
+    }
+
+    /// The value that is all of a part of `bytes`; nil if it holds none, or more than one.
+    package init?(_ bytes: [UInt8], in part: Range<Int>) {
         guard bytes.count < Int(UInt32.max) else { return nil }
         let range = bytes.withUnsafeBufferPointer { buffer -> Range<Int>? in
-            guard var cursor = JSONCursor(buffer), let range = try? cursor.skipValue(), cursor.peek() == nil else {
-                return nil
-            }
+            guard var cursor = JSONCursor(UnsafeBufferPointer(rebasing: buffer[part])),
+                let range = try? cursor.skipValue(), cursor.peek() == nil
+            else { return nil }
             return range
         }
         guard let range else { return nil }
-        self.init(bytes: bytes, range: range)
+        self.init(bytes: bytes, range: part.lowerBound + range.lowerBound..<part.lowerBound + range.upperBound)
     }
-
-    /// The bytes of the value alone.
-    public var data: Data { bytes.withUnsafeBytes { Data($0[range]) } }
 
     /// The same value with bytes of its own, so that its neighbours need not live on.
     package var detached: JSONView {
         let own = Array(bytes[range])
         return JSONView(bytes: own, range: own.indices)
+    }
+
+    /// Whether a text is one JSON value, in every part of it.
+    package static func isJSON(_ text: String) -> Bool { isJSON(Array(text.utf8)) }
+
+    package static func isJSON(_ bytes: [UInt8]) -> Bool {
+        JSONDocument(capacity: bytes.count, options: JSONBytesDecoder()) { $0.update(fromContentsOf: bytes) } != nil
+    }
+
+    /// What stands for a value that does not exist: of no type.
+    package static let nothing = JSONView(bytes: [], range: 0..<0)
+
+    /// The JSON text without insignificant white space.
+    package var compactText: String {
+        inside { bytes in
+            guard bytes.contains(where: { $0 <= 0x20 }) else { return String(decoding: bytes, as: UTF8.self) }
+            var isInString = false
+            var isEscaped = false
+            let compact = bytes.filter { byte in
+                defer {
+                    if byte == UInt8(ascii: "\""), !isEscaped { isInString.toggle() }
+                    isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+                }
+                return isInString || byte > 0x20
+            }
+            return String(decoding: compact, as: UTF8.self)
+        }
     }
 
     // MARK: Scalars
@@ -50,18 +76,24 @@ public struct JSONView: Sendable {
             guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
                 return nil
             }
-            return JSONView.text(UnsafeBufferPointer(rebasing: bytes[1..<bytes.count - 1]))
+            return JSONString.text(UnsafeBufferPointer(rebasing: bytes[1..<bytes.count - 1]))
         }
     }
 
     /// A whole number. Numbers with a fraction or an exponent count if their value is whole.
     public var int: Int? {
-        guard let text = number else { return nil }
-        return Int(text) ?? Double(text).flatMap { Int(exactly: $0) }
+        inside { bytes in
+            guard let (end, isWhole) = NumberText.scan(bytes, from: 0), end == bytes.count else { return nil }
+            return (isWhole ? NumberText.wholeNumber(bytes) : nil) ?? NumberText.integer(bytes)
+        }
     }
 
-    /// A number.
-    public var double: Double? { number.flatMap { Double($0) } }
+    /// A number; nil if it is too large for a Double, or too small.
+    public var double: Double? {
+        inside { bytes in
+            NumberText.scan(bytes, from: 0)?.end == bytes.count ? NumberText.double(bytes) : nil
+        }
+    }
 
     /// `true` or `false`.
     public var bool: Bool? {
@@ -76,24 +108,6 @@ public struct JSONView: Sendable {
     /// Whether it is an object.
     public var isObject: Bool { inside { $0.first == UInt8(ascii: "{") } }
 
-    private var number: String? {
-        inside { bytes in
-            guard let first = bytes.first, first == UInt8(ascii: "-") || (0x30...0x39).contains(first),
-                bytes.allSatisfy({ JSONView.isPartOfNumber($0) })
-            else { return nil }
-            return String(decoding: bytes, as: UTF8.self)
-        }
-    }
-
-    /// Swift reads more than JSON has: `-inf`, `0x10`.
-    private static func isPartOfNumber(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"):
-            true
-        default: false
-        }
-    }
-
     // MARK: Objects and arrays
 
     /// The value of a key; nil if this is no object or has no such key. Of equal keys the last counts.
@@ -101,6 +115,20 @@ public struct JSONView: Sendable {
         var key = key
         let found = key.withUTF8 { key in inside { range(of: key, in: $0) } }
         return found.map { JSONView(bytes: bytes, range: $0) }
+    }
+
+    /// The element at a position; nil if this is no array or has fewer elements.
+    public subscript(position: Int) -> JSONView? {
+        guard position >= 0 else { return nil }
+        return inside { buffer in
+            guard var cursor = JSONCursor(buffer), cursor.take(UInt8(ascii: "[")) else { return nil }
+            for passed in 0...position {
+                guard let range = try? cursor.skipValue() else { return nil }
+                if passed == position { return JSONView(bytes: bytes, range: shifted(range)) }
+                guard cursor.take(UInt8(ascii: ",")) else { return nil }
+            }
+            return nil
+        }
     }
 
     /// The values of an array; nil if this is none.
@@ -126,11 +154,6 @@ public struct JSONView: Sendable {
         return members
     }
 
-    /// What Foundation makes of it: dictionaries, arrays, strings, numbers, `NSNull`. Nil if it is not JSON.
-    public var foundation: Any? {
-        try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
-    }
-
     private func range(of wanted: UnsafeBufferPointer<UInt8>, in buffer: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         guard var cursor = JSONCursor(buffer) else { return nil }
         var found: Range<Int>?
@@ -139,7 +162,7 @@ public struct JSONView: Sendable {
             let name = UnsafeBufferPointer(rebasing: buffer[key.range])
             let isWanted =
                 key.hasEscapes
-                ? JSONView.text(name)?.utf8.elementsEqual(wanted) ?? false
+                ? JSONString.text(name)?.utf8.elementsEqual(wanted) ?? false
                 : name.count == wanted.count && name.elementsEqual(wanted)
             if isWanted { found = value }
         }
@@ -151,7 +174,7 @@ public struct JSONView: Sendable {
             guard var cursor = JSONCursor(buffer) else { return }
             try? cursor.object { cursor, key throws(JSONCursor.Malformed) in
                 let value = shifted(try cursor.skipValue())
-                if let name = JSONView.text(UnsafeBufferPointer(rebasing: buffer[key.range])) { body(name, value) }
+                if let name = JSONString.text(UnsafeBufferPointer(rebasing: buffer[key.range])) { body(name, value) }
             }
         }
     }
@@ -162,21 +185,6 @@ public struct JSONView: Sendable {
 
     private func inside<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
-    }
-
-    /// The text of a string's inside; nil if an escape in it is none.
-    static func text(_ inside: UnsafeBufferPointer<UInt8>) -> String? {
-        guard inside.contains(UInt8(ascii: "\\")) else { return String(decoding: inside, as: UTF8.self) }
-        var index = 0
-        while index < inside.count {
-            guard inside[index] == UInt8(ascii: "\\") else {
-                index += 1
-                continue
-            }
-            guard let width = JSONString.escapeWidth(inside, at: index) else { return nil }
-            index += width
-        }
-        return JSONString.unescape(inside)
     }
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// JSON of the caller's own values.
-enum JSONText {
+/// JSON of the caller's own values, by Foundation's encoder: it is once a request, and what servers have come to see.
+enum CallersJSON {
     /// - Parameter what: What the value is, for the error.
     static func bytes(_ value: some Encodable, of what: String) throws(PusherHTTPError) -> [UInt8] {
         let encoder = JSONEncoder()

@@ -5,21 +5,21 @@ import Glibc
 ///
 /// It checks what it needs to find its way, so not everything that it passes is JSON (RFC 8259); what is taken out of it
 /// is read by ``JSONView``, which checks for itself. Depth costs nothing: nothing here calls itself.
-struct JSONCursor {
-    struct Malformed: Error {}
+package struct JSONCursor {
+    package struct Malformed: Error {}
 
     /// A string's inside, without its quotes.
-    struct Text {
-        let range: Range<Int>
-        let hasEscapes: Bool
+    package struct Text {
+        package let range: Range<Int>
+        package let hasEscapes: Bool
     }
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private let base: UnsafePointer<UInt8>
-    private(set) var index: Int
+    package private(set) var index: Int
 
     /// Nil if there are no bytes at all.
-    init?(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int = 0) {
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int = 0) {
         guard let base = bytes.baseAddress, index <= bytes.count else { return nil }
         self.bytes = bytes
         self.base = base
@@ -27,7 +27,7 @@ struct JSONCursor {
     }
 
     /// The next byte that is not white space; nil at the end.
-    mutating func peek() -> UInt8? {
+    package mutating func peek() -> UInt8? {
         while index < bytes.count {
             switch bytes[index] {
             case 0x20, 0x0A, 0x0D, 0x09: index += 1
@@ -38,17 +38,17 @@ struct JSONCursor {
     }
 
     /// Takes `byte` if it is the next one.
-    mutating func take(_ byte: UInt8) -> Bool {
+    package mutating func take(_ byte: UInt8) -> Bool {
         guard peek() == byte else { return false }
         index += 1
         return true
     }
 
-    mutating func expect(_ byte: UInt8) throws(Malformed) {
+    package mutating func expect(_ byte: UInt8) throws(Malformed) {
         guard take(byte) else { throw Malformed() }
     }
 
-    mutating func string() throws(Malformed) -> Text {
+    package mutating func string() throws(Malformed) -> Text {
         try expect(UInt8(ascii: "\""))
         let start = index
         var hasEscapes = false
@@ -71,7 +71,7 @@ struct JSONCursor {
     }
 
     /// Goes to the end of the next value, and returns where it lies.
-    mutating func skipValue() throws(Malformed) -> Range<Int> {
+    package mutating func skipValue() throws(Malformed) -> Range<Int> {
         guard let first = peek() else { throw Malformed() }
         let start = index
         switch first {
@@ -149,7 +149,7 @@ struct JSONCursor {
     }
 
     /// Calls `body` with each key of the object that comes next; `body` must go past the value.
-    mutating func object(
+    package mutating func object(
         _ body: (inout JSONCursor, Text) throws(Malformed) -> Void
     ) throws(Malformed) {
         try expect(UInt8(ascii: "{"))
@@ -164,7 +164,7 @@ struct JSONCursor {
     }
 
     /// Calls `body` before each element of the array that comes next; `body` must go past it.
-    mutating func array(_ body: (inout JSONCursor) throws(Malformed) -> Void) throws(Malformed) {
+    package mutating func array(_ body: (inout JSONCursor) throws(Malformed) -> Void) throws(Malformed) {
         try expect(UInt8(ascii: "["))
         if take(UInt8(ascii: "]")) { return }
         while true {
@@ -175,21 +175,21 @@ struct JSONCursor {
     }
 
     /// Whether `key` is `name`.
-    func isKey(_ key: Text, _ name: StaticString) -> Bool {
+    package func isKey(_ key: Text, _ name: StaticString) -> Bool {
         guard !key.hasEscapes else {
-            return JSONView.text(UnsafeBufferPointer(rebasing: bytes[key.range])) == "\(name)"
+            return JSONString.text(UnsafeBufferPointer(rebasing: bytes[key.range])) == "\(name)"
         }
         return key.range.count == name.utf8CodeUnitCount
             && memcmp(base + key.range.lowerBound, name.utf8Start, key.range.count) == 0
     }
 
     /// Whether the bytes of `text` stand anywhere in `range`.
-    func contains(_ text: StaticString, in range: Range<Int>) -> Bool {
+    package func contains(_ text: StaticString, in range: Range<Int>) -> Bool {
         memmem(base + range.lowerBound, range.count, text.utf8Start, text.utf8CodeUnitCount) != nil
     }
 
     /// The whole number at `range`; 0 for anything else.
-    func unsignedNumber(_ range: Range<Int>) -> UInt64 {
+    package func unsignedNumber(_ range: Range<Int>) -> UInt64 {
         var number: UInt64 = 0
         for byte in bytes[range] {
             guard byte >= 0x30, byte <= 0x39, number < UInt64.max / 100 else { return 0 }

@@ -1,14 +1,12 @@
-import Foundation
-
 /// Random JSON texts that are hard to read: escapes, runs of backslashes, brackets in strings, blanks anywhere.
-struct RandomJSON {
-    var generator: XorShift
+package struct RandomJSON {
+    package var generator: XorShift
 
-    init(seed: UInt64) {
+    package init(seed: UInt64) {
         generator = XorShift(seed: seed)
     }
 
-    mutating func value(depth: Int = 4) -> String {
+    package mutating func value(depth: Int = 4) -> String {
         let blank = blank()
         let text =
             switch Int.random(in: 0..<(depth > 0 ? 9 : 6), using: &generator) {
@@ -22,7 +20,7 @@ struct RandomJSON {
         return blank + text + self.blank()
     }
 
-    mutating func object(depth: Int) -> String {
+    package mutating func object(depth: Int) -> String {
         let members = (0..<Int.random(in: 0...5, using: &generator)).map { _ in
             blank() + string() + blank() + ":" + value(depth: depth)
         }
@@ -43,7 +41,7 @@ struct RandomJSON {
         ["0", "-1", "12", "1.5", "1e3", "-2.5E-2", "1234567890"].randomElement(using: &generator) ?? "0"
     }
 
-    mutating func string() -> String {
+    package mutating func string() -> String {
         let parts = [
             "a", "key", "{", "}", "[", "]", ",", ":", " ", "é", "🙂", "\\\"", "\\\\", "\\n", "\\/", "\\u00e9",
             "\\ud83d\\ude42",

@@ -1,7 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
-@testable import MatrixProtocol
+@testable import JSONBytes
 
 @Suite struct JSONViewTests {
     /// What a view says of a value, in the form in which Foundation says it.
@@ -92,7 +93,6 @@ import Testing
             let view = JSONView(bytes: bytes, range: bytes.indices)
             _ = tree(view)
             _ = JSONView(bytes).map { tree($0) }
-            _ = MXEvent(json: view)
         }
     }
 
@@ -154,17 +154,51 @@ import Testing
         #expect(detached.string == "x")
     }
 
-    @Test func anObjectThatWasPutTogetherIsJSON() throws {
-        var inner = JSONObjectWriter()
-        inner.add("empty", JSONObjectWriter())
-        var object = JSONObjectWriter()
-        object.add("a\"\\\u{1}\n", "é\u{1F}\"🙂")
-        object.add("value", try JSONView(text: "[1,{}]"))
-        object.add("inner", inner)
-        let parsed = try JSONSerialization.jsonObject(with: object.view.data) as? [String: Any]
-        #expect(parsed?["a\"\\\u{1}\n"] as? String == "é\u{1F}\"🙂")
-        #expect(parsed?["value"] as? NSArray == [1, [:] as NSDictionary])
-        #expect((parsed?["inner"] as? [String: Any])?["empty"] as? NSDictionary == [:])
-        #expect(parsed?.count == 3)
+    @Test func elementsAreFoundByTheirPosition() throws {
+        let view = try JSONView(text: #"[1,"two",[3],{"four":4}]"#)
+        #expect(view[0]?.int == 1 && view[1]?.string == "two" && view[2]?[0]?.int == 3 && view[3]?["four"]?.int == 4)
+        #expect(view[4] == nil && view[-1] == nil)
+        #expect(try JSONView(text: "[]")[0] == nil)
+        #expect(try JSONView(text: "{}")[0] == nil)
+    }
+
+    @Test(
+        arguments: [
+            #" { "a b" : [ 1 , "\" \\" , true ] } "#: #"{"a b":[1,"\" \\",true]}"#, "[\n1,\t2]": "[1,2]", "3": "3",
+            #""a b""#: #""a b""#,
+        ])
+    func compactTextHasNoInsignificantWhiteSpace(text: String, compact: String) throws {
+        #expect(try JSONView(text: text).compactText == compact)
+    }
+
+    @Test(
+        arguments: [
+            ("0.1", 0.1), ("-0", -0.0), ("1e22", 1e22), ("123456789012345678", 123_456_789_012_345_680),
+            ("9007199254740993", 9_007_199_254_740_992), ("1.7976931348623157e308", .greatestFiniteMagnitude),
+            ("4.9e-324", .leastNonzeroMagnitude), ("8.5e-15", 8.5e-15), ("0.000001", 1e-6),
+            ("3.141592653589793238462643", 3.141592653589793238462643), ("1e-400", nil), ("1e400", nil), ("0e400", 0),
+        ] as [(String, Double?)])
+    func doublesAreTheNearest(text: String, number: Double?) throws {
+        #expect(try JSONView(text: text).double?.bitPattern == number?.bitPattern)
+    }
+
+    @Test func randomDoublesAreReadAsTheStandardLibraryReadsThem() throws {
+        var generator = XorShift(seed: 21)
+        for _ in 0..<5000 {
+            let digits = UInt64.random(in: 0...UInt64.max, using: &generator) >> UInt64.random(in: 0..<64, using: &generator)
+            let text = ["\(digits)", "0.\(digits)", "\(digits).5"].randomElement(using: &generator) ?? "0"
+            let exponent = Int.random(in: -30...30, using: &generator)
+            let number = exponent == 0 ? text : "\(text)e\(exponent)"
+            if try JSONView(text: number).double != Double(number) { Issue.record("\(number)") }
+        }
+    }
+}
+
+extension JSONView {
+    struct NotJSON: Error {}
+
+    init(text: String) throws {
+        guard let view = JSONView(Array(text.utf8)) else { throw NotJSON() }
+        self = view
     }
 }

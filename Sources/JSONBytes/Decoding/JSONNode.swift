@@ -1,0 +1,89 @@
+/// One value or key of a ``JSONDocument``. An object or array takes two in a row; what is inside follows them.
+struct JSONNode {
+    /// Of a string, number or literal, where its first byte stands. Of an object or array: flags, and how many members or
+    /// elements it has.
+    var head: UInt32
+    /// Of a string, where its closing quote stands; of a number or literal, the byte behind it; either with a flag. Of an
+    /// object or array, the node behind all that is inside.
+    var tail: UInt32
+
+    enum Kind {
+        case object, array, string, number, `true`, `false`, null
+    }
+
+    static let maximumText = 1 << 29
+
+    private static let container: UInt32 = 1 << 31
+    private static let object: UInt32 = 1 << 30
+    private static let irregular: UInt32 = 1 << 29
+    private static let counter: UInt32 = irregular - 1
+    private static let special: UInt32 = 1 << 31
+
+    /// - Parameter isSpecial: Whether a string has escapes, or a number a fraction or an exponent.
+    @inline(__always)
+    init(start: Int, end: Int, isSpecial: Bool) {
+        head = UInt32(truncatingIfNeeded: start)
+        tail = UInt32(truncatingIfNeeded: end) | (isSpecial ? Self.special : 0)
+    }
+
+    @inline(__always)
+    private init(head: UInt32, tail: UInt32) {
+        (self.head, self.tail) = (head, tail)
+    }
+
+    /// The first node of an object or array that is being read.
+    @inline(__always)
+    static func opening(isObject: Bool, in parent: UInt32) -> JSONNode {
+        JSONNode(head: container | (isObject ? object : 0), tail: parent)
+    }
+
+    /// The second node of an object that is being read: which hashes its keys have.
+    @inline(__always)
+    init(hashes: UInt64) {
+        head = UInt32(truncatingIfNeeded: hashes)
+        tail = UInt32(truncatingIfNeeded: hashes >> 32)
+    }
+
+    @inline(__always)
+    var hashes: UInt64 { UInt64(tail) << 32 | UInt64(head) }
+
+    /// The second node of an object that was read.
+    ///
+    /// - Parameter next: The key that is probably asked for next.
+    @inline(__always)
+    init(next: UInt32, convertsKeys: Bool = false) {
+        self.init(head: next, tail: convertsKeys ? 1 : 0)
+    }
+
+    /// Of an object's second node: whether its keys are converted by the decoder's strategy.
+    var convertsKeys: Bool { tail != 0 }
+
+    @inline(__always)
+    var isContainer: Bool { head & Self.container != 0 }
+
+    @inline(__always)
+    var isObject: Bool { head & (Self.container | Self.object) == Self.container | Self.object }
+
+    /// Of an object: whether two keys may be equal, or one has escapes.
+    @inline(__always)
+    var isIrregular: Bool {
+        get { head & Self.irregular != 0 }
+        set { head = newValue ? head | Self.irregular : head & ~Self.irregular }
+    }
+
+    /// Members or elements.
+    @inline(__always)
+    var count: UInt32 {
+        get { head & Self.counter }
+        set { head = head & ~Self.counter | newValue }
+    }
+
+    @inline(__always)
+    var isSpecial: Bool { tail & Self.special != 0 }
+
+    @inline(__always)
+    var start: Int { Int(head) }
+
+    @inline(__always)
+    var end: Int { Int(tail & ~Self.special) }
+}
