@@ -191,7 +191,8 @@ let package = Package(
             dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer + [nioSSL],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "RealtimeTests", dependencies: ["JSONBytes", "Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),
+            name: "RealtimeTests", dependencies: ["JSONBytes", "Realtime", "Transport", "TestSupport"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherProtocolTests",
             dependencies: ["JSONBytes", "PusherProtocol", "Realtime", "Transport", "TestSupport"],
@@ -251,7 +252,8 @@ let package = Package(
         .testTarget(
             name: "RegressionTests",
             dependencies: [
-                "PusherSwift", "PusherMockServer", "PusherProtocol", "JSONBytes", "Realtime", "Transport", "TestSupport",
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "JSONBytes", "Realtime", "Transport",
+                "TestSupport",
                 "PusherTestSupport",
             ],
             swiftSettings: swiftSettings),
