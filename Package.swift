@@ -135,7 +135,8 @@ let package = Package(
             name: "PusherTestSupport", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport", "Transport"],
             path: "Tests/PusherTestSupport", swiftSettings: swiftSettings),
         .target(
-            name: "MatrixTestSupport", dependencies: ["MatrixProtocol", "JSONBytes", "TestSupport", "Transport"] + nioServer,
+            name: "MatrixTestSupport",
+            dependencies: ["MatrixProtocol", "JSONBytes", "TestSupport", "Transport"] + nioServer,
             path: "Tests/MatrixTestSupport", swiftSettings: swiftSettings),
         // Without PydioProtocol: client and server check each other.
         .target(
@@ -160,7 +161,8 @@ let package = Package(
             dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer,
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "RealtimeTests", dependencies: ["JSONBytes", "Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings),
+            name: "RealtimeTests", dependencies: ["JSONBytes", "Realtime", "Transport", "TestSupport"],
+            swiftSettings: swiftSettings),
         .testTarget(
             name: "PusherProtocolTests",
             dependencies: ["JSONBytes", "PusherProtocol", "Realtime", "Transport", "TestSupport"],
@@ -217,7 +219,8 @@ let package = Package(
         .testTarget(
             name: "RegressionTests",
             dependencies: [
-                "PusherSwift", "PusherMockServer", "PusherProtocol", "JSONBytes", "Realtime", "Transport", "TestSupport",
+                "PusherSwift", "PusherMockServer", "PusherProtocol", "JSONBytes", "Realtime", "Transport",
+                "TestSupport",
                 "PusherTestSupport",
             ],
             swiftSettings: swiftSettings),

@@ -1,4 +1,3 @@
-
 /// A JSON value that stays the bytes it came as until it is asked for.
 ///
 /// Each access reads the bytes anew: take what is needed once. A value of another type than asked for is nil, whatever a

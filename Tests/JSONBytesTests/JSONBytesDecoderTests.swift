@@ -75,9 +75,11 @@ import Testing
             (#""side":"sell""#, #""side":"keep""#), (#""radius":1.5"#, #""radius":true"#), (#""radius""#, #""r""#),
             (#""none":{}"#, #""other":{}"#), ("[1,null,3]", "[1,null,{}]"), ("[[1,null,3],[]]", "[[1,null,3],7]"),
             (#""list":"#, #""array":"#), (#"{"b":2"#, #"{"b":"2""#), (#""data":"AQID""#, #""data":"A""#),
-            (#""data":"AQID""#, #""data":1"#), (#""url":"https"#, #""url":"","x":"https"#), (#""date":0.5"#, #""date":"x""#),
+            (#""data":"AQID""#, #""data":1"#), (#""url":"https"#, #""url":"","x":"https"#),
+            (#""date":0.5"#, #""date":"x""#),
             (#""date":0.5"#, #""date":null"#), (#""decimal":0.1"#, #""decimal":"0.1","x":0.1"#),
-            (#""inner":{"list":[[1,null,3],[]]}"#, #""inner":null"#), (#""inner":{"list":[[1,null,3],[]]}"#, #""inner":3"#),
+            (#""inner":{"list":[[1,null,3],[]]}"#, #""inner":null"#),
+            (#""inner":{"list":[[1,null,3],[]]}"#, #""inner":3"#),
             (#""numbered":{"1""#, #""numbered":{"one""#), (Self.everything, "[]"), (Self.everything, "null"),
         ] {
             #expect(Self.everything.contains(right))
@@ -90,7 +92,8 @@ import Testing
 
     @Test(
         arguments: [
-            "", " ", "{", "}", "[1", "[1,]", #"{"a":1,}"#, #"{"a" 1}"#, #"{1:2}"#, #"{"a":1 "b":2}"#, "[1 2]", "01", "1.",
+            "", " ", "{", "}", "[1", "[1,]", #"{"a":1,}"#, #"{"a" 1}"#, #"{1:2}"#, #"{"a":1 "b":2}"#, "[1 2]", "01",
+            "1.",
             ".5", "-", "+1", "1e", "0x10", "nul", "truE", "nullx", "NaN", #"""#, #""\x""#, #""\ud800""#, #""\u12""#,
             "\"\n\"", "1 2", "{}{}", "[1]]", "\u{0}", "[\u{0}]", "\u{FEFF}1", #"["a":1]"#, "{,}", "[,]", "//", "[1}",
         ])

@@ -185,7 +185,8 @@ import Testing
     @Test func randomDoublesAreReadAsTheStandardLibraryReadsThem() throws {
         var generator = XorShift(seed: 21)
         for _ in 0..<5000 {
-            let digits = UInt64.random(in: 0...UInt64.max, using: &generator) >> UInt64.random(in: 0..<64, using: &generator)
+            let digits =
+                UInt64.random(in: 0...UInt64.max, using: &generator) >> UInt64.random(in: 0..<64, using: &generator)
             let text = ["\(digits)", "0.\(digits)", "\(digits).5"].randomElement(using: &generator) ?? "0"
             let exponent = Int.random(in: -30...30, using: &generator)
             let number = exponent == 0 ? text : "\(text)e\(exponent)"

@@ -42,7 +42,8 @@ struct ClientConnectionTests {
         client.machine.connect(now: client.now)
         _ = client.take()
         client.receive(
-            #"{"event":"pusher:connection_established","data":\#(JSONString.quoted(#"{"socket_id":"1.1"\#(member)}"#))}"#)
+            #"{"event":"pusher:connection_established","data":\#(JSONString.quoted(#"{"socket_id":"1.1"\#(member)}"#))}"#
+        )
         #expect(client.take() == ["connecting → connected"])
         #expect(client.machine.nextDeadline == client.now + .seconds(seconds))
     }

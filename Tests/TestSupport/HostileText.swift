@@ -83,7 +83,8 @@ package enum HostileFrames {
             frame(#""e""#, hostile, more: #","channel":"\#(channel)","user_id":\#(hostile)"#),
             frame(hostile, hostile, more: #","channel":"\#(channel)""#),
             frame(hostile, hostile), frame(#""e""#, #""d""#, more: #","channel":\#(hostile)"#),
-            frame(JSONString.quoted("pusher:" + text), hostile), frame(JSONString.quoted("pusher_internal:" + text), hostile),
+            frame(JSONString.quoted("pusher:" + text), hostile),
+            frame(JSONString.quoted("pusher_internal:" + text), hostile),
             frame(
                 #""pusher_internal:watchlist_events""#, #"{"events":[{"name":\#(hostile),"user_ids":[\#(hostile)]}]}"#),
             frame(

@@ -21,7 +21,8 @@ enum FlatObject {
     /// - Returns: False if it ended early, or if `object` is anything else.
     @inline(__always)
     static func walk(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ object: Range<Int>, _ body: (_ key: QuotedText, _ value: QuotedText) -> Bool
+        _ bytes: UnsafeBufferPointer<UInt8>, _ object: Range<Int>,
+        _ body: (_ key: QuotedText, _ value: QuotedText) -> Bool
     ) -> Bool {
         let end = object.upperBound
         var quotes = QuoteWalk(bytes, object)

@@ -207,7 +207,8 @@ private final class Derived: Base {
 }
 
 private let leaves: [any (Decodable & SendableMetatype).Type] = [
-    Int.self, String.self, Double.self, Bool.self, Int8.self, Int16.self, Int32.self, Int64.self, Int128.self, UInt.self,
+    Int.self, String.self, Double.self, Bool.self, Int8.self, Int16.self, Int32.self, Int64.self, Int128.self,
+    UInt.self,
     UInt8.self, UInt16.self, UInt32.self, UInt64.self, UInt128.self, Float.self, Date.self, Data.self, Decimal.self,
     URL.self, Int?.self, String?.self, Scalars.self, Payload.self, Side.self, Derived.self, [Int].self, [Double?].self,
     [String: Int].self, [Int: String].self, [[String]].self, [Scalars].self, [String: Scalars].self,
@@ -264,7 +265,8 @@ private indirect enum Shape: Sendable {
         case .leaf(let index): return Self.leaf(index, &choices)
         case .list(let shape): return list(shape, &choices)
         case .dictionary(let shape):
-            return "{" + names.prefix(choices.next(names.count)).map { member($0, shape.text(&choices)) }
+            return "{"
+                + names.prefix(choices.next(names.count)).map { member($0, shape.text(&choices)) }
                 .joined(separator: "," + blank) + blank + "}"
         case .object(let members):
             var parts: [String] = []
