@@ -54,15 +54,22 @@ public struct JSONBytesDecoder: Sendable {
         case custom(@Sendable (_ codingPath: [any CodingKey]) -> any CodingKey)
     }
 
+    /// How dates are written: as `Date` decodes itself by default.
     public var dateDecodingStrategy = DateDecodingStrategy.deferredToDate
+    /// How bytes are written: in base64 by default.
     public var dataDecodingStrategy = DataDecodingStrategy.base64
+    /// How infinities and NaN are written: not at all by default.
     public var nonConformingFloatDecodingStrategy = NonConformingFloatDecodingStrategy.throw
+    /// What keys are called in JSON: the same as in the type by default.
     public var keyDecodingStrategy = KeyDecodingStrategy.useDefaultKeys
     /// What types find in `userInfo` of their decoder.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
+    /// A decoder with the defaults of all options.
     public init() {}
 
+    /// The value that is all of `data`.
+    ///
     /// - Throws: `DecodingError`, or what the type throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         try data.withUnsafeBytes { bytes in
@@ -73,6 +80,8 @@ public struct JSONBytesDecoder: Sendable {
         }
     }
 
+    /// The value that is all of `bytes`.
+    ///
     /// - Throws: `DecodingError`, or what the type throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
         try decode(type, capacity: bytes.count) { output in
