@@ -293,7 +293,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixTestSupport",
+                "JSONBytes", "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol",
+                "MatrixTestSupport",
                 "PydioSDK", "PydioTestSupport", "Transport", "TestSupport",
             ],
             swiftSettings: swiftSettings),

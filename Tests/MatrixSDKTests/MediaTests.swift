@@ -59,7 +59,7 @@ struct MediaTests {
             case .failure: seen.withLock { $0.append("failure") }
             }
         }
-        #expect(await eventually { seen.withLock { $0.last == "mxc://s/m" } })
+        #expect(await eventually { seen.withLock { $0.last == "mxc://s/m" } }, "\(seen.withLock { $0 })")
         #expect(server.requests.last?.body == Array("hello".utf8))
     }
 

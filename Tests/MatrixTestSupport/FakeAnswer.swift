@@ -1,5 +1,5 @@
 package import JSONBytes
-package import MatrixProtocol
+import MatrixProtocol
 
 /// What a ``FakeHomeserver`` was asked.
 package struct FakeRequest: Sendable {
