@@ -29,23 +29,28 @@ let package = Package(
         .systemLibrary(name: "CVector"),
         .target(name: "CMutants"),
 
+        pure("JSONBytes", ["CVector"]),
         pure("Transport", ["CLibcrypto", "CVector", "CZlib"]),
-        pure("Realtime", ["Transport", "CVector"]),
-        pure("PusherProtocol", ["Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"]),
-        pure("MatrixProtocol", ["Realtime", "Transport", "CVector"]),
+        pure("Realtime", ["JSONBytes", "Transport", "CVector"]),
+        pure("PusherProtocol", ["JSONBytes", "Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"]),
+        pure("MatrixProtocol", ["JSONBytes", "Realtime", "Transport"]),
         pure("PydioProtocol", ["Realtime", "Transport"]),
 
         // The store in memory, which the session's model needs in its tests.
-        .target(name: "MatrixSDK", dependencies: ["MatrixProtocol", "Transport"], swiftSettings: swiftSettings),
         .target(
-            name: "TestSupport", dependencies: ["PusherProtocol", "Realtime", "Transport"],
+            name: "MatrixSDK", dependencies: ["MatrixProtocol", "JSONBytes", "Transport"], swiftSettings: swiftSettings),
+        .target(
+            name: "TestSupport", dependencies: ["JSONBytes", "PusherProtocol", "Realtime", "Transport"],
             path: "Tests/TestSupport", swiftSettings: swiftSettings),
-        tests("TransportTests", []),
-        tests("RealtimeTests", ["Realtime"]),
-        tests("PusherProtocolTests", ["PusherProtocol", "Realtime"]),
-        tests("MatrixProtocolTests", ["MatrixProtocol"]),
+        tests("JSONBytesTests", ["JSONBytes"]),
+        tests("TransportTests", ["Realtime"]),
+        tests("RealtimeTests", ["JSONBytes", "Realtime"]),
+        tests("PusherProtocolTests", ["JSONBytes", "PusherProtocol", "Realtime"]),
+        tests("MatrixProtocolTests", ["JSONBytes", "MatrixProtocol", "Realtime"]),
         tests("PydioProtocolTests", ["PydioProtocol", "Realtime"]),
-        tests("MatrixSDKTests", ["MatrixSDK", "MatrixProtocol"]),
-        tests("FuzzTests", ["PusherProtocol", "MatrixProtocol", "PydioProtocol", "Realtime", "CLibcrypto"]),
+        tests("MatrixSDKTests", ["JSONBytes", "MatrixSDK", "MatrixProtocol"]),
+        tests(
+            "FuzzTests",
+            ["JSONBytes", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "Realtime", "CLibcrypto"]),
     ]
 )
