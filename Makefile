@@ -77,9 +77,9 @@ matrix-kill: setup ## Kills the writer of a Matrix store with kill -9 at random 
 pydio-transfer: setup ## Compares uploads and downloads by pusher-cli with those by curl. SIZE=1024 (MiB) ROUNDS=5.
 	@Scripts/pydio/transfer $(or $(SIZE),1024) $(or $(ROUNDS),5)
 
-simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1.
+simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|pydio.
 	@swift build --quiet -c $(CONFIGURATION) --product simulate
-	@SWIFT_DETERMINISTIC_HASHING=1 .build/$(CONFIGURATION)/simulate $(SEEDS) $(FIRST)
+	@SWIFT_DETERMINISTIC_HASHING=1 .build/$(CONFIGURATION)/simulate $(MACHINE) $(SEEDS) $(FIRST)
 
 simulate-bugs: setup ## Checks that simulate finds deliberate bugs; takes minutes. BUGS="01 02" tries some.
 	@Scripts/simulate-bugs $(patsubst %,Scripts/simulation-bugs/%-*.patch,$(BUGS))

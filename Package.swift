@@ -87,7 +87,8 @@ let package = Package(
         // The network layer: pure protocol code, then the one target that does client I/O.
         .target(name: "Transport", dependencies: ["CLibcrypto", "CVector", "CZlib"], swiftSettings: swiftSettings),
         .target(
-            name: "CurlTransport", dependencies: ["Transport", "CLibcurl", "CLinux"], swiftSettings: swiftSettings),
+            name: "CurlTransport", dependencies: ["Realtime", "Transport", "CLibcurl", "CLinux"],
+            swiftSettings: swiftSettings),
 
         // The way of any text into a log.
         .target(name: "PeerLog", dependencies: ["Transport", swiftLog], swiftSettings: swiftSettings),
@@ -178,17 +179,23 @@ let package = Package(
             path: "Tests/PydioMock", swiftSettings: swiftSettings),
         // Random schedules against the real machines, on a simulated clock, network and server.
         .executableTarget(
-            name: "simulate", dependencies: ["PusherProtocol", "Realtime", "Transport", "CLibcrypto"],
+            name: "simulate",
+            dependencies: [
+                "CurlTransport", "MatrixProtocol", "PydioProtocol", "PusherProtocol", "Realtime", "Transport",
+                "CLibcrypto",
+            ],
             path: "Tests/Simulation", swiftSettings: swiftSettings),
         .testTarget(
             name: "JSONBytesTests", dependencies: ["JSONBytes", "TestSupport"], swiftSettings: swiftSettings),
-        .testTarget(name: "SimulationTests", dependencies: ["simulate"], swiftSettings: swiftSettings),
+        .testTarget(
+            name: "SimulationTests", dependencies: ["simulate", "CurlTransport"], swiftSettings: swiftSettings),
         .testTarget(
             name: "TransportTests", dependencies: ["Realtime", "Transport", "TestSupport"], swiftSettings: swiftSettings
         ),
         .testTarget(
             name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer + [nioSSL],
+            dependencies: ["CurlTransport", "Realtime", "Transport", "CLibcurl", "CLinux", "TestSupport"] + nioServer
+                + [nioSSL],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "RealtimeTests", dependencies: ["JSONBytes", "Realtime", "Transport", "TestSupport"],
@@ -198,7 +205,8 @@ let package = Package(
             dependencies: ["JSONBytes", "PusherProtocol", "Realtime", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
-            name: "MatrixProtocolTests", dependencies: ["JSONBytes", "MatrixProtocol", "Transport", "TestSupport"],
+            name: "MatrixProtocolTests",
+            dependencies: ["JSONBytes", "MatrixProtocol", "Realtime", "Transport", "TestSupport"],
             swiftSettings: swiftSettings),
         .testTarget(
             name: "PydioProtocolTests", dependencies: ["PydioProtocol", "Realtime", "Transport", "TestSupport"],

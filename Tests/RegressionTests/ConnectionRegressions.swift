@@ -264,7 +264,7 @@ struct ConnectionRegressions {
             #expect(client.take().first == "send pong")
         }
         client.receive(#"{"event":"pusher:ping"}"#)
-        guard case .send(_, let frame)? = client.machine.takeActions().first else {
+        guard case .send(_, let frame)? = client.machine.takeSorted().orders.first else {
             Issue.record("no answer")
             return
         }

@@ -53,7 +53,7 @@ struct SubscriptionRegressions {
         _ = try client.subscribe("private-x")
         _ = client.take()
         client.answer("private-x", .success(AuthAnswer(auth: "k:s", channelData: #"{"a": 1.50}"#)))
-        guard case .send(_, let frame)? = client.machine.takeActions().first else {
+        guard case .send(_, let frame)? = client.machine.takeSorted().orders.first else {
             Issue.record("no frame")
             return
         }

@@ -100,12 +100,13 @@ package struct ClientScript {
 
     /// Everything since the last call, in order: what is ordered, then what is told.
     package mutating func take() -> [String] {
-        let actions = machine.takeActions()
-        return actions.map { describe($0) } + machine.takeNotices().flatMap(describe)
+        let (orders, notices) = machine.takeSorted()
+        return orders.map { describe($0) } + notices.flatMap(describe)
     }
 
     private mutating func describe(_ action: ClientMachine.Action) -> String {
         switch action {
+        case .tell(let notices): return notices.flatMap(describe).joined(separator: "\n")
         case .open(let id, let url):
             transport = id
             return "open \(id.number) \(url.prefix { $0 != ":" })"
@@ -163,4 +164,18 @@ package struct ClientScript {
         case .error(let error): "error \(error)"
         }
     }
+}
+
+extension ClientMachine {
+    /// What is ordered, and what is told, of what waits.
+    package mutating func takeSorted() -> (orders: [Action], notices: [Notice]) {
+        var (orders, told): ([Action], [Notice]) = ([], [])
+        for action in takeActions() {
+            if case .tell(let notices) = action { told += notices } else { orders.append(action) }
+        }
+        return (orders, told)
+    }
+
+    /// What is told. What is ordered is forgotten.
+    package mutating func takeNotices() -> [Notice] { takeSorted().notices }
 }

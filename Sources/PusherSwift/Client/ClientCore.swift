@@ -11,7 +11,7 @@ import Transport
 ///
 /// Handles that the application holds (channels, the connection, sequences) keep the core, but only ``Pusher`` keeps
 /// it running: when that goes, ``shutDown()`` ends everything.
-final class ClientCore: Sendable {
+final class ClientCore: Shell {
     let options: PusherClientOptions
     let bindings: Lock<Bindings>
     /// Changes when the bindings do.
@@ -19,21 +19,16 @@ final class ClientCore: Sendable {
     /// Readers of sequences for whom the present batch has brought something.
     let wakeUps = ReaderWakeUps()
     let sources = Lock(AttachedSources())
-    private let machine: Lock<ClientMachine>
+    let driver: Driver<ClientMachine>
     private let callbacks: CallbackQueue
 
     @NetworkActor var transport: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
     /// What is let go of here is cancelled.
     @NetworkActor var authorizations: [AuthRequestID: AuthorizationWork] = [:]
     @NetworkActor var batch = AuthorizationBatch()
-    @NetworkActor private var timer: NetworkTimer?
-    @NetworkActor private var armedDeadline: MonotonicInstant?
-    @NetworkActor private var networkObservation: NetworkMonitor.Observation?
     /// A message was too large to be inflated, and those after it may have referred to it, which ended the connection. One
     /// that is not compressed can be skipped.
     @NetworkActor private var isCompressionOff = false
-    @NetworkActor private var isCarryingOut = false
-    @NetworkActor private var isToCarryOut = false
 
     init(key: String, options: PusherClientOptions) {
         self.options = options
@@ -41,7 +36,7 @@ final class ClientCore: Sendable {
         callbacks = CallbackQueue(
             options.callbackQueue,
             capacity: .init(count: options.maximumQueuedEvents, byteCount: options.maximumQueuedBytes))
-        machine = Lock(
+        driver = Driver(
             ClientMachine(
                 endpoint: Endpoint(key: key, options: options),
                 configuration: ClientMachine.Configuration(options), seed: .random(in: .min ... .max)))
@@ -57,14 +52,11 @@ final class ClientCore: Sendable {
     func perform<Result: Sendable, Failure: Error>(
         _ body: (inout ClientMachine, MonotonicInstant) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        defer { NetworkActor.execute { self.carryOut() } }
-        return try machine.withLock { machine throws(Failure) in try body(&machine, .now) }
+        try call(body)
     }
 
     /// Looks at the machine.
-    func read<Result: Sendable>(_ body: (ClientMachine) -> Result) -> Result {
-        machine.withLock { body($0) }
-    }
+    func read<Result: Sendable>(_ body: (ClientMachine) -> Result) -> Result { peek(body) }
 
     func holdReading(for reader: EventReader) {
         perform { machine, now in machine.holdReading(for: reader, now: now) }
@@ -76,26 +68,6 @@ final class ClientCore: Sendable {
         releaseSources()
     }
 
-    /// Carries out what the machine has ordered. Orders that arise meanwhile follow in order.
-    @NetworkActor
-    func carryOut() {
-        guard !isCarryingOut else { return }
-        isCarryingOut = true
-        defer { isCarryingOut = false }
-        while true {
-            let (actions, notices, deadline) = machine.withLock {
-                ($0.takeActions(), $0.takeNotices(), $0.nextDeadline)
-            }
-            if !notices.isEmpty { deliver(notices) }
-            if actions.isEmpty {
-                arm(deadline)
-                return
-            }
-            for action in actions { carryOut(action) }
-            authorizeBatch()
-        }
-    }
-
     /// Puts `notices` in line for the application.
     @NetworkActor
     func deliver(_ notices: [ClientMachine.Notice]) {
@@ -104,20 +76,12 @@ final class ClientCore: Sendable {
         callbacks.add(notices, to: self)
     }
 
-    /// What several reads in a row bring reaches the application in one go.
-    @NetworkActor
-    private func carryOutSoon() {
-        guard !isToCarryOut else { return }
-        isToCarryOut = true
-        NetworkActor.execute { [weak self] in
-            self?.isToCarryOut = false
-            self?.carryOut()
-        }
-    }
+    // MARK: Orders
 
     @NetworkActor
-    private func carryOut(_ action: ClientMachine.Action) {
+    func carryOut(_ action: ClientMachine.Action) {
         switch action {
+        case .tell(let notices): deliver(notices)
         case .open(let id, let url): open(id, url: url)
         case .close(let id): live(id)?.close(code: 1000, reason: "")
         case .drop(let id):
@@ -132,6 +96,9 @@ final class ClientCore: Sendable {
             batch.remove(id)
         }
     }
+
+    @NetworkActor
+    func carriedOutActions() { authorizeBatch() }
 
     // MARK: Transport
 
@@ -159,21 +126,24 @@ final class ClientCore: Sendable {
     private func received(_ event: WebSocketConnection.Event, from id: ConnectionMachine.TransportID) {
         switch event {
         case .reached(let times):
-            machine.withLock { $0.transportReached(id, times) }
+            handle { machine, _ in machine.transportReached(id, times) }
         case .opened:
-            machine.withLock { $0.transportOpened(id, now: .now) }
+            handle { machine, now in machine.transportOpened(id, now: now) }
         case .received(let messages, let byteCount, let isMoreToRead):
             options.metrics?.received(messages: messages.count, bytes: byteCount)
-            machine.withLock { $0.received(messages, from: id, now: .now) }
-            if isMoreToRead { return carryOutSoon() }
+            // What several reads in a row bring reaches the application in one go.
+            if isMoreToRead {
+                handleSoon { machine, now in machine.received(messages, from: id, now: now) }
+            } else {
+                handle { machine, now in machine.received(messages, from: id, now: now) }
+            }
         case .pong:
-            machine.withLock { $0.pongReceived(now: .now) }
+            handle { machine, now in machine.pongReceived(now: now) }
         case .closed(let closure):
             if transport?.id == id { transport = nil }
             if closure.error?.code == .protocolViolation(code: 1009) { isCompressionOff = true }
-            machine.withLock { $0.transportClosed(id, closure, now: .now) }
+            handle { machine, now in machine.transportClosed(id, closure, now: now) }
         }
-        carryOut()
     }
 
     @NetworkActor
@@ -193,40 +163,7 @@ final class ClientCore: Sendable {
             let closure = WebSocketClosure(code: 1006, error: error)
             connection.drop()
             transport = nil
-            machine.withLock { $0.transportClosed(id, closure, now: .now) }
-        }
-    }
-
-    // MARK: Time and network
-
-    /// Activity only moves the deadline further away, so an armed timer is left alone: it fires, finds nothing due and
-    /// is armed again. That is much cheaper than arming it with each message.
-    @NetworkActor
-    private func arm(_ deadline: MonotonicInstant?) {
-        guard let deadline else { return }
-        if let armedDeadline, armedDeadline <= deadline { return }
-        if timer == nil {
-            timer = NetworkTimer { [weak self] in self?.timerFired() }
-        }
-        armedDeadline = deadline
-        timer?.set(deadline)
-    }
-
-    @NetworkActor
-    private func timerFired() {
-        armedDeadline = nil
-        machine.withLock { $0.timePassed(now: .now) }
-        carryOut()
-    }
-
-    @NetworkActor
-    private func watchNetwork() {
-        guard networkObservation == nil else { return }
-        networkObservation = NetworkMonitor.shared.observe { [weak self] change in
-            switch change {
-            case .lost: self?.perform { machine, now in machine.networkLost(now: now) }
-            case .returned, .changed: self?.perform { machine, now in machine.networkReturned(now: now) }
-            }
+            handle { machine, now in machine.transportClosed(id, closure, now: now) }
         }
     }
 
@@ -248,10 +185,7 @@ final class ClientCore: Sendable {
         let old = bindings.withLock { $0.close() }
         for observer in old.everyObserver { observer.onEnd() }
         perform { machine, now in machine.shutDown(now: now) }
-        NetworkActor.execute {
-            self.timer = nil
-            self.networkObservation = nil
-        }
+        NetworkActor.execute { self.closeDriver() }
     }
 }
 

@@ -4,6 +4,9 @@ package import Transport
 /// The WebSocket (section 9). It has proved itself when it has answered a ping or brought something: a server that refuses
 /// a client may close a connection only after opening it, and never acknowledges what is registered.
 extension WorkspaceLoop {
+    /// Whether what the WebSocket `id` brings counts.
+    package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { socket.isReceiving(from: id) }
+
     /// Something came, or a ping was answered.
     ///
     /// - Parameter isWoken: Whether nodes have changed.

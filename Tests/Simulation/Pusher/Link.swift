@@ -1,6 +1,8 @@
+import CurlTransport
 import Transport
 
 /// One network connection between client and server, with what is on its way in both directions.
+@NetworkActor
 final class Link {
     enum Downstream {
         case message(WebSocketMessage)
@@ -11,7 +13,7 @@ final class Link {
     }
 
     enum Upstream {
-        case request(Server.Request)
+        case request(PusherServer.Request)
         case bytes([UInt8])
         case close
     }
@@ -21,7 +23,7 @@ final class Link {
     }
 
     let number: Int
-    let reception: Schedule.Connecting
+    let reception: PusherSchedule.Connecting
     /// Of schedules that go through the bytes.
     var machine: WebSocketMachine?
     var peer = WebSocketPeer()
@@ -36,7 +38,7 @@ final class Link {
     var isReadingPaused = false
     var openedAt: MonotonicInstant
 
-    init(number: Int, reception: Schedule.Connecting, machine: WebSocketMachine?, now: MonotonicInstant) {
+    init(number: Int, reception: PusherSchedule.Connecting, machine: WebSocketMachine?, now: MonotonicInstant) {
         self.number = number
         self.reception = reception
         self.machine = machine

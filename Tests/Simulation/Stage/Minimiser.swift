@@ -1,8 +1,9 @@
-import PusherProtocol
+import CurlTransport
 
 /// Leaves out of a failing schedule whatever it fails without.
-enum Minimiser {
-    static func minimise(_ schedule: Schedule) -> Schedule {
+@NetworkActor
+enum Minimiser<Subject: Simulation> {
+    static func minimise(_ schedule: Subject.Plan) -> Subject.Plan {
         var smallest = schedule
         var size = max(smallest.steps.count / 2, 1)
         while true {
@@ -28,13 +29,9 @@ enum Minimiser {
         }
     }
 
-    private static func simplified(_ schedule: Schedule) -> Schedule {
+    private static func simplified(_ schedule: Subject.Plan) -> Subject.Plan {
         var simplest = schedule
-        let changes: [(inout Schedule.Options) -> Void] = [
-            { $0.isBytewise = false }, { $0.isInline = false }, { $0.authAnswersInSpiteOfCancel = false },
-            { $0.signsInline = true }, { $0.maximumQueuedEvents = 10_000 }, { $0.configuration = .init() },
-        ]
-        for change in changes {
+        for change in Subject.Plan.simplifications {
             var candidate = simplest
             change(&candidate.options)
             if fails(candidate) { simplest = candidate }
@@ -42,8 +39,8 @@ enum Minimiser {
         return simplest
     }
 
-    private static func fails(_ schedule: Schedule) -> Bool {
-        let simulation = Simulation(schedule)
+    private static func fails(_ schedule: Subject.Plan) -> Bool {
+        let simulation = Subject(schedule, isRecording: false)
         simulation.run()
         return simulation.violation != nil
     }

@@ -1,33 +1,15 @@
+import CurlTransport
 import PusherProtocol
 import Realtime
 import Transport
 
-/// What `ClientCore` and `WebSocketConnection` do around the machine, in the same order.
-extension Simulation {
-    /// Orders that follow from the application's calls are carried out a moment later, on the I/O thread.
-    func perform<Result>(_ body: (inout ClientMachine, MonotonicInstant) throws -> Result) rethrows -> Result {
-        defer { after(.microseconds(random.below(500)), .carryOut) }
-        return try body(&machine, now)
-    }
-
-    func carryOut() {
-        guard !isCarryingOut else { return }
-        isCarryingOut = true
-        defer { isCarryingOut = false }
-        while true {
-            let (actions, notices, deadline) = (machine.takeActions(), machine.takeNotices(), machine.nextDeadline)
-            for action in actions { inspect(action) }
-            for notice in notices { inspect(notice) }
-            if actions.isEmpty { checkAtRest() }
-            if !notices.isEmpty { add(notices) }
-            if actions.isEmpty { return arm(deadline) }
-            for action in actions { carryOut(action) }
-            if let link = transport?.link { flush(link) }
-        }
-    }
-
-    private func carryOut(_ action: ClientMachine.Action) {
+/// What the orders mean here, as `ClientCore` and `WebSocketConnection` carry them out.
+extension PusherSimulation {
+    func carryOut(_ action: ClientMachine.Action) {
+        isInspectionDue = true
+        inspect(action)
         switch action {
+        case .tell(let notices): told += notices
         case .open(let id, let url):
             check(transport == nil, "a second transport is opened while the first lives")
             transport = (id, openLink(url: url))
@@ -40,11 +22,18 @@ extension Simulation {
         case .pauseReading(let id, let isPaused):
             guard let link = live(id) else { return }
             link.isReadingPaused = isPaused
-            if !isPaused { after(.zero, .arrivedAtClient(link.number)) }
+            if !isPaused { after(.zero) { [unowned self] in read(link) } }
         case .authorize(let request): authorize(request)
         case .authorizeUser(let id, let socketID): authorizeUser(id, socketID)
         case .cancelAuthorization(let id): authorizations.remove(id)
         }
+    }
+
+    func carriedOutActions() {
+        for notice in told { inspect(notice) }
+        if !told.isEmpty { add(told) }
+        told = []
+        if let link = transport?.link { flush(link) }
     }
 
     // MARK: Transport
@@ -55,7 +44,7 @@ extension Simulation {
 
     private func send(_ frame: ClientFrame, on id: ConnectionMachine.TransportID) {
         guard let link = live(id), link.clientEnd == .open else { return }
-        guard link.machine != nil else { return sendUp(.request(Server.Request(frame)), on: link) }
+        guard link.machine != nil else { return sendUp(.request(PusherServer.Request(frame)), on: link) }
         var generator = JitterGenerator(seed: random.next())
         link.machine?.send(text: Array(frame.text.utf8), using: &generator)
     }
@@ -70,8 +59,8 @@ extension Simulation {
                 return ended(link, WebSocketClosure(code: 1000))
             }
             if link.machine == nil { sendUp(.close, on: link) } else { flush(link) }
-            after(.seconds(2), .closeTimedOut(link.number))
-            after(.zero, .arrivedAtClient(link.number))
+            after(.seconds(2)) { [unowned self] in closeTimedOut(link) }
+            after(.zero) { [unowned self] in read(link) }
         case .closing, .gone: break
         }
     }
@@ -83,15 +72,16 @@ extension Simulation {
 
     private func release(_ link: Link) {
         link.clientEnd = .gone
-        if link.isServerEndOpen, !link.isBlackHole { after(latency + .milliseconds(1), .serverNotices(link.number)) }
+        if link.isServerEndOpen, !link.isBlackHole {
+            after(latency + .milliseconds(1)) { [unowned self] in serverNotices(link) }
+        }
     }
 
     func opened(_ link: Link) {
         guard let id = transport?.id, transport?.link === link else { return }
         let times = ConnectionTimes(address: "", nameLookup: .zero, connect: .zero, tls: nil)
-        machine.transportReached(id, times)
-        machine.transportOpened(id, now: now)
-        carryOut()
+        handle { machine, _ in machine.transportReached(id, times) }
+        handle { machine, now in machine.transportOpened(id, now: now) }
     }
 
     /// The transport is gone by itself.
@@ -103,9 +93,10 @@ extension Simulation {
         log("transport \(id.number) ended with \(closure.code)")
         statistics.closed(closure)
         let before = machine.connectionState
-        machine.transportClosed(id, closure, now: now)
-        checkForbidden(code: Int(closure.code), from: before)
-        carryOut()
+        handle { machine, now in
+            machine.transportClosed(id, closure, now: now)
+            checkForbidden(code: Int(closure.code), from: before, to: machine)
+        }
     }
 
     // MARK: Reading
@@ -156,32 +147,9 @@ extension Simulation {
     private func deliver(_ messages: WebSocketMessages, of link: Link) {
         guard let id = transport?.id, transport?.link === link else { return }
         if link.clientEnd == .open { expect(messages, from: id) }
-        machine.received(messages, from: id, now: now)
-        after(.zero, .carryOut)
+        handleSoon { machine, now in machine.received(messages, from: id, now: now) }
     }
 
     private static let lost = WebSocketClosure(
         code: 1006, error: TransportError(.connectionLost, "the connection broke"))
-
-    // MARK: Time
-
-    private func arm(_ deadline: MonotonicInstant?) {
-        guard let deadline, !application.isShutDown else { return }
-        if let armedDeadline, armedDeadline <= deadline { return }
-        armedDeadline = deadline
-        agenda.add(.timer(deadline), at: deadline)
-    }
-
-    func timerFired(_ deadline: MonotonicInstant) {
-        guard armedDeadline == deadline else { return }
-        armedDeadline = nil
-        machine.timePassed(now: now)
-        carryOut()
-        guard let next = machine.nextDeadline, next <= now else {
-            ledger.idleTimers = 0
-            return
-        }
-        ledger.idleTimers += 1
-        check(ledger.idleTimers < 20, "time has passed, and nothing was done about it")
-    }
 }

@@ -1,21 +1,26 @@
+import CurlTransport
 import PusherProtocol
 import Realtime
 import Transport
 
 /// What must hold after every step.
-extension Simulation {
+extension PusherSimulation {
     private var options: ClientMachine.Configuration { schedule.options.configuration }
 
-    func checkMachine() {
+    func checkAlways() {
+        sendServerFrames()
         if let complaint = server.complaints.first { check(false, "the server complains: \(complaint)") }
         check(links.count { $0.clientEnd != .gone } <= 1, "two transports live")
+        if !stage.loop.hasWaitingJobs { checkAtRest() }
         guard application.isShutDown else { return }
-        check(machine.nextDeadline == nil, "a deadline is left after the client is gone")
+        check(nextDeadline == nil, "a deadline is left after the client is gone")
     }
 
     /// When nothing is left to be carried out.
-    func checkAtRest() {
+    private func checkAtRest() {
         if application.isShutDown { ledger.isEndCarriedOut = true }
+        guard isInspectionDue else { return }
+        isInspectionDue = false
         switch machine.connectionState {
         case .connecting, .connected, .disconnecting:
             check(transport != nil, "\(machine.connectionState) without a transport")
@@ -35,13 +40,14 @@ extension Simulation {
     // MARK: What is ordered
 
     func inspect(_ action: ClientMachine.Action) {
-        log("client: \(action)")
         switch action {
+        case .tell: return
         case .open(_, let url):
             statistics.count(.opens)
             check(!ledger.isEndCarriedOut, "a transport is opened after the client is gone")
             check(!ledger.hasStopped, "a transport is opened though the last end forbids it")
-            if let due = ledger.retryDue { check(now >= due, "a retry comes before its time") }
+            // The machine counts from its decision, which is told a moment later.
+            if let due = ledger.retryDue { check(now + .milliseconds(1) >= due, "a retry comes before its time") }
             ledger.lastURL = url
             ledger.clientEventTimes = []
         case .send(_, let frame): inspect(frame)
@@ -49,6 +55,7 @@ extension Simulation {
             ledger.attempts[request.channel.string, default: 0] += 1
         case .close, .drop, .pauseReading, .authorizeUser, .cancelAuthorization: break
         }
+        log("client: \(action)")
     }
 
     private func inspect(_ frame: ClientFrame) {
@@ -61,7 +68,7 @@ extension Simulation {
             guard let limit = options.clientEventRateLimit else { return }
             // The machine counts from its decision, which is carried out a moment later: on the other side of a clock jump
             // it may be long ago.
-            if let lastClockJump, now - lastClockJump < .milliseconds(1) { return }
+            if let lastClockJump = stage.lastClockJump, now - lastClockJump < .milliseconds(1) { return }
             ledger.clientEventTimes.removeAll { now - $0 >= .milliseconds(999) }
             ledger.clientEventTimes.append(now)
             check(ledger.clientEventTimes.count <= limit, "more client events than clientEventRateLimit")
@@ -192,7 +199,7 @@ extension Simulation {
     }
 
     /// - Parameter old: The state in which `code` came.
-    func checkForbidden(code: Int, from old: ConnectionState) {
+    func checkForbidden(code: Int, from old: ConnectionState, to machine: ClientMachine) {
         // Who has just asked to move has left that transport already.
         guard old == .connecting || old == .connected, !ledger.isEndAsked, code != 4000,
             Ledger.forbidsRetry(code, usesTLS: machine.endpoint.usesTLS)

@@ -1,10 +1,11 @@
+import CurlTransport
 import Foundation
 import PusherProtocol
 import Realtime
 import Transport
 
 /// The network between the client's transport and the server.
-extension Simulation {
+extension PusherSimulation {
     // MARK: Opening
 
     func openLink(url: String) -> Link {
@@ -14,11 +15,11 @@ extension Simulation {
             now: now)
         links.append(link)
         switch reception {
-        case .refused: after(random.seconds(0...0.1), .linkFailed(link.number))
-        case .slow: after(random.seconds(1...40), .linkOpened(link.number))
+        case .refused: after(random.seconds(0...0.1)) { [unowned self] in linkFailed(link) }
+        case .slow: after(random.seconds(1...40)) { [unowned self] in linkOpened(link) }
         case .blackHole: break
         case .normal, .silent, .garbage, .noActivityTimeout, .error:
-            after(latency + random.seconds(0.001...0.05), .linkOpened(link.number))
+            after(latency + random.seconds(0.001...0.05)) { [unowned self] in linkOpened(link) }
         }
         return link
     }
@@ -86,7 +87,7 @@ extension Simulation {
         guard link.isServerEndOpen, !link.isBlackHole, link.clientEnd != .gone else { return }
         link.lastDown = max(link.lastDown, now + latency + random.seconds(0...0.02))
         link.down.append((link.lastDown, content))
-        agenda.add(.arrivedAtClient(link.number), at: link.lastDown)
+        stage.loop.add(at: link.lastDown) { [unowned self] in read(link) }
     }
 
     /// The server ends the connection with a close frame.
@@ -109,7 +110,7 @@ extension Simulation {
             keeping: random.below(4), bytes: { random.below($0) }, now: now)
         sendDown(.broken, on: link)
         link.isServerEndOpen = false
-        after(random.seconds(0...20), .serverNotices(link.number))
+        after(random.seconds(0...20)) { [unowned self] in serverNotices(link) }
     }
 
     func makeBlackHole(_ link: Link) {
@@ -117,7 +118,7 @@ extension Simulation {
         link.isBlackHole = true
         link.down.removeAll { $0.arrival > now }
         link.up.removeAll { $0.arrival > now }
-        after(random.seconds(60...120), .serverNotices(link.number))
+        after(random.seconds(60...120)) { [unowned self] in serverNotices(link) }
     }
 
     func serverNotices(_ link: Link) {
@@ -134,7 +135,7 @@ extension Simulation {
         guard !link.isBlackHole else { return }
         link.lastUp = max(link.lastUp, now + latency + random.seconds(0...0.02))
         link.up.append((link.lastUp, content))
-        agenda.add(.arrivedAtServer(link.number), at: link.lastUp)
+        stage.loop.add(at: link.lastUp) { [unowned self] in readAtServer(link) }
     }
 
     func flush(_ link: Link) {
@@ -156,7 +157,7 @@ extension Simulation {
                         sendDown(bytes: answer, on: link)
                         greet(link)
                     case .text(let text):
-                        if let request = Server.Request(text: text) {
+                        if let request = PusherServer.Request(text: text) {
                             server.received(request, on: link.number)
                         } else {
                             server.complaints.append("a frame that no client sends")

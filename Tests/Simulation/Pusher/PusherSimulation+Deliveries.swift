@@ -1,8 +1,9 @@
+import CurlTransport
 import PusherProtocol
 import Realtime
 
 /// What the application may rely on: order, completeness, and silence after `unsubscribe`.
-extension Simulation {
+extension PusherSimulation {
     func received(_ delivery: Application.Delivery) {
         check(!application.isShutDown, "an event is delivered after the client is gone")
         guard case .channel(let id) = delivery.binding else { return }
@@ -11,7 +12,7 @@ extension Simulation {
             return check(false, "\(delivery.event) is delivered after unsubscribe has returned")
         }
         log("delivered: \(delivery.event)")
-        check(!subscription.gapMustBeTold, "a gap on \(Schedule.channels[subscription.channel]) is not reported")
+        check(!subscription.gapMustBeTold, "a gap on \(PusherSchedule.channels[subscription.channel]) is not reported")
         if let number = delivery.event.number {
             check(delivery.event.data == "d\(number)", "\(delivery.event) has other data than was published")
             take(number, isLive: delivery.event.origin == .live, of: &subscription)
@@ -20,7 +21,7 @@ extension Simulation {
     }
 
     private func take(_ number: Int, isLive: Bool, of subscription: inout Application.Subscription) {
-        let name = Schedule.channels[subscription.channel]
+        let name = PusherSchedule.channels[subscription.channel]
         if !isLive {
             statistics.count(.cachedEvents)
             check(number >= subscription.lastNumber, "kept event \(number) of \(name) comes after a newer one")
@@ -61,7 +62,7 @@ extension Simulation {
 
     func gapTold(_ id: EventRouter.ChannelID) {
         guard var subscription = application.subscriptions[id] else { return }
-        let name = Schedule.channels[subscription.channel]
+        let name = PusherSchedule.channels[subscription.channel]
         // A late answer to an earlier attempt leaves a gap before the answer to the later one.
         check(subscription.isMissing || ledger.attempts[name] ?? 0 > 1, "a gap of \(name) where nothing was missed")
         subscription.isMissing = false
@@ -93,7 +94,7 @@ extension Simulation {
         guard machine.connectionState == .connected, let link = transport?.link,
             let connection = server.connections[link.number]
         else { return check(machine.connectionState != .connected, "the server does not know of the connection") }
-        let wanted = Set(application.wanted.keys.map { Schedule.channels[$0] })
+        let wanted = Set(application.wanted.keys.map { PusherSchedule.channels[$0] })
         let there = Set(connection.subscriptions.keys.filter { !$0.hasPrefix("#") })
         check(there == wanted, "the server has \(there.sorted()), wanted are \(wanted.sorted())")
         check(Set(machine.channelNames) == wanted, "the client wants \(machine.channelNames), not \(wanted.sorted())")
@@ -105,7 +106,7 @@ extension Simulation {
     }
 
     private func compare(_ channel: Int, _ id: EventRouter.ChannelID) {
-        let name = Schedule.channels[channel]
+        let name = PusherSchedule.channels[channel]
         check(machine.isSubscribed(id), "\(name) is subscribed, and the client does not know it")
         let delivered = application.subscriptions[id]?.lastNumber
         let published = server.channels[name]?.number

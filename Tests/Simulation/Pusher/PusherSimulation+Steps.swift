@@ -1,21 +1,21 @@
+import CurlTransport
 import PusherProtocol
 import Realtime
 import Transport
 
 /// The steps of the schedule, and the long calm after them.
-extension Simulation {
-    func perform(_ happening: Schedule.Happening) {
-        log("\(happening)")
+extension PusherSimulation {
+    func perform(_ happening: PusherSchedule.Happening) {
         switch happening {
-        case .call(let call): self.call(call)
+        case .call(let call): make(call)
         case .callFromCallback(let call): application.callsFromCallbacks.append(call)
         case .publish(let channel, let count):
-            for _ in 0..<count { server.publish(Schedule.channels[channel], nonce: random.bytes(24)) }
+            for _ in 0..<count { server.publish(PusherSchedule.channels[channel], nonce: random.bytes(24)) }
         case .rotateKey(let channel):
             statistics.count(.keyRotations)
-            server.rotateKey(of: Schedule.channels[channel])
+            server.rotateKey(of: PusherSchedule.channels[channel])
         case .peer(let channel, let user, let joins):
-            server.peer("u\(user)", on: Schedule.channels[channel], joins: joins)
+            server.peer("u\(user)", on: PusherSchedule.channels[channel], joins: joins)
         case .close(let code, let isAnnounced):
             guard let link = liveLink else { return }
             if isAnnounced {
@@ -47,16 +47,15 @@ extension Simulation {
         case .hint(let isLost):
             statistics.count(.hints)
             if !isLost { ledger.hinted() }
-            perform { isLost ? $0.networkLost(now: $1) : $0.networkReturned(now: $1) }
+            stage.loop.network(isLost ? .lost : .returned)
         case .clockJump(let duration):
             statistics.count(.clockJumps)
-            now = now + duration
-            lastClockJump = now
+            jumpClock(duration)
         case .callbacks(let duration): callbacksChanged(to: duration)
         }
     }
 
-    private func send(_ garbage: Schedule.Garbage, on link: Link) {
+    private func send(_ garbage: PusherSchedule.Garbage, on link: Link) {
         switch garbage {
         case .notJSON: sendDown(text: "{", on: link)
         case .binary:
@@ -93,36 +92,36 @@ extension Simulation {
         authBehaviour = .normal
         application.callsFromCallbacks = []
         callbacksChanged(to: .zero)
-        while application.holds > 0, !application.isShutDown { call(.releaseReading) }
-        after(.seconds(420), .insist)
+        while application.holds > 0, !application.isShutDown { make(.releaseReading) }
+        after(.seconds(420)) { [unowned self] in insist() }
     }
 
     /// Long enough for every time-out and every wait before a retry. Then the application asks again for what failed.
     func insist() {
         compareConnection()
-        guard !application.isShutDown else { return after(.seconds(100), .end) }
+        guard !application.isShutDown else { return after(.seconds(100)) { [unowned self] in stage.isOver = true } }
         log("the application asks again for what has failed")
-        if application.wantsConnection, machine.connectionState == .disconnected { call(.connect) }
+        if application.wantsConnection, machine.connectionState == .disconnected { make(.connect) }
         for (channel, id) in application.wanted.sorted(by: { $0.key < $1.key }) where machine.failure(of: id) != nil {
             check(ledger.failedSubscriptions.contains(id), "a failed subscription is not reported")
-            call(.subscribe(channel))
+            make(.subscribe(channel))
         }
-        if application.signInHasFailed { call(.signIn) }
-        after(.seconds(60), .publishLast)
+        if application.signInHasFailed { make(.signIn) }
+        after(.seconds(60)) { [unowned self] in publishLast() }
     }
 
     func publishLast() {
         log("the last events")
         for channel in application.wanted.keys.sorted() {
-            for _ in 0..<2 { server.publish(Schedule.channels[channel], nonce: random.bytes(24)) }
+            for _ in 0..<2 { server.publish(PusherSchedule.channels[channel], nonce: random.bytes(24)) }
         }
-        after(.seconds(60), .compare)
+        after(.seconds(60)) { [unowned self] in compareAtRest() }
     }
 
     func compareAtRest() {
         compareConnection()
         compareSubscriptions()
         shutDown()
-        after(.seconds(200), .end)
+        after(.seconds(200)) { [unowned self] in stage.isOver = true }
     }
 }

@@ -28,9 +28,6 @@ struct Ledger {
     var failures = 0
     var immediateRetries = 0
 
-    /// Timers in a row that left something due.
-    var idleTimers = 0
-
     /// Attempts to subscribe, by channel name, and those that were reported as failed.
     var attempts: [String: Int] = [:]
     private var failedAttempts: [String: Int] = [:]

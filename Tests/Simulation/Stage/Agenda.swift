@@ -1,8 +1,8 @@
 import Transport
 
 /// What is going to happen, soonest first; at the same moment in order of arrival.
-struct Agenda<Event> {
-    private struct Entry {
+struct Agenda<Event: Sendable>: Sendable {
+    private struct Entry: Sendable {
         let time: MonotonicInstant
         let order: Int
         let event: Event

@@ -1,15 +1,16 @@
+import CurlTransport
 import PusherProtocol
 import Realtime
 import Transport
 
 /// The application's server, which signs.
-extension Simulation {
+extension PusherSimulation {
     func authorize(_ request: AuthRequest) {
         statistics.count(.authRequests)
         let channel = request.channel
         guard !schedule.options.signsInline else {
             let answer = signature(request.socketID, channel, isComplete: true)
-            return machine.authAnswered(request.id, .success(answer), now: now)
+            return handle { machine, now in machine.authAnswered(request.id, .success(answer), now: now) }
         }
         authorizations.insert(request.id)
         check(
@@ -18,58 +19,64 @@ extension Simulation {
         var socketID = request.socketID
         if case .forOldSocket = authBehaviour, let old = server.oldSockets.first { socketID = old }
         let isComplete = if case .noChannelData = authBehaviour { false } else { true }
-        answer(.success(signature(socketID, channel, isComplete: isComplete))) { .authAnswer(request.id, $0) }
+        answer(.success(signature(socketID, channel, isComplete: isComplete))) { [unowned self] in
+            authAnswered(request.id, $0)
+        }
     }
 
     private func signature(_ socketID: SocketID, _ channel: ChannelName, isComplete: Bool) -> AuthAnswer {
         let data = channel.kind == .presence && isComplete ? #"{"user_id":"me"}"# : nil
         return AuthAnswer(
-            auth: Server.credentials.channelAuth(socketID: socketID, channel: channel, channelData: data),
+            auth: PusherServer.credentials.channelAuth(socketID: socketID, channel: channel, channelData: data),
             channelData: data,
             sharedSecret: channel.kind == .encrypted ? server.key(of: channel.string)?.base64 : nil)
     }
 
     func authorizeUser(_ id: AuthRequestID, _ socketID: SocketID) {
         statistics.count(.signInRequests)
-        let userData = Server.userData
-        let auth = Server.credentials.userAuth(socketID: socketID, userData: userData)
+        let userData = PusherServer.userData
+        let auth = PusherServer.credentials.userAuth(socketID: socketID, userData: userData)
         guard !schedule.options.signsInline else {
-            return machine.userAuthAnswered(id, .success(UserAuthAnswer(auth: auth, userData: userData)), now: now)
+            let answer = UserAuthAnswer(auth: auth, userData: userData)
+            return handle { machine, now in machine.userAuthAnswered(id, .success(answer), now: now) }
         }
         authorizations.insert(id)
-        answer(.success(UserAuthAnswer(auth: auth, userData: userData))) { .userAuthAnswer(id, $0) }
+        answer(.success(UserAuthAnswer(auth: auth, userData: userData))) { [unowned self] in
+            userAuthAnswered(id, $0)
+        }
     }
 
     /// Comes as the endpoint behaves at the moment.
-    private func answer<Answer>(
-        _ answer: Result<Answer, AuthFailure>, _ event: (Result<Answer, AuthFailure>) -> Event
+    private func answer<Answer: Sendable>(
+        _ answer: Result<Answer, AuthFailure>,
+        _ give: @escaping @Sendable @NetworkActor (Result<Answer, AuthFailure>) -> Void
     ) {
         statistics.count(authBehaviour)
         switch authBehaviour {
-        case .normal, .forOldSocket, .noChannelData: after(random.seconds(0.001...0.3), event(answer))
-        case .slow: after(random.seconds(1...20), event(answer))
-        case .late: after(random.seconds(25...70), event(answer))
+        case .normal, .forOldSocket, .noChannelData: after(random.seconds(0.001...0.3)) { give(answer) }
+        case .slow: after(random.seconds(1...20)) { give(answer) }
+        case .late: after(random.seconds(25...70)) { give(answer) }
         case .lost: break
         case .forbidden:
-            after(random.seconds(0.001...0.3), event(.failure(AuthFailure("the endpoint answered 403", status: 403))))
+            after(random.seconds(0.001...0.3)) { give(.failure(AuthFailure("the endpoint answered 403", status: 403))) }
         case .temporaryFailure:
             after(
-                random.seconds(0.001...0.3),
-                event(.failure(AuthFailure("the endpoint answered 503", status: 503, isTemporary: true))))
+                random.seconds(0.001...0.3)
+            ) { give(.failure(AuthFailure("the endpoint answered 503", status: 503, isTemporary: true))) }
         case .twice:
-            after(random.seconds(0.001...0.3), event(answer))
-            after(random.seconds(0.1...5), event(answer))
+            after(random.seconds(0.001...0.3)) { give(answer) }
+            after(random.seconds(0.1...5)) { give(answer) }
         }
     }
 
     func authAnswered(_ request: AuthRequestID, _ answer: Result<AuthAnswer, AuthFailure>) {
         guard mayAnswer(request) else { return }
-        perform { $0.authAnswered(request, answer, now: $1) }
+        call { $0.authAnswered(request, answer, now: $1) }
     }
 
     func userAuthAnswered(_ request: AuthRequestID, _ answer: Result<UserAuthAnswer, AuthFailure>) {
         guard mayAnswer(request) else { return }
-        perform { $0.userAuthAnswered(request, answer, now: $1) }
+        call { $0.userAuthAnswered(request, answer, now: $1) }
     }
 
     private func mayAnswer(_ request: AuthRequestID) -> Bool {

@@ -1,49 +1,50 @@
+import CurlTransport
 import PusherProtocol
 import Realtime
 import Transport
 
 /// Calls of the application, and its callbacks.
-extension Simulation {
-    func call(_ call: Schedule.Call) {
+extension PusherSimulation {
+    func make(_ asked: PusherSchedule.Call) {
         guard !application.isShutDown else { return }
-        switch call {
+        switch asked {
         case .connect:
             application.wantsConnection = true
             ledger.connectAsked()
-            perform { $0.connect(now: $1) }
+            call { $0.connect(now: $1) }
         case .disconnect:
             application.wantsConnection = false
             ledger.isEndAsked = true
-            perform { $0.disconnect(now: $1) }
+            call { $0.disconnect(now: $1) }
         case .move:
             ledger.isEndAsked = true
             if machine.connectionState != .disconnected, machine.connectionState != .disconnecting {
                 ledger.connectAsked()
             }
             let tls = schedule.options.usesTLS
-            perform { $0.move(to: Endpoint(host: "m", key: "key", usesTLS: tls, clientVersion: "1"), now: $1) }
+            call { $0.move(to: Endpoint(host: "m", key: "key", usesTLS: tls, clientVersion: "1"), now: $1) }
         case .shutDown: shutDown()
         case .signIn:
             application.wantsSignIn = true
             application.signInHasFailed = false
-            perform { $0.signIn(now: $1) }
+            call { $0.signIn(now: $1) }
         case .subscribe(let channel): subscribe(channel)
         case .unsubscribe(let channel): unsubscribe(channel)
         case .trigger(let channel): trigger(channel)
         case .holdReading:
             application.holds += 1
-            perform { $0.holdReading(for: application.reader, now: $1) }
+            call { $0.holdReading(for: application.reader, now: $1) }
         case .releaseReading:
             guard application.holds > 0 else { return }
             application.holds -= 1
-            perform { $0.releaseReading(for: application.reader, now: $1) }
+            call { $0.releaseReading(for: application.reader, now: $1) }
         }
     }
 
     private func subscribe(_ channel: Int) {
-        guard let name = try? ChannelName(Schedule.channels[channel]) else { return }
+        guard let name = try? ChannelName(PusherSchedule.channels[channel]) else { return }
         statistics.count(.subscribeCalls)
-        let (id, isNew) = perform { $0.subscribe(to: name, now: $1) }
+        let (id, isNew) = call { $0.subscribe(to: name, now: $1) }
         check(isNew == (application.wanted[channel] == nil), "subscribe to \(name): isNew is \(isNew)")
         guard isNew else {
             check(application.wanted[channel] == id, "a channel has changed its id")
@@ -65,9 +66,9 @@ extension Simulation {
     }
 
     private func unsubscribe(_ channel: Int) {
-        let name = Schedule.channels[channel]
+        let name = PusherSchedule.channels[channel]
         statistics.count(.unsubscribeCalls)
-        let id = perform { $0.unsubscribe(from: name, now: $1) }
+        let id = call { $0.unsubscribe(from: name, now: $1) }
         check(id == application.wanted[channel], "unsubscribe from \(name) ends another channel than is wanted")
         guard let id else { return }
         _ = router.removeChannel(id)
@@ -80,7 +81,7 @@ extension Simulation {
         application.lastClientEvent += 1
         let data = "\(application.lastClientEvent)"
         do {
-            try perform { try $0.trigger("client-e", data: data, on: id, now: $1) }
+            try call { try $0.trigger("client-e", data: data, on: id, now: $1) }
         } catch {
             statistics.count(.clientEventsRejected)
         }
@@ -97,8 +98,8 @@ extension Simulation {
         application.isShutDown = true
         application.wantsConnection = false
         ledger.isEndAsked = true
-        perform { $0.shutDown(now: $1) }
-        armedDeadline = nil
+        call { $0.shutDown(now: $1) }
+        stage.loop.execute { [unowned self] in closeDriver() }
     }
 
     // MARK: Callbacks
@@ -109,7 +110,7 @@ extension Simulation {
         if callbacks.count > schedule.options.maximumQueuedEvents, !callbacks.isFull {
             callbacks.isFull = true
             statistics.count(.fullQueues)
-            perform { $0.holdReading(for: callbacks.reader, now: $1) }
+            call { $0.holdReading(for: callbacks.reader, now: $1) }
         }
         guard !callbacks.isRunning else { return }
         callbacks.isRunning = true
@@ -123,7 +124,7 @@ extension Simulation {
 
     private func scheduleCallbacks() {
         guard let duration = application.callbackDuration else { return }
-        after(duration + .microseconds(random.below(300)), .runCallbacks)
+        after(duration + .microseconds(random.below(300))) { [unowned self] in runCallbacks() }
     }
 
     func callbacksChanged(to duration: Duration?) {
@@ -147,7 +148,7 @@ extension Simulation {
         tell(notice)
         if callbacks.finishBatch(), callbacks.isFull, callbacks.count <= schedule.options.maximumQueuedEvents / 2 {
             callbacks.isFull = false
-            perform { $0.releaseReading(for: callbacks.reader, now: $1) }
+            call { $0.releaseReading(for: callbacks.reader, now: $1) }
         }
         return true
     }
@@ -195,6 +196,6 @@ extension Simulation {
         let next = application.callsFromCallbacks.removeFirst()
         log("from a callback: \(next)")
         statistics.count(.callsFromCallbacks)
-        call(next)
+        make(next)
     }
 }

@@ -39,7 +39,7 @@ struct Application {
     /// By channel.
     var wanted: [Int: EventRouter.ChannelID] = [:]
     var subscriptions: [EventRouter.ChannelID: Subscription] = [:]
-    var callsFromCallbacks: [Schedule.Call] = []
+    var callsFromCallbacks: [PusherSchedule.Call] = []
     var holds = 0
     /// The sequence that is not read meanwhile.
     let reader = EventReader(.sequence, eventName: nil, channelName: nil)

@@ -3,13 +3,7 @@ import Realtime
 import Transport
 
 /// What is going to be done to one client, and under which options. Made from a seed; steps can be left out.
-struct Schedule {
-    struct Step: Sendable {
-        /// Since the step before.
-        var wait: Duration
-        var happening: Happening
-    }
-
+struct PusherSchedule: Schedule {
     /// What the application asks.
     enum Call: Sendable {
         case connect, disconnect, move, shutDown, signIn
@@ -59,7 +53,7 @@ struct Schedule {
         case normal, slow, late, lost, forbidden, temporaryFailure, twice, forOldSocket, noChannelData
     }
 
-    struct Options {
+    struct Options: Sendable {
         var configuration = ClientMachine.Configuration()
         var usesTLS = true
         /// Bytes through the real WebSocket machine, rather than messages.
@@ -75,7 +69,12 @@ struct Schedule {
 
     let seed: UInt64
     var options = Options()
-    var steps: [Step] = []
+    var steps: [Step<Happening>] = []
+
+    static let simplifications: [@Sendable (inout Options) -> Void] = [
+        { $0.isBytewise = false }, { $0.isInline = false }, { $0.authAnswersInSpiteOfCancel = false },
+        { $0.signsInline = true }, { $0.maximumQueuedEvents = 10_000 }, { $0.configuration = .init() },
+    ]
 
     static let channels = [
         "room", "cache-news", "private-a", "private-cache-b", "private-encrypted-c", "private-encrypted-cache-d",
@@ -154,7 +153,7 @@ struct Schedule {
     ])
 }
 
-extension Schedule.Happening {
+extension PusherSchedule.Happening {
     /// The same on another channel.
     fileprivate func on(_ channel: Int) -> Self {
         switch self {
@@ -168,7 +167,7 @@ extension Schedule.Happening {
     }
 }
 
-extension Schedule.Call {
+extension PusherSchedule.Call {
     fileprivate func on(_ channel: Int) -> Self {
         switch self {
         case .subscribe: .subscribe(channel)

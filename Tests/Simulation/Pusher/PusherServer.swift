@@ -3,7 +3,7 @@ import Realtime
 import Transport
 
 /// What a correct server knows and answers. It outlives its connections.
-struct Server {
+struct PusherServer {
     /// What a client sent.
     enum Request {
         case ping, pong

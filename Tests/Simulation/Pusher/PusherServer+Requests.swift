@@ -1,6 +1,6 @@
 import PusherProtocol
 
-extension Server.Request {
+extension PusherServer.Request {
     init(_ frame: ClientFrame) {
         switch frame {
         case .ping: self = .ping

@@ -1,0 +1,103 @@
+import Foundation
+import PydioProtocol
+import Realtime
+import TestSupport
+import Testing
+import Transport
+
+@Suite struct WorkspaceMachineTests {
+    private var machine: WorkspaceMachine
+
+    init() {
+        machine = WorkspaceMachine(loop: .init(), model: .init(workspaceId: "0"), seed: 1, now: .start)
+    }
+
+    /// What is ordered and told since the last call, as lines.
+    private mutating func lines() -> [String] {
+        machine.takeActions().map { action in
+            switch action {
+            case .perform(let request): "\(request.number) \(request.step)"
+            case .cancelStep: "cancel"
+            case .unregister: "unregister"
+            case .openSocket(let id, _): "open socket \(id.number)"
+            case .pingSocket: "ping socket"
+            case .dropSocket: "drop socket"
+            case .pauseSocket(let isPaused): isPaused ? "pause socket" : "resume socket"
+            case .tell(let events): events.map { "\($0.name.dropFirst(11)) \($0.path ?? "-")" }.joined(separator: ", ")
+            case .gap(let start, let end): "gap \((end - start) / .seconds(1))"
+            case .sequence(let sequence): "sequence \(sequence)"
+            case .changed(let state): "\(state)"
+            case .failed(let problem, let delay): "failed \(problem)\(delay == nil ? ", for good" : "")"
+            case .socketFailed: "socket failed"
+            case .held: "held"
+            case .resumed: "resumed"
+            }
+        }
+    }
+
+    private static func index(_ files: [String]) -> NodeIndex {
+        NodeIndex(
+            Dictionary(uniqueKeysWithValues: files.map { ($0, NodeIndex.Entry(isLeaf: true, size: 1, mTime: 1)) }))
+    }
+
+    /// Plays it up to being up to date, with `files` in the workspace.
+    private mutating func connect(_ files: [String] = ["/a"]) {
+        machine.start(now: .start)
+        machine.answered(1, .services(WorkspaceServices()), now: .start)
+        machine.answered(2, .registered, now: .start)
+        machine.answered(3, .messages([], generation: 1), now: .start)
+        machine.answered(4, .listing(Self.index(files)), now: .start)
+        _ = lines()
+    }
+
+    @Test mutating func aRequestThatWasGivenUpEndsBeforeTheNextBegins() {
+        machine.start(now: .start)
+        #expect(lines() == ["connecting", "1 discover"])
+        machine.pause(now: .at(1))
+        #expect(lines() == ["cancel", "disconnected"])
+        machine.start(now: .at(2))
+        #expect(lines() == ["connecting"])
+        machine.failed(1, .unreachable, now: .at(3))
+        #expect(lines() == ["2 discover"])
+    }
+
+    @Test mutating func aRequestThatIsGivenUpBeforeItsTurnIsNeverMade() {
+        machine.start(now: .start)
+        machine.pause(now: .at(1))
+        machine.start(now: .at(2))
+        machine.pause(now: .at(2))
+        #expect(lines() == ["connecting", "1 discover", "cancel", "disconnected", "connecting", "disconnected"])
+        machine.failed(1, .unreachable, now: .at(3))
+        #expect(lines() == [])
+    }
+
+    @Test mutating func theMailboxIsClosedBehindTheRequestThatMayOpenItAgain() {
+        connect()
+        machine.check(now: .at(1))
+        #expect(lines() == ["5 consume(PydioProtocol.WorkspaceModel.Purpose.everything)"])
+        machine.close(now: .at(2))
+        #expect(lines() == ["disconnecting", "disconnected"])
+        machine.answered(5, .messages([], generation: 1), now: .at(3))
+        #expect(lines() == ["unregister"])
+    }
+
+    @Test mutating func aMailboxThatNothingIsAskedOfIsClosedAtOnce() {
+        connect()
+        machine.close(now: .at(2))
+        #expect(lines() == ["disconnecting", "disconnected", "unregister"])
+    }
+
+    @Test mutating func anotherSessionMayHaveAnotherMailbox_soTheWorkspaceIsListed() {
+        connect()
+        machine.check(now: .at(1))
+        _ = lines()
+        machine.answered(5, .messages([], generation: 2), now: .at(1))
+        #expect(lines() == ["6 register"])
+        machine.answered(6, .registered, now: .at(1))
+        machine.answered(7, .messages([], generation: 2), now: .at(1))
+        machine.answered(8, .listing(Self.index(["/a", "/b"])), now: .at(1))
+        _ = lines()
+        machine.answered(9, .messages([], generation: 2), now: .at(2))
+        #expect(lines().prefix(2) == ["gap 2.0", "created /b"])
+    }
+}
