@@ -25,7 +25,11 @@ struct Simulate {
         switch machine {
         case nil:
             simulate(PusherSimulation.self, "pusher", seeds)
+            simulate(MatrixSimulation.self, "matrix", seeds)
+            simulate(PydioSimulation.self, "pydio", seeds)
         case "pusher": simulate(PusherSimulation.self, "pusher", seeds)
+        case "matrix": simulate(MatrixSimulation.self, "matrix", seeds)
+        case "pydio": simulate(PydioSimulation.self, "pydio", seeds)
         default: return false
         }
         return true
