@@ -14,24 +14,26 @@ import Transport
 
     /// What is ordered and told since the last call, as lines.
     private mutating func lines() -> [String] {
-        machine.takeActions().map { action in
-            switch action {
-            case .perform(let request): "\(request.number) \(request.step)"
-            case .cancelStep: "cancel"
-            case .unregister: "unregister"
-            case .openSocket(let id, _): "open socket \(id.number)"
-            case .pingSocket: "ping socket"
-            case .dropSocket: "drop socket"
-            case .pauseSocket(let isPaused): isPaused ? "pause socket" : "resume socket"
-            case .tell(let events): events.map { "\($0.name.dropFirst(11)) \($0.path ?? "-")" }.joined(separator: ", ")
-            case .gap(let start, let end): "gap \((end - start) / .seconds(1))"
-            case .sequence(let sequence): "sequence \(sequence)"
-            case .changed(let state): "\(state)"
-            case .failed(let problem, let delay): "failed \(problem)\(delay == nil ? ", for good" : "")"
-            case .socketFailed: "socket failed"
-            case .held: "held"
-            case .resumed: "resumed"
-            }
+        machine.takeActions().map(Self.line)
+    }
+
+    private static func line(_ action: WorkspaceMachine.Action) -> String {
+        switch action {
+        case .perform(let request): "\(request.number) \(request.step)"
+        case .cancelStep: "cancel"
+        case .unregister: "unregister"
+        case .openSocket(let id, _): "open socket \(id.number)"
+        case .pingSocket: "ping socket"
+        case .dropSocket: "drop socket"
+        case .pauseSocket(let isPaused): isPaused ? "pause socket" : "resume socket"
+        case .tell(let events): events.map { "\($0.name.dropFirst(11)) \($0.path ?? "-")" }.joined(separator: ", ")
+        case .gap(let start, let end): "gap \((end - start) / .seconds(1))"
+        case .sequence(let sequence): "sequence \(sequence)"
+        case .changed(let state): "\(state)"
+        case .failed(let problem, let delay): "failed \(problem)\(delay == nil ? ", for good" : "")"
+        case .socketFailed: "socket failed"
+        case .held: "held"
+        case .resumed: "resumed"
         }
     }
 
@@ -99,5 +101,64 @@ import Transport
         _ = lines()
         machine.answered(9, .messages([], generation: 2), now: .at(2))
         #expect(lines().prefix(2) == ["gap 2.0", "created /b"])
+    }
+
+    /// Answers all that is asked; nil fails for want of a log.
+    ///
+    /// - Returns: What else was ordered and told.
+    private mutating func answerAll(
+        now: MonotonicInstant, _ answer: (WorkspaceLoop.Step) -> WorkspaceMachine.Answer?
+    ) -> [String] {
+        var told: [String] = []
+        while true {
+            let actions = machine.takeActions()
+            if actions.isEmpty { return told }
+            for action in actions {
+                guard case .perform(let request) = action else {
+                    told.append(Self.line(action))
+                    continue
+                }
+                if let answer = answer(request.step) {
+                    machine.answered(request.number, answer, now: now)
+                } else {
+                    machine.failed(request.number, .withoutFeed, now: now)
+                }
+            }
+        }
+    }
+
+    private static func answer(
+        _ step: WorkspaceLoop.Step, files: [String], sequence: Int64?
+    ) -> WorkspaceMachine.Answer? {
+        switch step {
+        case .discover: .services(WorkspaceServices(hasFeed: true))
+        case .register: .registered
+        case .consume, .consumeLast: .messages([], generation: 1)
+        case .list: .listing(index(files))
+        case .readChanges:
+            sequence.map { sequence in
+                .changes(
+                    PydioChangesResponse(
+                        changes: files.map { path in
+                            PydioLoggedChange(
+                                sequence: sequence, nodeId: nil, kind: .create, source: nil, target: path,
+                                node: .init(
+                                    size: 1, md5: nil, mTime: Date(timeIntervalSince1970: 1), path: path,
+                                    isFolder: false))
+                        }, lastSequence: sequence))
+            }
+        }
+    }
+
+    @Test mutating func aLogThatIsThereOnlyLaterIsComparedWithWhatIsKnown() {
+        machine.start(now: .start)
+        #expect(
+            answerAll(now: .start) { Self.answer($0, files: ["/a"], sequence: nil) } == ["connecting", "connected"])
+        machine.pause(now: .at(1))
+        machine.start(now: .at(2))
+        #expect(
+            answerAll(now: .at(2)) { Self.answer($0, files: ["/a", "/b"], sequence: 7) } == [
+                "disconnecting", "disconnected", "connecting", "sequence 7", "gap 2.0", "created /b", "connected",
+            ])
     }
 }

@@ -116,7 +116,8 @@ struct PydioServer {
 
     private mutating func openMailbox(now: MonotonicInstant) {
         if let mailbox, now - mailbox.lastUsed >= Self.mailboxLife { self.mailbox = nil }
-        guard mailbox == nil else { return mailbox?.lastUsed = now }
+        mailbox?.lastUsed = now
+        guard mailbox == nil else { return }
         let old = newMailboxesHaveOldMessages ? changes.suffix(3).map(\.message) : []
         mailbox = Mailbox(messages: old, lastUsed: now)
     }

@@ -5,6 +5,11 @@ import Transport
 /// One request, as the client sees it.
 @NetworkActor
 final class PydioExchange {
+    enum End {
+        case answered(WorkspaceMachine.Answer)
+        case failed(WorkspaceLoop.Problem)
+    }
+
     let request: WorkspaceMachine.Request
 
     init(_ request: WorkspaceMachine.Request) {
@@ -35,11 +40,11 @@ extension PydioSimulation {
         request = new
         // What is on its way arrives, whether its sender has given it up or not.
         after(latency + random.seconds(0.001...0.02)) { [unowned self] in arrived(new) }
-        after(.seconds(60)) { [unowned self] in end(new, .failure(.timedOut)) }
+        after(.seconds(60)) { [unowned self] in end(new, .failed(.timedOut)) }
     }
 
     func fail(_ exchange: PydioExchange, _ problem: WorkspaceLoop.Problem, after wait: Duration) {
-        after(wait + .microseconds(random.below(500))) { [unowned self] in end(exchange, .failure(problem)) }
+        after(wait + .microseconds(random.below(500))) { [unowned self] in end(exchange, .failed(problem)) }
     }
 
     private func arrived(_ exchange: PydioExchange) {
@@ -61,23 +66,21 @@ extension PydioSimulation {
         after(back) { [unowned self] in
             guard request === exchange else { return }
             if peek({ $0.isUnderWay(exchange.request.number) }) { known(exchange.request, files, number) }
-            end(exchange, .success(answer))
+            end(exchange, .answered(answer))
         }
     }
 
-    private func end(_ exchange: PydioExchange, _ result: Result<WorkspaceMachine.Answer, WorkspaceLoop.Problem>) {
+    private func end(_ exchange: PydioExchange, _ outcome: PydioExchange.End) {
         guard request === exchange else { return }
         request = nil
         let number = exchange.request.number
-        switch result {
-        case .success(let answer):
+        switch outcome {
+        case .answered(let answer):
             log("  request \(number) is answered")
             handle { machine, now in machine.answered(number, answer, now: now) }
-        case .failure(let problem):
+        case .failed(let problem):
             log("  request \(number) fails: \(problem)")
             handle { machine, now in machine.failed(number, problem, now: now) }
         }
     }
 }
-
-extension WorkspaceLoop.Problem: @retroactive Error {}
