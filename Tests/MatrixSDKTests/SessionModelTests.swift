@@ -1,3 +1,4 @@
+import JSONBytes
 import Foundation
 import MatrixProtocol
 import MatrixSDK
