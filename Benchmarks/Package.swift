@@ -10,7 +10,7 @@ let mockServer: Target.Dependency = .product(name: "PusherMockServer", package: 
 
 let package = Package(
     name: "Benchmarks",
-    dependencies: [.package(name: "PusherSwift", path: "..")],
+    dependencies: [.package(name: "PusherSwift", path: "..", traits: [])],
     targets: [
         .target(name: "Measuring", dependencies: [pusherSwift]),
         .executableTarget(name: "DispatchBench", dependencies: [pusherSwift, "Measuring"]),

@@ -51,6 +51,8 @@ final class PointFinder: SyntaxAnyVisitor {
         case .ternaryExpr(let ternary): negate(ternary.condition, kind: .cases)
         case .prefixOperatorExpr(let prefix): mutate(prefix)
         case .booleanLiteralExpr(let literal):
+            // Without it, what comes after `while true` would have to return something.
+            if let element = literal.parent?.as(ConditionElementSyntax.self), isInLoop(element) { break }
             let text = literal.trimmedDescription
             wrap(literal, .literal, after: text == "true" ? "false" : "true", "(mutant(#) != ", ")")
         case .integerLiteralExpr(let literal): mutate(literal)

@@ -28,7 +28,7 @@ TARGETS = ["JSONBytes", "Transport", "Realtime", "PusherProtocol", "MatrixProtoc
 UNCHANGED = [
     "Fixtures", "Sources/C[A-Z]*", *(f"Tests/{target}Tests" for target in TARGETS),
     *(f"Tests/TestSupport/{name}.swift"
-      for name in ["CPUTime", "ClientScript", "Eventually", "Fixtures", "HostileText", "Instants"]),
+      for name in ["CPUTime", "ClientScript", "Eventually", "Fixtures", "HostileText", "Instants", "RandomJSON", "XorShift"]),
     *(f"Sources/MatrixSDK/Store/{name}.swift"
       for name in ["MXMemoryStore", "MemoryTimeline", "StoreErrors", "StoredRelation"]),
     "Tests/FuzzTests/[CDF]*.swift",
@@ -133,6 +133,8 @@ def usual(mutants, count, dropped):
 def write(path, content):
     """Only what has changed, so that as little as possible is built."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.resolve().is_relative_to(BUILD):
+        sys.exit(f"{path} is not a file of {BUILD}: nothing outside is ever mutated")
     if not path.exists() or path.read_bytes() != content:
         path.write_bytes(content)
 
@@ -184,6 +186,8 @@ def write_package(mutants):
             link(PACKAGE / path.relative_to(ROOT), path)
     places = {}
     for target in TARGETS:
+        if (PACKAGE / "Sources" / target).is_symlink():
+            (PACKAGE / "Sources" / target).unlink()  # it was not mutated the last time
         sources = {f.relative_to(ROOT) for f in (ROOT / "Sources" / target).rglob("*.swift")}
         for file in (PACKAGE / "Sources" / target).rglob("*.swift"):
             if file.relative_to(PACKAGE) not in sources:
@@ -214,12 +218,27 @@ def build(places):
         near = [place for place in own if place[0] < end_of_line and place[1] > start_of_line]
         if around:
             around = [min(around, key=lambda place: place[1] - place[0])]
+        if not around and not near:
+            near = ending_at(int(line) - 1, lines, own)
         for _, _, mutant in around or near:
             guilty[mutant.number] = mutant
     if not guilty:
         sys.exit(f"The mutated package does not build:\n{result.stdout[-8000:]}{result.stderr[-2000:]}")
     (BUILD / "errors").write_text(result.stdout)
     return list(guilty.values())
+
+
+def ending_at(line, lines, places):
+    """The statements left out of the braces that end in a line: where nothing is returned, or left to be set."""
+    indent = len(lines[line]) - len(lines[line].lstrip())
+    first = line
+    while first > 0:
+        first -= 1
+        if lines[first].strip() and len(lines[first]) - len(lines[first].lstrip()) <= indent:
+            break
+    start, end = (sum(len(text) + 1 for text in lines[:number]) for number in (first, line))
+    inside = [place for place in places if start <= place[0] < end]
+    return [place for place in inside if place[2].kind == "statement left out"] or inside
 
 
 def choose(everything, count):

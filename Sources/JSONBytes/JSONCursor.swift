@@ -53,8 +53,8 @@ package struct JSONCursor {
         let start = index
         var hasEscapes = false
         while index < bytes.count {
-            let special = special_bytes(base + index, UInt64(min(bytes.count - index, 64)))
             let length = min(bytes.count - index, 64)
+            let special = special_bytes(base + index, UInt64(length))
             let firstQuote = special.quotes.trailingZeroBitCount
             let firstBackslash = special.backslashes.trailingZeroBitCount
             if firstBackslash < firstQuote {

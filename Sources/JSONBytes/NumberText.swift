@@ -46,11 +46,9 @@ enum NumberText {
     /// A whole number in any spelling: `1`, `1.0`, `1e3`. Nil if it is none, or does not fit.
     static func integer<Value: FixedWidthInteger>(_ text: UnsafeBufferPointer<UInt8>) -> Value? {
         if let value = Value(String(decoding: text, as: UTF8.self)) { return value }
-        guard let double = Double(String(decoding: text, as: UTF8.self)), let value = Value(exactly: double) else {
-            return nil
-        }
+        guard let double = Double(String(decoding: text, as: UTF8.self)) else { return nil }
         // From 2⁵³ on, a Double may be another whole number than the one that is written.
-        return double.magnitude < 0x1p53 ? value : exactInteger(text)
+        return double.magnitude < 0x1p53 ? Value(exactly: double) : exactInteger(text)
     }
 
     /// Its digits, with the point moved by the exponent.

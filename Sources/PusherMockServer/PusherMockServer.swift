@@ -69,6 +69,12 @@ public final class PusherMockServer: Sendable {
     /// The port that was bound, also if any was asked for.
     public var port: Int { configuration.port }
 
+    /// Whether only this machine can reach it: what the host's name resolved to decides.
+    package var isOnLoopback: Bool {
+        guard let address = listener.localAddress?.ipAddress else { return false }
+        return address == "::1" || address.hasPrefix("127.")
+    }
+
     /// Stops listening and drops every connection without a close frame, as if the process had been killed.
     ///
     /// When it returns, all connections are gone and the port is free. Stopping twice does nothing.

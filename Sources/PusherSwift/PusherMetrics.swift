@@ -87,7 +87,7 @@ import Transport
     }
 #else
     /// Stands for what counts where the package trait `MetricsSupport` is off: there is never one.
-    enum PusherMetrics: Sendable {
+    struct PusherMetrics: Sendable {
         func received(messages: Int, bytes: Int) {}
         func sent() {}
         func dropped() {}

@@ -134,6 +134,18 @@ import Testing
                 try decode([Int].self, String(repeating: #"{"a":"#, count: depth))
             }
         }
+        // What ended before does not count.
+        for neighbour in ["{}", "[]", #"{"a":1}"#, "[1]", #"{"a":{}}"#] {
+            #expect(JSONView.isJSON("[\(neighbour),\(nested(511))]"), "\(neighbour)")
+            #expect(!JSONView.isJSON("[\(neighbour),\(nested(512))]"), "\(neighbour)")
+        }
+    }
+
+    @Test func whiteSpaceIsThatOfJSON() throws {
+        #expect(try decode([String: [Int]].self, " \t\r\n{ \r\n\"a\"\t:\r[ 1\r,\n2 ]\t}\r ") == ["a": [1, 2]])
+        for other in ["\u{B}", "\u{C}", "\u{A0}", "\u{0}"] {
+            #expect(throws: DecodingError.self) { try decode([Int].self, "[\(other)1]") }
+        }
     }
 
     @Test func ofEqualKeysTheLastCounts() throws {
@@ -144,6 +156,19 @@ import Testing
             let text = #"{"a":1,"b":2\#(others),"a":3}"#
             #expect(try decode(Two.self, text) == Two(a: 3, b: 2))
         }
+    }
+
+    @Test func ofEqualKeysAllKeysHasOne() throws {
+        struct Keys: Decodable {
+            var keys: [String]
+            init(from decoder: any Decoder) throws {
+                keys = try decoder.container(keyedBy: PathKey.self).allKeys.map(\.stringValue)
+            }
+        }
+        #expect(try decode(Keys.self, #"{"a":1,"b":2,"a":3,"\u0062":4}"#).keys == ["a", "b"])
+        var decoder = JSONBytesDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        #expect(try decode(Keys.self, #"{"one_two":1,"three":2,"oneTwo":3}"#, decoder).keys == ["three", "oneTwo"])
     }
 
     @Test(arguments: [1, 8, 31, 32, 33, 64, 500])
@@ -187,6 +212,19 @@ import Testing
     func wholeNumbersHaveRanges(text: String, number: Int8?) {
         #expect((try? decode(Int8.self, text)) == number)
         #expect((try? decode(Int8.self, text)) == (try? JSONDecoder().decode(Int8.self, from: Data(text.utf8))))
+    }
+
+    /// From 2⁵³ on, a Double does not tell one whole number from the next.
+    @Test(
+        arguments: [
+            ("9007199254740993.0", 9_007_199_254_740_993), ("-9007199254740993.00", -9_007_199_254_740_993),
+            ("9007199254740993.5", nil), ("900719925474099.3e1", 9_007_199_254_740_993),
+            ("90071992547409930e-1", 9_007_199_254_740_993), ("9007199254740993e1", 90_071_992_547_409_930),
+            ("9223372036854775807.0", .max), ("-9223372036854775808.0", .min), ("9223372036854775808.0", nil),
+            ("922337203685477580.8e1", nil), ("1e19", nil), ("9223372036854775807e1", nil),
+        ] as [(String, Int?)])
+    func wholeNumbersAreExactInEverySpelling(text: String, number: Int?) {
+        #expect((try? decode(Int.self, text)) == number)
     }
 
     @Test func strategiesAreThoseOfFoundation() throws {
@@ -239,6 +277,24 @@ import Testing
         let text = #"{"\#(key)":1}"#
         #expect(try decode(Names.self, text, ours) == theirs.decode(Names.self, from: Data(text.utf8)))
         #expect(try decode([String: Int].self, text, ours) == [key: 1])
+    }
+
+    @Test func aDictionaryHasTheKeysOfTheTextAlsoInItsErrors() throws {
+        struct Twice: Decodable {
+            var members: [String: Int]
+            init(from decoder: any Decoder) throws {
+                #expect(try decoder.container(keyedBy: PathKey.self).contains(PathKey("oneTwo")))
+                members = try decoder.singleValueContainer().decode([String: Int].self)
+            }
+        }
+        var ours = JSONBytesDecoder()
+        let theirs = JSONDecoder()
+        (ours.keyDecodingStrategy, theirs.keyDecodingStrategy) = (.convertFromSnakeCase, .convertFromSnakeCase)
+        #expect(try decode(Twice.self, #"{"one_two":1}"#, ours).members == ["one_two": 1])
+        let wrong = #"{"one_two":"x"}"#
+        let said = outcome { try decode(Twice.self, wrong, ours) }
+        #expect(said == "no Int at one_two")
+        #expect(said == outcome { try theirs.decode(Twice.self, from: Data(wrong.utf8)) })
     }
 
     private struct Kept: Decodable {

@@ -40,6 +40,15 @@ import Testing
         }
     }
 
+    @Test func aCursorBeginsWithinItsBytes() {
+        let bytes: [UInt8] = [0x31, 0x20]
+        bytes.withUnsafeBufferPointer { buffer in
+            for index in 0...2 { #expect(JSONCursor(buffer, at: index)?.index == index) }
+            #expect(JSONCursor(buffer, at: 3)?.index == nil)
+            #expect(JSONCursor(UnsafeBufferPointer(start: nil, count: 0))?.index == nil)
+        }
+    }
+
     @Test func randomJSONReadsAsFoundationReadsIt() throws {
         var random = RandomJSON(seed: 1)
         for _ in 0..<1500 {

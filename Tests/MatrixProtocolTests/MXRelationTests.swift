@@ -20,6 +20,12 @@ import Testing
         #expect(replyInThread.threadId == "$root" && replyInThread.replyToEventId == "$e")
     }
 
+    @Test(arguments: [#""m.thread""#, "[]", "7", "null", "true"])
+    func whatIsNoObjectIsNoRelation(value: String) throws {
+        #expect(MXRelation(try JSONView(text: value)) == nil)
+        #expect(MXRelation(try JSONView(text: "{}")) != nil)
+    }
+
     @Test func theRelationOfAnEncryptedEventIsInTheOpen() throws {
         let content: [String: Any] = [
             "ciphertext": "x", "m.relates_to": ["rel_type": "m.thread", "event_id": "$root", "is_falling_back": true],

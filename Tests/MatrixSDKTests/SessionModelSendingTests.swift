@@ -1,3 +1,4 @@
+import JSONBytes
 import MatrixProtocol
 import MatrixSDK
 import Testing

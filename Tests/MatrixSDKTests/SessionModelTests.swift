@@ -1,3 +1,4 @@
+import JSONBytes
 import Foundation
 import MatrixProtocol
 import MatrixSDK
@@ -187,6 +188,21 @@ struct ModelScript {
         try script.apply(direct(""))
         #expect(script.room?.summary.isDirect == false)
         #expect(script.room?.summary.directUserId == nil)
+    }
+
+    @Test func aSummaryIsToldAndStoredWhenItChangesAndOnlyThen() throws {
+        var script = try ModelScript()
+        func isTold() -> Bool { script.notices.contains { if case .summaryChanged = $0 { true } else { false } } }
+        try script.apply(Sync.room(state: Sync.members))
+        #expect(isTold())
+        try script.apply(
+            Sync.room(more: #""ephemeral":{"events":[{"type":"m.typing","content":{"user_ids":["@b:s"]}}]}"#))
+        #expect(!isTold())
+        try script.apply(Sync.room(more: #""unread_notifications":{"notification_count":3}"#))
+        #expect(isTold())
+        let answer = #"{"next_batch":"s","# + Sync.room(more: #""unread_notifications":{"notification_count":4}"#) + "}"
+        let applied = try script.model.apply(SyncResponse(Array(answer.utf8)), store: script.store, now: .now)
+        #expect(applied.changes.rooms["!r:s"]?.summary?.notificationCount == 4)
     }
 
     @Test func anInvitationSaysWhoInvited() throws {

@@ -31,6 +31,13 @@ struct LifecycleTests {
         await server.stop()
     }
 
+    @Test(arguments: [("127.0.0.1", true), ("127.1.2.3", true), ("localhost", true), ("0.0.0.0", false)])
+    func knowsWhetherOnlyThisMachineReachesIt(host: String, onLoopback: Bool) async throws {
+        let server = try await PusherMockServer.start(.init(host: host))
+        #expect(server.isOnLoopback == onLoopback)
+        await server.stop()
+    }
+
     @Test(
         arguments: [
             .init(apps: []), .init(apps: [.init(), .init()]), .init(apps: [.init(), .init(id: "2")]),

@@ -107,7 +107,7 @@ package struct TokenMachine: Sendable {
             guard let refreshToken = credentials?.refreshToken, isDue(at: now) else {
                 return .send(token: credentials?.accessToken)
             }
-            let delay = retryAt > now ? Duration.milliseconds(retryAt - now) : .zero
+            let delay = Duration.milliseconds(max(retryAt, now) - now)
             // A token that still works is not kept waiting for the next try.
             if delay > .zero && isUsable(at: now) { return .send(token: credentials?.accessToken) }
             return .refresh(Refresh(id: begin { .refreshing(id: $0) }, token: refreshToken, delay: delay))

@@ -123,6 +123,4 @@ extension PusherMockServer {
         await server.stop()
         return .done
     }
-
-    private var isOnLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
 }
