@@ -87,7 +87,7 @@ public final class Pusher: Sendable {
     ) -> PusherChannel {
         core.subscribe(
             to: channelName,
-            handlers: Bindings.Handlers(
+            handlers: ClientCallbacks.Handlers(
                 memberAdded: onMemberAdded, memberRemoved: onMemberRemoved,
                 subscriptionCountChanged: onSubscriptionCountChanged, auth: auth))
     }
@@ -115,7 +115,7 @@ public final class Pusher: Sendable {
     ) -> PusherPresenceChannel {
         core.subscribeToPresenceChannel(
             channelName,
-            handlers: Bindings.Handlers(
+            handlers: ClientCallbacks.Handlers(
                 memberAdded: onMemberAdded, memberRemoved: onMemberRemoved,
                 subscriptionCountChanged: onSubscriptionCountChanged, auth: auth))
     }
@@ -167,16 +167,16 @@ public final class Pusher: Sendable {
 
     /// Every event of every channel, as ``bind(eventCallback:)`` gets them.
     public func events(buffering policy: EventBufferingPolicy = .default) -> EventSequence<PusherEvent> {
-        core.events(on: nil, named: nil, policy: policy)
+        core.events(on: nil, channelName: nil, named: nil, policy: policy)
     }
 
     /// Everything that goes wrong, failed subscriptions and sign-ins included. Keeps the newest 1,024 for a slow reader.
-    public var errors: EventSequence<PusherError> { core.observe(channel: nil) { $0.error } }
+    public var errors: EventSequence<PusherError> { core.observe { $0.error } }
 
     /// The times in which channels missed events. Keeps the newest 65,536 for a slow reader. See
     /// ``PusherChannel/onGap``.
     public var gaps: EventSequence<PusherGap> {
-        core.observe(channel: nil, limit: 65_536) { notice in
+        core.observe(limit: 65_536) { notice in
             guard case .gap(_, let name, let start, let end) = notice else { return nil }
             return PusherGap(channelName: name, from: start, to: end, now: .now)
         }
@@ -191,7 +191,7 @@ extension ClientMachine.Notice {
             .readingHeld(let error), .readingResumed(let error, _):
             error
         case .stateChanged, .events, .subscribed, .decryptionFailed, .memberAdded, .memberRemoved, .subscriptionCount,
-            .gap, .signedIn, .watchlistChanged, .pingAnswered:
+            .gap, .signedIn, .watchlistChanged, .pingAnswered, .sourceStateChanged:
             nil
         }
     }

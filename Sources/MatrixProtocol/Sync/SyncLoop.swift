@@ -16,6 +16,8 @@ package struct SyncLoop: Machine {
         package var pollTimeout = Duration.seconds(30)
         /// The shortest wait after an error of the homeserver's.
         package var errorDelay = Duration.seconds(5)
+        /// A reader for whom nothing is asked for so long is reported.
+        package var holdLimit = Duration.seconds(120)
 
         package init() {
             connection.connectTimeout = .seconds(120)  // of a first sync, which may be large
@@ -48,6 +50,10 @@ package struct SyncLoop: Machine {
         case changed(from: MXSessionState, to: MXSessionState)
         /// - Parameter retryAfter: Nil: it is not tried again.
         case failed(Problem, retryAfter: Duration?)
+        /// Nothing has been asked for long, since somebody takes events too slowly.
+        case held(message: String)
+        /// That has ended.
+        case resumed(message: String)
     }
 
     package enum Problem: Hashable, Sendable {
@@ -79,7 +85,8 @@ package struct SyncLoop: Machine {
     private var pace = Pace(interval: .milliseconds(100), burst: 20)
     /// When to ask again after answers that came too quickly.
     private var nextPoll: MonotonicInstant?
-    private var isHeld = false
+    /// Who takes events too slowly.
+    private var holds = ReadingHolds()
     private var hasSynced: Bool
     /// Why the last attempt failed.
     private var problem = Problem.unreachable
@@ -104,7 +111,7 @@ package struct SyncLoop: Machine {
     }
 
     package var nextDeadline: MonotonicInstant? {
-        [connection.nextDeadline, nextPoll].compactMap { $0 }.min()
+        [connection.nextDeadline, nextPoll, holds.nextDeadline(limit: configuration.holdLimit)].compactMap { $0 }.min()
     }
 
     package mutating func takeActions() -> [Action] {
@@ -135,10 +142,24 @@ package struct SyncLoop: Machine {
         move(to: .closed)
     }
 
-    /// Asks for no more as long as `isHeld`; what is under way goes on.
+    /// Asks for no more as long as `isHeld`, for the sinks; what is under way goes on.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) {
-        self.isHeld = isHeld
-        guard !isHeld, poll == nil, nextPoll == nil, connection.connectionState == .connected else { return }
+        holds.isHeldByOthers = isHeld
+        askIfFree(now: now)
+    }
+
+    /// The same for a reader, until it lets go. Reported if that takes long.
+    package mutating func hold(for reader: EventReader, now: MonotonicInstant) { holds.hold(reader, now: now) }
+
+    /// Takes back one ``hold(for:now:)``.
+    package mutating func release(for reader: EventReader, now: MonotonicInstant) {
+        if let end = holds.release(reader, now: now) { actions.append(.resumed(message: end.endMessage)) }
+        askIfFree(now: now)
+    }
+
+    /// Asks, if nothing but somebody slow was in the way.
+    private mutating func askIfFree(now: MonotonicInstant) {
+        guard !holds.isHeld, poll == nil, nextPoll == nil, connection.connectionState == .connected else { return }
         connection.readingPaused(false, now: now)
         ask(timeout: configuration.pollTimeout)
     }
@@ -183,7 +204,7 @@ package struct SyncLoop: Machine {
     private mutating func pollAgain(now: MonotonicInstant) {
         if let nextPoll, nextPoll > now { return }
         nextPoll = nil
-        guard !isHeld else { return connection.readingPaused(true, now: now) }
+        guard !holds.isHeld else { return connection.readingPaused(true, now: now) }
         ask(timeout: configuration.pollTimeout)
     }
 
@@ -209,6 +230,9 @@ package struct SyncLoop: Machine {
     package mutating func timePassed(now: MonotonicInstant) {
         carryOut(connection.timePassed(now: now), now: now)
         if nextPoll != nil { pollAgain(now: now) }
+        for hold in holds.takeOverdue(limit: configuration.holdLimit, now: now) {
+            actions.append(.held(message: hold.message))
+        }
     }
 
     package mutating func networkLost(now: MonotonicInstant) {

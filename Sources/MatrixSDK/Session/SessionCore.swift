@@ -12,7 +12,7 @@ import Transport
 ///
 /// The model and the store's changes have one owner at a time: what is in the store is what the model has told. Everybody
 /// else sees the model as it was told last.
-final class SessionCore: Sendable {
+final class SessionCore: HubOwner {
     struct State: Sendable {
         var state = MXSessionState.initialised
         /// Nil before the store is open, and after the session was closed. Changed in ``SessionCore/inTurn(_:)``; what is
@@ -30,8 +30,6 @@ final class SessionCore: Sendable {
         var uncommitted: [Uncommitted] = []
         /// See ``Draft``.
         var growth: [String: Int] = [:]
-        var sinkReferences: [WeakSink] = []
-        var holders: Set<ObjectIdentifier> = []
         var delegate: WeakDelegate?
         var filterId: String?
         var driver: SyncDriver?
@@ -48,16 +46,6 @@ final class SessionCore: Sendable {
         var lastSync: Date?
     }
 
-    struct WeakSink: Sendable {
-        let id: ObjectIdentifier
-        weak var sink: (any RealtimeEventSink)?
-
-        init(sink: any RealtimeEventSink) {
-            id = ObjectIdentifier(sink)
-            self.sink = sink
-        }
-    }
-
     struct WeakDelegate: Sendable {
         weak var delegate: (any MXSessionDelegate)?
     }
@@ -66,6 +54,7 @@ final class SessionCore: Sendable {
     let options: MXSessionOptions
     let userId: String
     let state: Lock<State>
+    let hub: EventHub<SourceNotice>
     let storeOwner = StoreOwner()
     let session = Lock(WeakSession())
     let directRoomChanges = Turns()
@@ -79,6 +68,7 @@ final class SessionCore: Sendable {
         self.options = options
         userId = rest.credentials?.userId ?? ""
         state = Lock(State())
+        hub = EventHub(options.callbackQueue, capacity: CallbackLoad(count: 1024, byteCount: 16 << 20))
     }
 
     // MARK: Store
@@ -131,14 +121,14 @@ final class SessionCore: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 // Behind a pause that is on its way to the driver: that one ends the starts before it, not this.
                 NetworkActor.execute {
-                    let (failure, isHeld) = self.state.withLock { state -> ((any Error)?, Bool) in
-                        guard !isCancelled.withLock({ $0 }) else { return (CancellationError(), false) }
-                        guard state.driver === driver else { return (MatrixError.sessionClosed, false) }
+                    let failure = self.state.withLock { state -> (any Error)? in
+                        guard !isCancelled.withLock({ $0 }) else { return CancellationError() }
+                        guard state.driver === driver else { return MatrixError.sessionClosed }
                         state.starts[id] = continuation
-                        return (nil, !state.holders.isEmpty)
+                        return nil
                     }
                     if let failure { return continuation.resume(throwing: failure) }
-                    driver.hold(isHeld)
+                    driver.hold(self.hub.isHeldBySinks)
                     driver.start()
                 }
             }
@@ -191,6 +181,12 @@ final class SessionCore: Sendable {
             // A start that cannot succeed is over; one that may goes on in the background.
             finishStarts(with: .failure(error))
             tellOfFailure("the sync with the homeserver failed", error, retryAfter: delay)
+        case .held(let message):
+            options.logger?.report(.warning, "no events are asked for", ["matrix.reason": "\(message)"])
+            publish(SourceFailure(message, willRetry: true))
+        case .resumed(let message):
+            options.logger?.report(.notice, "events are asked for again", ["matrix.reason": "\(message)"])
+            publish(SourceFailure(message, willRetry: true))
         }
     }
 
@@ -212,10 +208,7 @@ final class SessionCore: Sendable {
             return true
         }
         guard isNew else { return false }
-        var events = SourceEvents()
-        events.append(
-            name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(new)"}"#.utf8)
-        hand(events)
+        publish(new)
         // The end of a background sync is no end of a start that has come meanwhile.
         let isEnd = new == .closed || new == .paused && old == nil
         if isEnd { finishStarts(with: .failure(MatrixError.sessionClosed)) }
@@ -227,9 +220,9 @@ final class SessionCore: Sendable {
     }
 
     private func tellOfFailure(_ what: String, _ error: any Error, retryAfter: Duration?) {
-        let failure = SourceFailure(
-            "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
-        for sink in sinks { sink.receive(failure) }
+        publish(
+            SourceFailure(
+                "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter, underlying: error))
         onQueue { core in
             core.report(.failed(error, willRetry: retryAfter != nil))
             guard let session = core.session.withLock({ $0.session }) else { return }
@@ -347,7 +340,6 @@ final class SessionCore: Sendable {
             state.rooms = [:]
             state.uncommitted = []
             state.listeners = EventListeners()
-            state.sinkReferences = []
             state.driver = nil
             state.waiters = []
             state.starts = [:]
@@ -358,7 +350,10 @@ final class SessionCore: Sendable {
         failWaits(old.waiters)
         for room in old.rooms.values { room.close() }
         for waiting in old.uncommitted { for room in (waiting.rooms ?? [:]).values { room.close() } }
-        if let driver = old.driver { NetworkActor.execute { driver.close() } }
+        NetworkActor.execute { [hub] in
+            old.driver?.close()
+            hub.close()
+        }
         old.store?.close()
     }
 }

@@ -1,5 +1,6 @@
 import CurlTransport
 import MatrixProtocol
+import Realtime
 import Transport
 
 /// Performs what the ``SyncLoop`` orders: makes requests, and tells the session.
@@ -18,6 +19,10 @@ final class SyncDriver: Shell {
         case changed(MXSessionState)
         case synced
         case failed(any Error, retryAfter: Duration?)
+        /// Nothing has been asked for long, since somebody takes events too slowly.
+        case held(String)
+        /// That has ended.
+        case resumed(String)
     }
 
     let driver: Driver<SyncLoop>
@@ -67,6 +72,12 @@ final class SyncDriver: Shell {
     func hold(_ isHeld: Bool) { handle { loop, now in loop.hold(isHeld, now: now) } }
 
     @NetworkActor
+    func hold(for reader: EventReader) { handle { loop, now in loop.hold(for: reader, now: now) } }
+
+    @NetworkActor
+    func release(for reader: EventReader) { handle { loop, now in loop.release(for: reader, now: now) } }
+
+    @NetworkActor
     func close() {
         handle { loop, now in loop.close(now: now) }
         closeDriver()
@@ -80,6 +91,8 @@ final class SyncDriver: Shell {
         case .lend: if !borrowers.isEmpty { borrowers.removeFirst().resume() }
         case .changed(_, let state): tell(.changed(state))
         case .synced: tell(.synced)
+        case .held(let message): tell(.held(message))
+        case .resumed(let message): tell(.resumed(message))
         case .failed(let problem, let delay): tell(.failed(lastError ?? problem.error, retryAfter: delay))
         }
     }

@@ -23,6 +23,8 @@ extension ClientMachine {
         indirect case signInFailed(PusherError, event: RealtimeEvent)
         indirect case watchlistChanged(WatchlistChange)
         case pingAnswered(after: Duration)
+        /// Of a source that is attached.
+        indirect case sourceStateChanged(SourceState)
         /// Nothing has been received for long, since somebody takes events too slowly.
         indirect case readingHeld(PusherError)
         /// That has ended.

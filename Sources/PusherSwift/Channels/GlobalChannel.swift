@@ -9,7 +9,7 @@ public final class GlobalChannel: Sendable {
     /// See ``Pusher/bind(eventCallback:)``.
     @discardableResult
     public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
-        core.bindGlobally(eventCallback)
+        core.hub.bind(to: nil, eventCallback)?.string ?? "closed"
     }
 
     /// See ``Pusher/bind(_:)``.
@@ -21,8 +21,8 @@ public final class GlobalChannel: Sendable {
     }
 
     /// Unbinds one binding. An unknown id unbinds nothing.
-    public func unbind(callbackId: String) { core.unbindGlobally(callbackId) }
+    public func unbind(callbackId: String) { EventRouter.BindingID(string: callbackId).map { core.hub.unbind($0, from: nil) } }
 
     /// Unbinds all.
-    public func unbindAll() { core.unbindAllGlobally() }
+    public func unbindAll() { core.hub.unbindAll(from: nil) }
 }

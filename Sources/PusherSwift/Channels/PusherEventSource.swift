@@ -11,6 +11,9 @@ public class PusherEventSource: @unchecked Sendable {
     let id: EventRouter.ChannelID
     let core: ClientCore
 
+    /// Of a channel, its name.
+    var channelName: String? { nil }
+
     init(id: EventRouter.ChannelID, core: ClientCore) {
         self.id = id
         self.core = core
@@ -23,7 +26,7 @@ public class PusherEventSource: @unchecked Sendable {
     /// - Returns: The id for ``unbind(eventName:callbackId:)``.
     @discardableResult
     public func bind(eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
-        core.bind(to: id, event: eventName, eventCallback)
+        core.hub.bind(to: id, event: eventName, eventCallback)?.string ?? "closed"
     }
 
     /// Calls back for each event of this name with its data: parsed if it is JSON (`[String: Any]`, `[Any]`, `String`,
@@ -78,22 +81,24 @@ public class PusherEventSource: @unchecked Sendable {
     /// - Returns: The id for ``unbind(callbackId:)``.
     @discardableResult
     public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
-        core.bind(to: id, event: nil, eventCallback)
+        core.hub.bind(to: id, eventCallback)?.string ?? "closed"
     }
 
     /// Unbinds one binding of an event. An id that is not bound to it unbinds nothing.
     public func unbind(eventName: String, callbackId: String) {
-        core.unbind(callbackId, from: id, event: eventName)
+        EventRouter.BindingID(string: callbackId).map { core.hub.unbind($0, from: id, event: eventName) }
     }
 
     /// Unbinds one binding, whatever it was bound to.
-    public func unbind(callbackId: String) { core.unbind(callbackId, from: id, event: nil) }
+    public func unbind(callbackId: String) {
+        EventRouter.BindingID(string: callbackId).map { core.hub.unbind($0, from: id) }
+    }
 
     /// Unbinds everything that was bound to this event by name. Sequences go on.
-    public func unbindAll(forEventName eventName: String) { core.unbindAll(from: id, event: eventName) }
+    public func unbindAll(forEventName eventName: String) { core.hub.unbindAll(from: id, event: eventName) }
 
     /// Unbinds everything. Sequences go on.
-    public func unbindAll() { core.unbindAll(from: id) }
+    public func unbindAll() { core.hub.unbindAll(from: id) }
 
     // MARK: Sequences
 
@@ -101,7 +106,7 @@ public class PusherEventSource: @unchecked Sendable {
     public func events(
         _ eventName: String? = nil, buffering policy: EventBufferingPolicy = .default
     ) -> EventSequence<PusherEvent> {
-        core.events(on: id, named: eventName, policy: policy)
+        core.events(on: id, channelName: channelName, named: eventName, policy: policy)
     }
 
     /// The data of the events of this name, decoded, from this call on. Data that is of another form is reported as an
@@ -125,7 +130,7 @@ public class PusherEventSource: @unchecked Sendable {
         _ eventName: String, _ policy: EventBufferingPolicy,
         decode: @escaping @Sendable (PusherEvent) throws(PusherError) -> Value
     ) -> EventSequence<Value> {
-        core.sequence(on: id, named: eventName, policy: policy) { [weak core] event in
+        core.events(on: id, channelName: channelName, named: eventName, policy: policy) { [weak core] event in
             do throws(PusherError) {
                 return try decode(event)
             } catch {

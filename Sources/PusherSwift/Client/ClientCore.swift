@@ -13,14 +13,9 @@ import Transport
 /// it running: when that goes, ``shutDown()`` ends everything.
 final class ClientCore: Shell {
     let options: PusherClientOptions
-    let bindings: Lock<Bindings>
-    /// Changes when the bindings do.
-    let routerVersion = RouterVersion()
-    /// Readers of sequences for whom the present batch has brought something.
-    let wakeUps = ReaderWakeUps()
-    let sources = Lock(AttachedSources())
     let driver: Driver<ClientMachine>
-    private let callbacks: CallbackQueue
+    let hub: EventHub<ClientMachine.Notice>
+    let callbacks = Lock(ClientCallbacks())
 
     @NetworkActor var transport: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
     /// What is let go of here is cancelled.
@@ -32,10 +27,11 @@ final class ClientCore: Shell {
 
     init(key: String, options: PusherClientOptions) {
         self.options = options
-        bindings = Lock(Bindings(version: routerVersion))
-        callbacks = CallbackQueue(
+        hub = EventHub(
             options.callbackQueue,
-            capacity: .init(count: options.maximumQueuedEvents, byteCount: options.maximumQueuedBytes))
+            capacity: CallbackLoad(count: options.maximumQueuedEvents, byteCount: options.maximumQueuedBytes))
+        hub.addChannel(.user)
+        hub.addChannel(.watchlist)
         driver = Driver(
             ClientMachine(
                 endpoint: Endpoint(key: key, options: options),
@@ -57,24 +53,6 @@ final class ClientCore: Shell {
 
     /// Looks at the machine.
     func read<Result: Sendable>(_ body: (ClientMachine) -> Result) -> Result { peek(body) }
-
-    func holdReading(for reader: EventReader) {
-        perform { machine, now in machine.holdReading(for: reader, now: now) }
-        holdSources()
-    }
-
-    func releaseReading(for reader: EventReader) {
-        perform { machine, now in machine.releaseReading(for: reader, now: now) }
-        releaseSources()
-    }
-
-    /// Puts `notices` in line for the application.
-    @NetworkActor
-    func deliver(_ notices: [ClientMachine.Notice]) {
-        options.metrics?.delivered(notices)
-        for notice in notices { tellOfHold(notice) }
-        callbacks.add(notices, to: self)
-    }
 
     // MARK: Orders
 
@@ -167,23 +145,16 @@ final class ClientCore: Shell {
         }
     }
 
-    // MARK: The application's code
-
-    /// Runs code of the application that answers a question, in its place among the callbacks.
-    @NetworkActor
-    func runCallback(_ work: @escaping @Sendable () -> Void) {
-        callbacks.run(for: self, work)
-    }
+    // MARK: The end
 
     /// Whether the application wants to hear nothing more.
-    var isShutDown: Bool { bindings.withLock { $0.isClosed } }
+    var isShutDown: Bool { hub.isClosed }
 
     /// Ends everything at once. Callbacks, and other closures of the application's, that have not begun never will.
     func shutDown() {
         detachAll()
-        callbacks.close()
-        let old = bindings.withLock { $0.close() }
-        for observer in old.everyObserver { observer.onEnd() }
+        _ = callbacks.withLock { $0.close() }  // let go of after the lock
+        hub.close()
         perform { machine, now in machine.shutDown(now: now) }
         NetworkActor.execute { self.closeDriver() }
     }

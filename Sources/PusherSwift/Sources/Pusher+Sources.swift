@@ -17,6 +17,11 @@ extension Pusher {
     /// Takes no more events of `source`. Its channels keep their bindings for the next time.
     public func detach(_ source: any RealtimeEventSource) { core.detach(source) }
 
+    /// The states that attached sources come to, from this call on. Keeps the newest 1,024 for a slow reader.
+    public var sourceStates: EventSequence<SourceState> {
+        core.observe { if case .sourceStateChanged(let state) = $0 { state } else { nil } }
+    }
+
     /// The channel of this name: one that is subscribed, or any channel of another source (a name such as
     /// `matrix:!room:example.org`). Nil for a channel of the Pusher protocol's that is not subscribed.
     public func channel(_ name: String) -> PusherChannel? {

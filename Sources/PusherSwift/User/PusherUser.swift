@@ -32,7 +32,7 @@ public final class PusherUser: PusherEventSource, @unchecked Sendable {
     ///   is not connected.
     @discardableResult
     public func signedIn() async throws -> String {
-        let outcomes = core.observe(channel: nil) { notice -> Result<String, PusherError>? in
+        let outcomes = core.observe { notice -> Result<String, PusherError>? in
             if case .signedIn(let user) = notice { return .success(user.id) }
             if case .signInFailed(let error, _) = notice { return .failure(error) }
             return nil

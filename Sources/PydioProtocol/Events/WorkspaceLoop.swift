@@ -65,10 +65,8 @@ package struct WorkspaceLoop: Sendable {
     private var pace = Pace(interval: .milliseconds(500), burst: 30)
     /// When the next thing may be asked, after many at once.
     private var nextStep: MonotonicInstant?
-    var isHeld: Bool { sinkHolds || readingHolds.isHeld }
-    /// Whether one of the sinks is too slow.
-    private var sinkHolds = false
-    /// Sequences and bindings that are.
+    var isHeld: Bool { readingHolds.isHeld }
+    /// Who takes events too slowly.
     private var readingHolds = ReadingHolds()
     /// Whether it is known what was in the workspace, or where its log ends.
     var hasBase = false
@@ -131,7 +129,7 @@ package struct WorkspaceLoop: Sendable {
     /// Asks no more as long as `isHeld`, for the sinks; what is under way goes on.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [Action] {
         let wasHeld = self.isHeld
-        sinkHolds = isHeld
+        readingHolds.isHeldByOthers = isHeld
         return holdsChanged(from: wasHeld, now: now)
     }
 

@@ -12,7 +12,7 @@ final class WorkspaceDriver: Shell {
         case events([PydioEvent])
         case gap(start: Date, end: Date)
         case changed(ConnectionState)
-        case failed(SourceFailure)
+        case failed(_ message: String, (any Error)?, willRetry: Bool, retryAfter: Duration?)
         /// The place in the log of changes up to which everything was told.
         case sequence(Int64)
     }
@@ -85,10 +85,10 @@ final class WorkspaceDriver: Shell {
         case .socketFailed(let delay): tellOfSocketFailure(retryAfter: delay)
         case .held(let message):
             logger?.report(.warning, "no events are asked for", fields(message))
-            tell(.failed(SourceFailure(message, willRetry: true)))
+            tell(.failed(message, nil, willRetry: true, retryAfter: nil))
         case .resumed(let message):
             logger?.report(.notice, "events are asked for again", fields(message))
-            tell(.failed(SourceFailure(message, willRetry: true)))
+            tell(.failed(message, nil, willRetry: true, retryAfter: nil))
         }
     }
 
@@ -101,9 +101,8 @@ final class WorkspaceDriver: Shell {
     private func tellOfFailure(_ error: PydioError, retryAfter: Duration?) {
         tell(
             .failed(
-                SourceFailure(
-                    "the changes in the workspace \(requests.workspaceId) could not be asked for: \(error.message)",
-                    willRetry: retryAfter != nil, retryAfter: retryAfter)))
+                "the changes in the workspace \(requests.workspaceId) could not be asked for: \(error.message)", error,
+                willRetry: retryAfter != nil, retryAfter: retryAfter))
     }
 
     @NetworkActor
@@ -111,9 +110,8 @@ final class WorkspaceDriver: Shell {
         let reason = socketError.map { ": \($0.message)" } ?? ""
         tell(
             .failed(
-                SourceFailure(
-                    "the WebSocket for the workspace \(requests.workspaceId) failed\(reason); polls take its place",
-                    willRetry: true, retryAfter: retryAfter)))
+                "the WebSocket for the workspace \(requests.workspaceId) failed\(reason); polls take its place", socketError,
+                willRetry: true, retryAfter: retryAfter))
     }
 
     // MARK: Requests

@@ -31,10 +31,33 @@ public protocol RealtimeEventSink: AnyObject, Sendable {
 
     /// Events of a channel did not come.
     func receive(_ gap: SourceGap)
+
+    /// The source is in another state. Does nothing unless it is implemented.
+    func receive(_ state: SourceState)
+}
+
+extension RealtimeEventSink {
+    /// See ``RealtimeEventSink``.
+    public func receive(_ state: SourceState) {}
+}
+
+/// A state that a source has come to.
+public struct SourceState: Sendable {
+    /// The channel of the source as a whole.
+    public let channelName: String
+    /// What it is, as far as all sources have the same.
+    public let connectionState: ConnectionState
+    /// What it is to the source itself: a value of its own type, such as an `MXSessionState`.
+    public let underlying: any Sendable
+
+    /// See the properties.
+    public init(channelName: String, connectionState: ConnectionState, underlying: any Sendable) {
+        (self.channelName, self.connectionState, self.underlying) = (channelName, connectionState, underlying)
+    }
 }
 
 /// What went wrong at a source. `message` holds no secrets and no payloads.
-public struct SourceFailure: Sendable, Hashable {
+public struct SourceFailure: Sendable {
     /// One sentence for people.
     public let message: String
     /// The channel concerned; nil for the source as a whole.
@@ -43,13 +66,19 @@ public struct SourceFailure: Sendable, Hashable {
     public let willRetry: Bool
     /// How long until it does, if that is known.
     public let retryAfter: Duration?
+    /// The source's own error; nil if there is none.
+    public let underlying: (any Error)?
 
     /// See the properties.
-    public init(_ message: String, channelName: String? = nil, willRetry: Bool = false, retryAfter: Duration? = nil) {
+    public init(
+        _ message: String, channelName: String? = nil, willRetry: Bool = false, retryAfter: Duration? = nil,
+        underlying: (any Error)? = nil
+    ) {
         self.message = PeerText(message).description
         self.channelName = channelName
         self.willRetry = willRetry
         self.retryAfter = retryAfter
+        self.underlying = underlying
     }
 }
 

@@ -1,45 +1,58 @@
-import Dispatch
-import PusherProtocol
-import Realtime
+public import Dispatch
 import Synchronization
 import Transport
+
+/// Where the application's callbacks run. Always in order, one at a time.
+public enum EventCallbackQueue: Sendable {
+    /// On a serial queue of the client's own, so that a callback that blocks holds up no other client. The default. It
+    /// takes a thread while it has callbacks to run: a program with many hundred clients gives them a common queue.
+    case own
+    /// On a queue of the application's. It must be serial, or callbacks would lose their order.
+    case queue(DispatchQueue)
+    /// On the I/O thread of all clients, without a hop. A callback that blocks there stops all of them.
+    case inline
+}
+
+/// How much waits.
+package struct CallbackLoad: Sendable {
+    package var count = 0
+    package var byteCount = 0
+
+    package init(count: Int = 0, byteCount: Int = 0) {
+        (self.count, self.byteCount) = (count, byteCount)
+    }
+
+    static func += (lhs: inout CallbackLoad, rhs: CallbackLoad) {
+        lhs.count += rhs.count
+        lhs.byteCount += rhs.byteCount
+    }
+
+    static func -= (lhs: inout CallbackLoad, rhs: CallbackLoad) {
+        lhs.count -= rhs.count
+        lhs.byteCount -= rhs.byteCount
+    }
+}
 
 /// Runs the application's code, in order and one piece at a time, never with a lock held.
 ///
 /// Notices cross to the queue through a locked inbox that one block empties, so a batch costs one hop.
-final class CallbackQueue: Sendable {
+final class CallbackQueue<Notice: HubNotice>: Sendable {
     private enum Item: Sendable {
         /// - Parameter count: Each event counts.
-        case notices([ClientMachine.Notice], Load)
+        case notices([Notice], CallbackLoad)
         case work(@Sendable () -> Void)
 
-        var load: Load {
+        var load: CallbackLoad {
             switch self {
             case .notices(_, let load): load
-            case .work: Load(count: 1, byteCount: 0)
+            case .work: CallbackLoad(count: 1)
             }
-        }
-    }
-
-    /// How much waits.
-    struct Load: Sendable {
-        var count = 0
-        var byteCount = 0
-
-        static func += (lhs: inout Load, rhs: Load) {
-            lhs.count += rhs.count
-            lhs.byteCount += rhs.byteCount
-        }
-
-        static func -= (lhs: inout Load, rhs: Load) {
-            lhs.count -= rhs.count
-            lhs.byteCount -= rhs.byteCount
         }
     }
 
     private struct Inbox {
         var items: [Item] = []
-        var load = Load()
+        var load = CallbackLoad()
         var isDraining = false
         /// For whom the source is held.
         var holder: EventReader?
@@ -48,27 +61,27 @@ final class CallbackQueue: Sendable {
         var isClosed = false
     }
 
-    private let target: PusherCallbackQueue
+    private let target: EventCallbackQueue
     private let own = DispatchQueue(label: "pusher.callbacks")
-    private let capacity: Load
+    private let capacity: CallbackLoad
     private let inbox = Lock(Inbox())
     /// Which event of the running batch is being delivered; not in the lock, since it changes with each.
     private let position = Atomic(0)
 
     /// - Parameter capacity: Waiting notices, or their bytes, at which ``add(_:to:)`` asks its user to hold the source.
-    init(_ target: PusherCallbackQueue, capacity: Load) {
+    init(_ target: EventCallbackQueue, capacity: CallbackLoad) {
         self.target = target
         self.capacity = capacity
     }
 
-    /// Hands `notices` to `receiver`. Called on the I/O thread.
-    func add(_ notices: [ClientMachine.Notice], to receiver: ClientCore) {
-        enqueue(.notices(notices, notices.reduce(into: Load()) { $0 += $1.load }), for: receiver)
+    /// Hands `notices` to `owner`. Called by one thread at a time.
+    func add(_ notices: [Notice], to owner: some HubOwner<Notice>) {
+        enqueue(.notices(notices, notices.reduce(into: CallbackLoad()) { $0 += $1.load }), for: owner)
     }
 
     /// Runs code of the application that answers a question.
-    func run(for receiver: ClientCore, _ work: @escaping @Sendable () -> Void) {
-        enqueue(.work(work), for: receiver)
+    func run(for owner: some HubOwner<Notice>, _ work: @escaping @Sendable () -> Void) {
+        enqueue(.work(work), for: owner)
     }
 
     /// Forgets what waits. A callback that is running goes on to its end; no other starts.
@@ -80,7 +93,7 @@ final class CallbackQueue: Sendable {
         _ = waiting  // let go of after the lock
     }
 
-    private func enqueue(_ item: Item, for receiver: ClientCore) {
+    private func enqueue(_ item: Item, for owner: some HubOwner<Notice>) {
         let (mustStart, holder) = inbox.withLock { inbox -> (Bool, EventReader?) in
             guard !inbox.isClosed else { return (false, nil) }
             inbox.items.append(item)
@@ -91,12 +104,12 @@ final class CallbackQueue: Sendable {
             inbox.holder = runningCallback(of: inbox)
             return (!inbox.isDraining, inbox.holder)
         }
-        if let holder { receiver.holdReading(for: holder) }
+        if let holder { owner.holdReading(for: holder) }
         guard mustStart else { return }
         switch target {
-        case .own: own.async { [weak receiver] in receiver.map(self.drain) }
-        case .queue(let queue): queue.async { [weak receiver] in receiver.map(self.drain) }
-        case .inline: drain(for: receiver)
+        case .own: own.async { [weak owner] in owner.map { self.drain(for: $0) } }
+        case .queue(let queue): queue.async { [weak owner] in owner.map { self.drain(for: $0) } }
+        case .inline: drain(for: owner)
         }
     }
 
@@ -107,7 +120,7 @@ final class CallbackQueue: Sendable {
         return EventReader(.callback, eventName: event?.eventName, channelName: event?.channelName)
     }
 
-    private func drain(for receiver: ClientCore) {
+    private func drain(for owner: some HubOwner<Notice>) {
         var route: Route?
         while true {
             let items = inbox.withLock { inbox -> [Item] in
@@ -116,42 +129,44 @@ final class CallbackQueue: Sendable {
                 return inbox.items
             }
             guard !items.isEmpty else { return }
-            for item in items { run(item, for: receiver, &route) }
+            for item in items { run(item, for: owner, &route) }
         }
     }
 
-    private func run(_ item: Item, for receiver: ClientCore, _ route: inout Route?) {
+    private func run(_ item: Item, for owner: some HubOwner<Notice>, _ route: inout Route?) {
         switch item {
         case .work(let work):
             // One that was taken from the inbox before it was closed.
             if !inbox.withLock({ $0.isClosed }) { work() }
-            finished(item.load, for: receiver)
+            finished(item.load, for: owner)
         case .notices(let notices, _):
+            // A closed hub has neither bindings nor observers.
             for notice in notices {
-                // A closed receiver has no bindings.
-                if case .events(let batch) = notice {
-                    run(batch, for: receiver, &route)
+                if let batch = notice.events {
+                    run(batch, through: owner.hub, &route)
                 } else {
-                    receiver.deliver(notice)
+                    owner.hub.wakeUps.run()
+                    owner.tell(notice)
+                    if !notice.isUrgent { owner.hub.tellObservers(of: notice) }
                 }
-                finished(notice.load, for: receiver)
+                finished(notice.load, for: owner)
             }
-            receiver.wakeUps.run()
+            owner.hub.wakeUps.run()
         }
     }
 
-    private func run(_ batch: EventBatch, for receiver: ClientCore, _ route: inout Route?) {
+    private func run(_ batch: EventBatch, through hub: EventHub<Notice>, _ route: inout Route?) {
         position.store(0, ordering: .relaxed)
         inbox.withLock { $0.running = batch }
         var index = 0
         batch.forEach { event, channel, isLikeTheLast in
             position.store(index, ordering: .relaxed)
-            receiver.deliver(event, on: channel, isLikeTheLast: isLikeTheLast, by: &route)
+            hub.deliver(event, on: channel, isLikeTheLast: isLikeTheLast, by: &route)
             index += 1
         }
     }
 
-    private func finished(_ load: Load, for receiver: ClientCore) {
+    private func finished(_ load: CallbackLoad, for owner: some HubOwner<Notice>) {
         let holder = inbox.withLock { inbox -> EventReader? in
             inbox.load -= load
             inbox.running = nil
@@ -161,17 +176,13 @@ final class CallbackQueue: Sendable {
             defer { inbox.holder = nil }
             return inbox.holder
         }
-        if let holder { receiver.releaseReading(for: holder) }
+        if let holder { owner.releaseReading(for: holder) }
     }
 }
 
-extension ClientMachine.Notice {
+extension HubNotice {
     /// Each event counts.
-    fileprivate var load: CallbackQueue.Load {
-        if case .events(let batch) = self {
-            CallbackQueue.Load(count: batch.count, byteCount: batch.byteCount)
-        } else {
-            CallbackQueue.Load(count: 1, byteCount: 0)
-        }
+    fileprivate var load: CallbackLoad {
+        events.map { CallbackLoad(count: $0.count, byteCount: $0.byteCount) } ?? CallbackLoad(count: 1)
     }
 }
