@@ -125,6 +125,24 @@ private final class ScriptedSource: RealtimeEventSource {
         #expect(error?.description == "channel \(room): the homeserver is not there; will retry in 2.0 s")
     }
 
+    private struct Refused: Error, Equatable {
+        let status: Int
+    }
+
+    @Test func statesAndErrorsOfASourceKeepTheirTypes() async throws {
+        enum State { case running }
+        pusher.attach(source)
+        var states = pusher.sourceStates.makeAsyncIterator()
+        var errors = pusher.errors.makeAsyncIterator()
+        source.sink?.receive(
+            SourceState(channelName: "matrix:@a:hs", connectionState: .connected, underlying: State.running))
+        source.sink?.receive(SourceFailure("refused", underlying: Refused(status: 403)))
+        let state = await states.next()
+        #expect(state?.channelName == "matrix:@a:hs" && state?.connectionState == .connected)
+        #expect(state?.underlying as? State == .running)
+        #expect(await errors.next()?.underlying as? Refused == Refused(status: 403))
+    }
+
     @Test func aGapIsToldToTheWholeClient_alsoWhenNobodyHasBoundToItsChannel() async throws {
         pusher.attach(source)
         var gaps = pusher.gaps.makeAsyncIterator()

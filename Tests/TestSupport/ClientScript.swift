@@ -159,6 +159,7 @@ package struct ClientScript {
         case .signInFailed(let error, let event): "sign-in failed \(error) \(event.eventName)"
         case .watchlistChanged(let change): "watchlist \(change.name) \(change.userIDs.joined(separator: " "))"
         case .pingAnswered(let latency): "ping answered after \(latency / .seconds(1)) s"
+        case .sourceStateChanged(let state): "\(state.channelName) \(state.connectionState)"
         case .readingHeld(let error): "held \(error)"
         case .readingResumed(let error, let duration): "resumed after \(duration / .seconds(1)) s \(error)"
         case .error(let error): "error \(error)"

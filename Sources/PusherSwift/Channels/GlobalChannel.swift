@@ -21,7 +21,9 @@ public final class GlobalChannel: Sendable {
     }
 
     /// Unbinds one binding. An unknown id unbinds nothing.
-    public func unbind(callbackId: String) { EventRouter.BindingID(string: callbackId).map { core.hub.unbind($0, from: nil) } }
+    public func unbind(callbackId: String) {
+        EventRouter.BindingID(string: callbackId).map { core.hub.unbind($0, from: nil) }
+    }
 
     /// Unbinds all.
     public func unbindAll() { core.hub.unbindAll(from: nil) }

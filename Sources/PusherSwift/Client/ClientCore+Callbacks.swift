@@ -191,7 +191,8 @@ extension ClientMachine.Notice: HubNotice {
         case .subscribed(let id, _), .subscriptionFailed(let id, _, _, _), .decryptionFailed(let id, _),
             .memberAdded(let id, _), .memberRemoved(let id, _), .subscriptionCount(let id, _), .gap(let id, _, _, _):
             id
-        case .events, .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .sourceStateChanged, .error,
+        case .events, .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .sourceStateChanged,
+            .error,
             .readingHeld, .readingResumed:
             nil
         }

@@ -110,7 +110,8 @@ final class WorkspaceDriver: Shell {
         let reason = socketError.map { ": \($0.message)" } ?? ""
         tell(
             .failed(
-                "the WebSocket for the workspace \(requests.workspaceId) failed\(reason); polls take its place", socketError,
+                "the WebSocket for the workspace \(requests.workspaceId) failed\(reason); polls take its place",
+                socketError,
                 willRetry: true, retryAfter: retryAfter))
     }
 

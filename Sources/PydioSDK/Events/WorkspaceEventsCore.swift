@@ -29,7 +29,8 @@ final class WorkspaceEventsCore: HubOwner {
         self.options = options
         channelName = "pydio:\((try? client.channelServer) ?? "")/\(workspaceId)"
         hub = EventHub(
-            options.callbackQueue ?? .queue(client.options.completionQueue), capacity: CallbackLoad(count: 1024, byteCount: 16 << 20))
+            options.callbackQueue ?? .queue(client.options.completionQueue),
+            capacity: CallbackLoad(count: 1024, byteCount: 16 << 20))
         channel = hub.channel(named: channelName)
         state = Lock(State(sequence: options.sequence))
     }
@@ -123,7 +124,10 @@ final class WorkspaceEventsCore: HubOwner {
         case .oldest: break
         case .rest:
             execute { [weak self] in
-                self?.tell(.failed("a sequence of events was read too slowly and has ended", nil, willRetry: false, retryAfter: nil))
+                self?.tell(
+                    .failed(
+                        "a sequence of events was read too slowly and has ended", nil, willRetry: false, retryAfter: nil
+                    ))
             }
         }
     }

@@ -105,7 +105,8 @@ package final class EventHub<Notice: HubNotice>: Sendable {
     ) -> EventRouter.BindingID? {
         state.withLock { state in
             guard state.isLive(channel) else { return nil }
-            return channel.map { state.router.bind(to: $0, event: event, handler) } ?? state.router.bindGlobally(handler)
+            return channel.map { state.router.bind(to: $0, event: event, handler) }
+                ?? state.router.bindGlobally(handler)
         }
     }
 
@@ -122,7 +123,8 @@ package final class EventHub<Notice: HubNotice>: Sendable {
     package func unbindAll(from channel: EventRouter.ChannelID?, event: String? = nil) {
         _ = state.withLock { state -> [EventRouter.Binding] in
             guard let channel else { return state.router.unbindAllGlobally() }
-            return event.map { state.router.unbindAll(from: channel, event: $0) } ?? state.router.unbindAll(from: channel)
+            return event.map { state.router.unbindAll(from: channel, event: $0) }
+                ?? state.router.unbindAll(from: channel)
         }
     }
 
@@ -153,7 +155,8 @@ package final class EventHub<Notice: HubNotice>: Sendable {
 
     /// The same for one that is no event of a peer's, and so not for global bindings.
     package func deliver(_ event: RealtimeEvent, toBindingsOf channel: EventRouter.ChannelID) {
-        state.withLock { $0.router.route(of: event, on: channel) }.callBound(event, version: version, wakeUps: wakeUps) {
+        state.withLock { $0.router.route(of: event, on: channel) }.callBound(event, version: version, wakeUps: wakeUps)
+        {
             channel in state.withLock { $0.isLive(channel) }
         }
     }

@@ -43,7 +43,11 @@ final class MatrixFeed: Feed {
     func start(
         _ report: @escaping @Sendable (FeedReport) -> Void, failed: @escaping @Sendable (any Error) -> Void
     ) {
-        session.observe { report(.event($0)) } others: { FeedReport($0).map(report) }
+        session.observe {
+            report(.event($0))
+        } others: {
+            FeedReport($0).map(report)
+        }
         try? session.setStore(store)  // fails for a session that was started already, which this one was not
         Task {
             do {

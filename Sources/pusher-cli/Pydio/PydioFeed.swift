@@ -41,7 +41,11 @@ final class PydioFeed: Feed {
                 let workspaces = try await account.working { account in try await chosen(of: account.workspaces()) }
                 guard !workspaces.isEmpty else { throw CommandFailure(.badData, "there is no workspace to watch") }
                 add(workspaces).forEach { events in
-                    events.observe { report(.event($0)) } others: { FeedReport($0).map(report) }
+                    events.observe {
+                        report(.event($0))
+                    } others: {
+                        FeedReport($0).map(report)
+                    }
                     events.start()
                 }
             } catch {

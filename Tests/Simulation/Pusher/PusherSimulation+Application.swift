@@ -164,8 +164,8 @@ extension PusherSimulation {
         case .gap(let channel, _, _, _): if isLive(channel) { gapTold(channel) }
         case .stateChanged(let old, _): if old == .connected { connectionEndTold() }
         case .signInFailed: application.signInHasFailed = true
-        case .memberAdded, .memberRemoved, .subscriptionCount, .signedIn, .watchlistChanged, .pingAnswered, .error,
-            .readingHeld, .readingResumed:
+        case .memberAdded, .memberRemoved, .subscriptionCount, .signedIn, .watchlistChanged, .pingAnswered,
+            .sourceStateChanged, .error, .readingHeld, .readingResumed:
             break
         }
         callFromCallback()

@@ -101,7 +101,7 @@ extension PusherSimulation {
         case .readingResumed:
             ledger.reportedHolds -= 1
             check(ledger.reportedHolds >= 0, "the end of a hold is reported, and the hold was not")
-        case .events, .subscriptionCount, .watchlistChanged, .pingAnswered: break
+        case .events, .subscriptionCount, .watchlistChanged, .pingAnswered, .sourceStateChanged: break
         }
     }
 
