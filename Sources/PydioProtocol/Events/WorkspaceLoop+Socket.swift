@@ -40,7 +40,7 @@ extension WorkspaceLoop {
     package mutating func socketMissed(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) -> [Action] {
         guard socket.isReceiving(from: id), isSocketLive else { return [] }
         // The mailbox counts until things are known again: then it takes over once more.
-        isSocketLive = false
+        messenger = .mailbox
         missed(isGap: true)
         return [.socketHandsBack] + proceed(now: now)
     }
@@ -85,7 +85,7 @@ extension WorkspaceLoop {
     /// The mailbox counts again.
     mutating func handBack() -> [Action] {
         guard isSocketLive else { return [] }
-        isSocketLive = false
+        messenger = .mailbox
         return [.socketHandsBack]
     }
 
@@ -94,7 +94,7 @@ extension WorkspaceLoop {
         let wasLive = isSocketLive
         let actions = handBack()
         // What happens until the next start is not kept anywhere.
-        if wasLive, !readsFeed { isGapCertain = true }
+        if wasLive, !readsFeed { knowledge.comparisonEnds(isGap: true) }
         return actions
             + socket.shutDown().compactMap { order in
                 if case .drop(let id) = order { .dropSocket(id) } else { nil }

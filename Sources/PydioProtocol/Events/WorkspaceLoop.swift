@@ -58,34 +58,15 @@ package struct WorkspaceLoop: Sendable {
     var socket: ConnectionMachine
     var services: WorkspaceServices?
     var needs = Needs()
-    /// Under way.
-    var step: (number: Int, step: Step)?
-    private var lastStep = 0
-    /// A server whose every answer asks for more, such as another login, is not asked as fast as the network is.
-    private var pace = Pace(interval: .milliseconds(500), burst: 30)
-    /// When the next thing may be asked, after many at once.
-    private var nextStep: MonotonicInstant?
-    var isHeld: Bool { readingHolds.isHeld }
+    var turn = Turn()
+    var knowledge = Knowledge.none
+    private var feed = Feed.unused
+    var messenger = Messenger.mailbox
+    private var mailbox = Mailbox()
+    /// A failure of the WebSocket is told once, until it works again.
+    var hasToldOfSocket = false
     /// Who takes events too slowly.
     private var readingHolds = ReadingHolds()
-    /// Whether it is known what was in the workspace, or where its log ends.
-    var hasBase = false
-    /// Something was missed for certain, and the listing that finds out what has not ended.
-    var isGapCertain = false
-    /// A listing waits for the messages that came meanwhile.
-    private var isComparing = false
-    /// Whether the log of changes is to be used, as far as is known.
-    package internal(set) var readsFeed = false
-    /// Whether it was read since the start.
-    private var hasReadFeed = false
-    /// The WebSocket counts instead of the mailbox.
-    var isSocketLive = false
-    var hasToldOfSocket = false
-    /// For which the mailbox is consumed the last time.
-    private var nextSocket: ConnectionMachine.TransportID?
-    var nextPoll: MonotonicInstant?
-    private var lastConsumed: MonotonicInstant?
-    private var lastRead: MonotonicInstant?
     private var problem = Problem.unreachable
     private var jitter: JitterGenerator
 
@@ -99,9 +80,9 @@ package struct WorkspaceLoop: Sendable {
     package var state: ConnectionState { connection.connectionState }
 
     package var nextDeadline: MonotonicInstant? {
-        let isWaiting = step == nil && !isHeld && state == .connected
-        let poll = isWaiting ? nextPoll.map { max($0, nextStep ?? $0) } : nil
-        let next = step == nil && !isHeld ? nextStep : nil
+        let isFree = turn.isFree && !isHeld
+        let poll = isFree && state == .connected ? mailbox.nextPoll.map { max($0, turn.notBefore ?? $0) } : nil
+        let next = isFree ? turn.notBefore : nil
         return [
             connection.nextDeadline, socket.nextDeadline, poll, next,
             readingHolds.nextDeadline(limit: configuration.holdLimit),
@@ -109,10 +90,17 @@ package struct WorkspaceLoop: Sendable {
     }
 
     /// Whether nothing is missing as far as is known.
-    package var isUpToDate: Bool { state == .connected && needs.isEmpty && !isComparing }
+    package var isUpToDate: Bool { state == .connected && needs.isEmpty && !knowledge.isComparing }
 
     /// Whether the answer to this step counts.
-    package func isUnderWay(_ number: Int) -> Bool { step?.number == number }
+    package func isUnderWay(_ number: Int) -> Bool { turn.number == number }
+
+    /// Whether the log of changes is to be used, as far as is known.
+    package var readsFeed: Bool { feed != .unused }
+
+    var isHeld: Bool { readingHolds.isHeld }
+
+    var isSocketLive: Bool { messenger == .socket }
 
     // MARK: What the application asks
 
@@ -162,7 +150,7 @@ package struct WorkspaceLoop: Sendable {
 
     /// Asks at once.
     package mutating func check(now: MonotonicInstant) -> [Action] {
-        nextPoll = now
+        mailbox.nextPoll = now
         if readsFeed, state == .connected { needs.changes = true }
         return proceed(now: now)
     }
@@ -171,63 +159,64 @@ package struct WorkspaceLoop: Sendable {
 
     /// What was asked was answered, and the answer told.
     package mutating func succeeded(_ number: Int, _ outcome: Outcome, now: MonotonicInstant) -> [Action] {
-        guard let (current, step) = step, current == number, let id = connection.transport else { return [] }
-        self.step = nil
+        guard let id = connection.transport, let step = turn.end(number) else { return [] }
         connection.heard(id, now: now)
         switch outcome {
         case .discovered(let services):
             guard discovered(services, now: now) else { return stop(.silent, now: now) }
         case .registered: break
         case .consumed(let isWoken, let isStale, let isSuspect):
-            lastConsumed = now
-            nextPoll = pollTime(now: now)
+            mailbox = Mailbox(nextPoll: pollTime(now: now), lastConsumed: now)
             if isStale { needs.discovery = true }
-            if isComparing, step == .consume(.everything) { (isComparing, isGapCertain) = (false, false) }
+            if knowledge.isComparing, step == .consume(.everything) { knowledge = .known }
             if isSuspect, step == .consume(.everything) || step == .consumeLast { missed(isGap: false) }
             if isWoken, readsFeed { needs.changes = true }
             if step == .consumeLast, !isSuspect {
                 // The mailbox is given up: what came since is nowhere if the socket is gone, too.
-                guard socket.connectionState == .connected, socket.transport == nextSocket else {
+                guard socket.connectionState == .connected, let id = socket.transport, messenger == .handingOver(to: id)
+                else {
+                    messenger = .mailbox
                     missed(isGap: true)
                     return proceed(now: now)
                 }
-                isSocketLive = true
+                messenger = .socket
                 // Of what came before it was registered.
                 if readsFeed { needs.changes = true }
                 return [.socketTakesOver] + proceed(now: now)
             }
         case .listed:
-            hasBase = true
             // What happened while it was listed is in the mailbox, and is not to be told as missed.
             if case .list(.compare) = step, !readsFeed {
-                (needs.drain, isComparing) = (true, true)
+                needs.drain = true
+                knowledge = .comparing(isGap: knowledge.isGapCertain)
             } else {
-                isGapCertain = false
+                knowledge = .known
             }
         case .changesRead(let isReset):
             needs.isFarBehind = isReset
             if isReset {
                 needs.changes = true
-                isGapCertain = true
+                knowledge = .missed
                 needs.listing = .compare(isGap: true)
+            } else if knowledge == .none {
+                knowledge = .known
             }
-            (hasBase, hasReadFeed, lastRead) = (true, true, now)
-            if services?.hasMailbox != true { nextPoll = pollTime(now: now) }
+            feed = .used(lastRead: now)
+            if services?.hasMailbox != true { mailbox.nextPoll = pollTime(now: now) }
         }
         return proceed(now: now)
     }
 
     package mutating func failed(_ number: Int, _ problem: Problem, now: MonotonicInstant) -> [Action] {
-        guard step?.number == number, let id = connection.transport else { return [] }
-        step = nil
+        guard let id = connection.transport, turn.end(number) != nil else { return [] }
         self.problem = problem
         let disposition: ConnectionMachine.Disposition
         switch problem {
-        case .withoutFeed where !hasReadFeed:
+        case .withoutFeed where feed == .used(lastRead: nil):
             guard services?.hasMailbox == true else { return stop(.silent, now: now) }
-            readsFeed = false
+            feed = .unused
             (needs.changes, needs.isFarBehind) = (false, false)
-            missed(isGap: hasBase)
+            missed(isGap: knowledge != .none)
             return proceed(now: now)
         case .unreachable, .timedOut: disposition = .backOff(atLeast: .zero)
         case .refused, .withoutFeed: disposition = .backOff(atLeast: configuration.errorDelay)
@@ -246,7 +235,11 @@ package struct WorkspaceLoop: Sendable {
         self.services = services
         guard services.hasMailbox || services.hasFeed && configuration.usesFeed else { return false }
         let readFeed = readsFeed
-        readsFeed = services.hasFeed && configuration.usesFeed
+        if !(services.hasFeed && configuration.usesFeed) {
+            feed = .unused
+        } else if !readFeed {
+            feed = .used(lastRead: nil)
+        }
         guard state == .connecting else {
             if readFeed && !readsFeed { missed(isGap: true) }
             if readsFeed && !readFeed { (needs.changes, needs.isFarBehind) = (true, true) }
@@ -257,9 +250,10 @@ package struct WorkspaceLoop: Sendable {
         if readsFeed {
             (needs.changes, needs.isFarBehind) = (true, true)
             // The log began anew, and nobody knows yet what was missed.
-            if isGapCertain { needs.listing = .compare(isGap: true) }
+            if knowledge.isGapCertain { needs.listing = .compare(isGap: true) }
         } else {
-            needs.listing = hasBase ? .compare(isGap: isGapCertain || isMailboxExpired(now: now)) : .base
+            let isGap = knowledge.isGapCertain || isMailboxExpired(now: now)
+            needs.listing = knowledge == .none ? .base : .compare(isGap: isGap)
         }
         return true
     }
@@ -267,7 +261,7 @@ package struct WorkspaceLoop: Sendable {
     // MARK: Time and network
 
     package mutating func timePassed(now: MonotonicInstant) -> [Action] {
-        if let nextStep, nextStep <= now { self.nextStep = nil }
+        turn.timePassed(now: now)
         return carryOut(connection.timePassed(now: now), now: now)
             + carryOutSocket(socket.timePassed(now: now), now: now) + proceed(now: now)
             + readingHolds.takeOverdue(limit: configuration.holdLimit, now: now).map { .held(message: $0.message) }
@@ -287,20 +281,17 @@ package struct WorkspaceLoop: Sendable {
 
     /// Asks the next thing that is due, if nothing is under way.
     mutating func proceed(now: MonotonicInstant) -> [Action] {
-        guard step == nil, !isHeld, let id = connection.transport, connection.isReceiving(from: id) else { return [] }
+        guard turn.isFree, !isHeld, let id = connection.transport, connection.isReceiving(from: id) else { return [] }
         var actions: [Action] = []
         if state == .connecting, needs.isEmpty {
             actions += carryOut(connection.established(id, activityTimeout: nil, now: now), now: now)
-            if nextPoll == nil { nextPoll = pollTime(now: now) }
+            if mailbox.nextPoll == nil { mailbox.nextPoll = pollTime(now: now) }
         }
         if state == .connected { actions += openSocketIfNeeded(now: now) }
-        if let nextStep, nextStep > now { return actions }
+        if let notBefore = turn.notBefore, notBefore > now { return actions }
         guard let next = dueStep(now: now) else { return actions }
-        lastStep += 1
-        step = (lastStep, next)
-        nextStep = pace.done(now: now)
         begin(next)
-        return actions + [.perform(next, number: lastStep)]
+        return actions + [.perform(next, number: turn.begin(next, now: now))]
     }
 
     /// What is asked for meanwhile is asked for anew.
@@ -309,7 +300,7 @@ package struct WorkspaceLoop: Sendable {
         case .discover: needs.discovery = false
         case .register: needs.registration = false
         case .consume: needs.drain = false
-        case .consumeLast: nextSocket = socket.transport
+        case .consumeLast: messenger = socket.transport.map { .handingOver(to: $0) } ?? .mailbox
         case .list: needs.listing = nil
         case .readChanges: needs.changes = false
         }
@@ -317,33 +308,39 @@ package struct WorkspaceLoop: Sendable {
 
     private mutating func dueStep(now: MonotonicInstant) -> Step? {
         if needs.discovery { return .discover }
-        if state == .connected, let nextPoll, nextPoll <= now { pollIsDue(now: now) }
+        if state == .connected, let nextPoll = mailbox.nextPoll, nextPoll <= now { pollIsDue(now: now) }
         if needs.registration { return .register }
         if needs.drain { return .consume(drainPurpose(now: now)) }
         if let listing = needs.listing { return .list(listing) }
         if needs.changes { return .readChanges(isFlattened: needs.isFarBehind) }
         guard state == .connected else { return nil }
         if socket.connectionState == .connected, !isSocketLive { return .consumeLast }
-        guard let nextPoll, nextPoll <= now, !isSocketLive else { return nil }
+        guard let nextPoll = mailbox.nextPoll, nextPoll <= now, !isSocketLive else { return nil }
         return .consume(.everything)
     }
 
     /// A mailbox that is new may have what waits for others, which is old.
     private func drainPurpose(now: MonotonicInstant) -> WorkspaceModel.Purpose {
-        guard hasBase else { return .nothing }
-        guard !isComparing else { return .everything }
-        return isGapCertain || isMailboxExpired(now: now) ? .allButNodes : .everything
+        switch knowledge {
+        case .none: .nothing
+        case .comparing: .everything
+        case .missed: .allButNodes
+        case .known: isMailboxExpired(now: now) ? .allButNodes : .everything
+        }
     }
 
     private mutating func pollIsDue(now: MonotonicInstant) {
-        if readsFeed, lastRead.map({ now - $0 >= configuration.feedInterval }) ?? true || services?.hasMailbox != true {
-            needs.changes = true
+        switch feed {
+        case .unused: break
+        case .used(let lastRead):
+            let isTime = lastRead.map { now - $0 >= configuration.feedInterval } ?? true
+            if isTime || services?.hasMailbox != true { needs.changes = true }
         }
         if services?.hasMailbox != true || isSocketLive {
             // The socket wakes; the log is read once in a while all the same.
-            nextPoll = readsFeed ? now + (isSocketLive ? configuration.feedInterval : pollInterval) : nil
+            mailbox.nextPoll = readsFeed ? now + (isSocketLive ? configuration.feedInterval : pollInterval) : nil
         } else if isMailboxExpired(now: now) {
-            nextPoll = nil
+            mailbox.nextPoll = nil
             missed(isGap: true)
         }
     }
@@ -354,17 +351,18 @@ package struct WorkspaceLoop: Sendable {
             if readsFeed { (needs.changes, needs.isFarBehind) = (true, true) }
             return
         }
-        (needs.registration, needs.drain, isComparing) = (true, true, false)
+        (needs.registration, needs.drain) = (true, true)
         if readsFeed {
+            knowledge.comparisonEnds()
             (needs.changes, needs.isFarBehind) = (true, true)
         } else {
-            isGapCertain = isGapCertain || isGap
-            needs.listing = hasBase ? .compare(isGap: isGapCertain) : .base
+            knowledge.comparisonEnds(isGap: isGap)
+            needs.listing = knowledge == .none ? .base : .compare(isGap: knowledge.isGapCertain)
         }
     }
 
     private func isMailboxExpired(now: MonotonicInstant) -> Bool {
-        !isSocketLive && (lastConsumed.map { now - $0 >= configuration.mailboxLife } ?? false)
+        !isSocketLive && (mailbox.lastConsumed.map { now - $0 >= configuration.mailboxLife } ?? false)
     }
 
     private var pollInterval: Duration {
@@ -384,11 +382,11 @@ package struct WorkspaceLoop: Sendable {
             switch order {
             case .open:
                 needs = Needs(discovery: true)
-                isComparing = false
-                nextPoll = nil
+                knowledge.comparisonEnds()
+                mailbox.nextPoll = nil
             case .ping(let id):
                 // What is under way proves as much; where the socket is all there is, it is asked itself.
-                if isSocketLive, !readsFeed { connection.heard(id, now: now) } else { nextPoll = now }
+                if isSocketLive, !readsFeed { connection.heard(id, now: now) } else { mailbox.nextPoll = now }
             case .drop: actions += giveUp()
             case .close(let id):
                 actions += giveUp()
@@ -415,8 +413,6 @@ package struct WorkspaceLoop: Sendable {
     }
 
     private mutating func giveUp() -> [Action] {
-        guard step != nil else { return [] }
-        step = nil
-        return [.cancelStep]
+        turn.giveUp() ? [.cancelStep] : []
     }
 }
