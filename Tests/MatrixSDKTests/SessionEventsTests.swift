@@ -54,7 +54,7 @@ struct SessionEventsTests {
         #expect(await states.next() == .running)
         await scene.next(Sync.answer("s2", Sync.room(timeline: [Sync.message("$1")], isLimited: true)))
         #expect(await gaps.next()?.channelName == "matrix:!r:s")
-        await scene.next(.error(502))
+        await scene.next(.error(502, "M_UNKNOWN"))
         let failure = try #require(await errors.next())
         #expect(failure.willRetry && failure.underlying is MXError)
         #expect(await states.next() == .syncError)

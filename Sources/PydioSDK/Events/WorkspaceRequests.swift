@@ -52,7 +52,10 @@ struct WorkspaceRequests: Sendable {
             switch error.code {
             case .errorResponse, .receivedNotExpectedAnswer, .unableToParseAnswer, .tooLarge:
                 return WorkspaceServices()  // the server does not say: mailboxes are everywhere
-            default: throw error
+            case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha, .http,
+                .notAZipFileResponse, .invalidArgument, .file, .unsupportedServer, .network, .timedOut, .cancelled:
+                throw error
+            @unknown default: throw error
             }
         }
     }

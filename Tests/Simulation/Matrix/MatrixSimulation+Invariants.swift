@@ -35,6 +35,7 @@ extension MatrixSimulation {
             ledger.hasApplied = false
         case .changed(let old, let new): changed(from: old, to: new)
         case .failed(let problem, let delay): failed(problem, retryAfter: delay)
+        case .held, .resumed: check(false, "a reader is reported, and there is none")
         }
     }
 

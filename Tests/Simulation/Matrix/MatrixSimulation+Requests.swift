@@ -10,7 +10,7 @@ extension MatrixSimulation {
         case .poll(let poll): begin(poll)
         case .cancelPoll: if let request, request.poll != nil { cancel(request) }
         case .lend: begin(nil)
-        case .changed, .synced, .failed: break
+        case .changed, .synced, .failed, .held, .resumed: break
         }
     }
 
