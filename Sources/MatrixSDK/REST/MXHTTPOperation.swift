@@ -1,29 +1,10 @@
 import MatrixProtocol
-import Transport
+public import Realtime
 
-/// A call under way. It goes on without being held.
-public final class MXHTTPOperation: Sendable {
-    private struct State {
-        var isCancelled = false
-        var task: Task<Void, Never>?
-    }
+/// A call of a ``MXRestClient`` under way.
+public typealias MXHTTPOperation = RequestOperation
 
-    private let state = Lock(State())
-
-    init() {}
-
-    /// Ends the call, its HTTP request included. Its callback is told so, unless it has been called.
-    public func cancel() {
-        let task = state.withLock { state in
-            state.isCancelled = true
-            return state.task
-        }
-        task?.cancel()
-    }
-
-    /// Whether ``cancel()`` was called.
-    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
+extension RequestOperation {
     /// Runs `body`, and hands what it reports and gives to `completion` on `queue`; the last once.
     static func start<Value: Sendable>(
         on queue: DispatchQueue, _ completion: @escaping (MXProgress<Value>) -> Void,
@@ -48,9 +29,8 @@ public final class MXHTTPOperation: Sendable {
         on queue: DispatchQueue, _ completion: @escaping (MXResponse<Value>) -> Void,
         _ body: @escaping @Sendable () async throws -> Value
     ) -> MXHTTPOperation {
-        let operation = MXHTTPOperation()
         let callback = Callback(call: completion)
-        let task = Task {
+        return start {
             let result: MXResponse<Value>
             do {
                 result = .success(try await body())
@@ -62,8 +42,6 @@ public final class MXHTTPOperation: Sendable {
             let finished = result
             queue.async { callback.call(finished) }
         }
-        operation.state.withLock { $0.task = task }
-        return operation
     }
 }
 

@@ -18,14 +18,16 @@ extension MXRoom {
         onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
     ) async throws -> String {
         let media = OutgoingMedia(
-            file, type: .of(mimeType), mimeType: mimeType, caption: caption, thumbnail: thumbnail, threadId: threadId)
+            file, type: MediaType(mime: mimeType).kind, mimeType: mimeType, caption: caption, thumbnail: thumbnail,
+            threadId: threadId)
         return try await send(try enqueue(media), media, onProgress)
     }
 
     /// The same, but nothing is left of it if it is refused or cannot be uploaded.
     func sendMediaOnce(_ file: URL, mimeType: String, caption: String?) async throws -> String {
         let media = OutgoingMedia(
-            file, type: .of(mimeType), mimeType: mimeType, caption: caption, thumbnail: nil, threadId: nil)
+            file, type: MediaType(mime: mimeType).kind, mimeType: mimeType, caption: caption, thumbnail: nil,
+            threadId: nil)
         return try await send(try enqueue(media), media, keepsFailed: false, nil)
     }
 

@@ -10,15 +10,6 @@ struct OutgoingMedia: Sendable {
         case video = "m.video"
         case audio = "m.audio"
         case file = "m.file"
-
-        static func of(_ mimeType: String) -> Kind {
-            switch mimeType.prefix(while: { $0 != "/" }).lowercased() {
-            case "image": .image
-            case "video": .video
-            case "audio": .audio
-            default: .file
-            }
-        }
     }
 
     let file: URL
@@ -73,13 +64,13 @@ struct OutgoingMedia: Sendable {
         return text
     }
 
+}
+
+extension OutgoingMedia {
+    /// A picture that does not say what it is counts as JPEG.
     private static func imageType(_ file: URL) -> String {
-        switch file.pathExtension.lowercased() {
-        case "png": "image/png"
-        case "gif": "image/gif"
-        case "webp": "image/webp"
-        default: "image/jpeg"
-        }
+        let type = MediaType(of: file)
+        return type.kind == .image ? type.mime : "image/jpeg"
     }
 }
 

@@ -120,7 +120,7 @@ extension SessionCore {
         publish(SourceState(channelName: accountChannel, connectionState: state.connection, underlying: state))
         var events = SourceEvents()
         events.append(
-            name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\(state)"}"#.utf8)
+            name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(state)"}"#.utf8)
         publish(events)
     }
 }

@@ -65,6 +65,15 @@ extension WorkspaceLoop {
         /// Of what is under way.
         var number: Int? { step?.number }
 
+        /// Whether it is to find out what was missed.
+        var isCatchingUp: Bool {
+            switch step?.step {
+            case .register, .list: true
+            case .consume(let purpose): purpose != .everything
+            case .discover, .consumeLast, .readChanges, nil: false
+            }
+        }
+
         /// - Returns: Its number.
         mutating func begin(_ new: Step, now: MonotonicInstant) -> Int {
             last += 1

@@ -90,7 +90,7 @@ package struct WorkspaceLoop: Sendable {
     }
 
     /// Whether nothing is missing as far as is known.
-    package var isUpToDate: Bool { state == .connected && needs.isEmpty && !knowledge.isComparing }
+    package var isUpToDate: Bool { state == .connected && needs.isEmpty && !knowledge.isComparing && !turn.isCatchingUp }
 
     /// Whether the answer to this step counts.
     package func isUnderWay(_ number: Int) -> Bool { turn.number == number }
@@ -200,6 +200,9 @@ package struct WorkspaceLoop: Sendable {
                 needs.listing = .compare(isGap: true)
             } else if knowledge == .none {
                 knowledge = .known
+            } else if feed == .used(lastRead: nil) {
+                // It is known from a listing: what has happened since then is not in the log, which begins here.
+                needs.listing = .compare(isGap: knowledge.isGapCertain)
             }
             feed = .used(lastRead: now)
             if services?.hasMailbox != true { mailbox.nextPoll = pollTime(now: now) }

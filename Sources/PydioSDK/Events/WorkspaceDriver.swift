@@ -120,14 +120,15 @@ final class WorkspaceDriver: Shell {
     @NetworkActor
     private func perform(_ request: WorkspaceMachine.Request) {
         lastError = nil
-        task = Task { [weak self, requests] in
+        // The request keeps the driver: what is to be given up at the server is, though nobody else wants it any more.
+        task = Task {
             let result: Result<WorkspaceMachine.Answer, PydioError>
             do {
                 result = .success(try await requests.carryOut(request))
             } catch {
                 result = .failure(PydioError(any: error))
             }
-            NetworkActor.execute { self?.ended(request, result) }
+            NetworkActor.execute { self.ended(request, result) }
         }
     }
 

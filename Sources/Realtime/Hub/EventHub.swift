@@ -51,6 +51,7 @@ package final class EventHub<Notice: HubNotice>: Sendable {
             defer { state = State(router: EventRouter(version: version), isClosed: true) }
             return state
         }
+        version.increment()  // who is delivering an event looks before the next binding
         old.observers.all.forEach { $0.onEnd() }
     }
 

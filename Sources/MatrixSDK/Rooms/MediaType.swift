@@ -1,8 +1,8 @@
 import Foundation
 
 /// What a file is, as far as its name says.
-struct MediaType {
-    let mime: String
+package struct MediaType: Hashable, Sendable {
+    package let mime: String
 
     private static let types: [String: String] = [
         "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp",
@@ -15,19 +15,21 @@ struct MediaType {
         "json": "application/json", "pdf": "application/pdf", "zip": "application/zip", "gz": "application/gzip",
     ]
 
-    init(mime: String) { self.mime = mime }
+    package init(mime: String) { self.mime = mime }
 
-    init(of file: URL) {
+    package init(of file: URL) {
         mime = Self.types[file.pathExtension.lowercased()] ?? "application/octet-stream"
     }
 
     /// The kind of message that shows it.
-    var messageType: String {
-        switch mime.prefix(while: { $0 != "/" }) {
-        case "image": "m.image"
-        case "video": "m.video"
-        case "audio": "m.audio"
-        default: "m.file"
+    package var messageType: String { kind.rawValue }
+
+    var kind: OutgoingMedia.Kind {
+        switch mime.prefix(while: { $0 != "/" }).lowercased() {
+        case "image": .image
+        case "video": .video
+        case "audio": .audio
+        default: .file
         }
     }
 }
