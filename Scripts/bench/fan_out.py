@@ -47,7 +47,7 @@ def deliveries(server, send):
         subscribers.kill()
         subscribers.wait()
     count = CONNECTIONS * EVENTS
-    used = max(server.cpu_seconds() - cpu, 1 / os.sysconf("SC_CLK_TCK"))  # a smoke test may take less than a tick
+    used = max(server.cpu_seconds() - cpu, 1 / os.sysconf("SC_CLK_TCK"))  # a short run may use less than a tick
     return {"second": count / seconds, "cpu_second": count / used}
 
 
