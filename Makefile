@@ -12,7 +12,7 @@ CONFIGURATION ?= release
 export PREFIX DESTDIR CONFIGURATION
 # Every trait of the package is on: the manifest reads it.
 export ALL_TRAITS = 1
-# SwiftPM 6.3 hands traits to the compiler in the order of a set: in another order, everything would be built anew.
+# SwiftPM 6.3 passes traits to the compiler in hash order, and a different order rebuilds the whole package.
 export SWIFT_DETERMINISTIC_HASHING = 1
 
 help: ## Lists the targets.

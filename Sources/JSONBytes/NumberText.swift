@@ -55,7 +55,7 @@ enum NumberText {
     private static func exactInteger<Value: FixedWidthInteger>(_ text: UnsafeBufferPointer<UInt8>) -> Value? {
         let isNegative = text.first == UInt8(ascii: "-")
         let parts = Decimals(text)
-        var digits = parts.digits[...]
+        var digits = parts.digits.drop { $0 == 0 }
         var exponent = parts.exponent
         while exponent < 0, digits.last == 0 {
             digits.removeLast()
@@ -152,7 +152,10 @@ private struct Decimals {
             }
             index += 1
         }
-        let written = Int(String(decoding: text.dropFirst(index + 1), as: UTF8.self)) ?? 0
+        let power = text.dropFirst(index + 1)
+        // More than an Int holds is as good as the bound.
+        let outermost = power.first == UInt8(ascii: "-") ? Int.min : .max
+        let written = power.isEmpty ? 0 : Int(String(decoding: power, as: UTF8.self)) ?? outermost
         exponent = max(-1_000_000_000, min(1_000_000_000, written)) - fraction
     }
 

@@ -69,7 +69,7 @@ public final class PusherMockServer: Sendable {
     /// The port that was bound, also if any was asked for.
     public var port: Int { configuration.port }
 
-    /// Whether only this machine can reach it: what the host's name resolved to decides.
+    /// Whether only this machine can reach the server. The address that was bound decides, not the host's name.
     package var isOnLoopback: Bool {
         guard let address = listener.localAddress?.ipAddress else { return false }
         return address == "::1" || address.hasPrefix("127.")

@@ -13,8 +13,8 @@ public import FoundationEssentials
 /// - Errors for numbers, dates, data and URLs that cannot be represented name their place. Those of `JSONDecoder` have an
 ///   empty or a shorter path.
 /// - Keys in coding paths are of a type of this module, with the same texts.
-/// - A number with a fraction is no whole number, however large. A whole number that fits the type is read in every
-///   spelling, `9223372036854775807.0` too, and one of 128 bits may have an exponent.
+/// - A number with a fraction is never read as a whole number, however large it is. A whole number that fits the type is
+///   read however it is spelled, such as `9223372036854775807.0`, and one of 128 bits may have an exponent.
 /// - Texts of more than 512 MiB are refused. Both refuse more than 512 objects and arrays inside one another.
 /// - JSON5 and texts without their outermost braces are not read.
 public struct JSONBytesDecoder: Sendable {
