@@ -29,18 +29,18 @@ test: setup ## Builds and runs all tests. For some, use swift test --filter.
 	@swift build --build-tests
 	@env -u SWIFT_DETERMINISTIC_HASHING swift test --skip-build
 
-count-tests: setup ## Counts the tests, by target and by suite of known bugs.
+count-tests: setup ## Counts the tests by target, and those of bugs that older clients had.
 	@swift test list 2>/dev/null | Scripts/count-tests
 
 build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
 
 lint: ## Checks the formatting of every Swift file.
-	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+	@swift format lint --strict --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Sources \
 		Scripts/mutants
 
 format: ## Formats every Swift file.
-	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+	@swift format --in-place --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Sources \
 		Scripts/mutants
 
 examples: setup ## Builds the examples, and checks that they need neither SwiftNIO, GRDB nor ArgumentParser.

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// A value on its way from the thread that sends it to the one that delivers it, or a closure on its way to the threads
 /// that call it.

@@ -1,7 +1,7 @@
 import CurlTransport
 import PusherProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// A client of one application on a server that speaks the Pusher protocol.
 ///
@@ -149,21 +149,21 @@ public final class Pusher: Sendable {
     /// - Returns: The id for ``unbind(callbackId:)``.
     @discardableResult
     public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
-        connection.globalChannel.bind(eventCallback: eventCallback)
+        core.bindGlobally(eventCallback)
     }
 
     /// The same with the whole message as a dictionary: `event`, `channel`, `data` (parsed if it is JSON) and `user_id`.
     @_disfavoredOverload
     @discardableResult
     public func bind(_ callback: @escaping @Sendable (Any?) -> Void) -> String {
-        connection.globalChannel.bind(callback)
+        core.bindGlobally(message: callback)
     }
 
     /// Unbinds one global binding. An unknown id unbinds nothing.
-    public func unbind(callbackId: String) { connection.globalChannel.unbind(callbackId: callbackId) }
+    public func unbind(callbackId: String) { core.unbindGlobally(callbackId) }
 
     /// Unbinds all global bindings.
-    public func unbindAll() { connection.globalChannel.unbindAll() }
+    public func unbindAll() { core.hub.unbindAll(from: nil) }
 
     /// Every event of every channel, as ``bind(eventCallback:)`` gets them.
     public func events(buffering policy: EventBufferingPolicy = .default) -> EventSequence<PusherEvent> {

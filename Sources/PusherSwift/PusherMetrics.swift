@@ -1,5 +1,5 @@
 import PusherProtocol
-import Transport
+import Basics
 
 #if MetricsSupport
     public import Metrics

@@ -1,3 +1,5 @@
+import Basics
+
 /// Why a request or a connection failed below the protocol that uses it.
 ///
 /// `message` is meant for people: it names the host and what went wrong, never a body, a header value or a

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import PusherSwift
-import Transport
+import Basics
 
 /// A client, accounts and workspaces whose events go to standard output until there is a reason to leave.
 ///

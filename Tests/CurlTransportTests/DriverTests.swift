@@ -1,7 +1,7 @@
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import CurlTransport
 

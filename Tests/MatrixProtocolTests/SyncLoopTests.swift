@@ -2,7 +2,7 @@ import MatrixProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite struct SyncLoopTests {
     private var loop: SyncScript

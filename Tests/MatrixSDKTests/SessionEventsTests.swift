@@ -5,7 +5,7 @@ import MatrixTestSupport
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// A session's own bindings and sequences, without a `Pusher` client.
 @Suite(.overSockets)

@@ -3,7 +3,7 @@ import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// A homeserver whose syncs follow a script, and a session of it.
 final class SessionScene: Sendable {

@@ -2,7 +2,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// A source that says what it is told to say.
 private final class ScriptedSource: RealtimeEventSource {

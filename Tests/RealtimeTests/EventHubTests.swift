@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import Realtime
 

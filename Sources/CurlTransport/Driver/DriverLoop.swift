@@ -1,4 +1,4 @@
-package import Transport
+package import Basics
 
 /// What a ``Driver`` runs on: a clock, the I/O thread's line of jobs, timers, and news of the network.
 package protocol DriverLoop: Sendable {

@@ -1,5 +1,6 @@
 package import Realtime
-package import Transport
+package import Basics
+import Transport
 
 /// When a session asks for the next answer of `/sync`, and what state it is in meanwhile.
 ///

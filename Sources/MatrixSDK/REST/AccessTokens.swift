@@ -1,6 +1,7 @@
 import CurlTransport
 import MatrixProtocol
 import Realtime
+import Basics
 import Transport
 
 /// The tokens could not be refreshed for now.

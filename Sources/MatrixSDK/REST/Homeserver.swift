@@ -1,5 +1,6 @@
 import CurlTransport
 import MatrixProtocol
+import Basics
 import Transport
 
 /// What a homeserver has said of itself.

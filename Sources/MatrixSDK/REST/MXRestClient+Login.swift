@@ -1,5 +1,6 @@
 import JSONBytes
 import MatrixProtocol
+import Basics
 import Transport
 
 extension MXRestClient {

@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 extension MXRestClient {
     /// Says how far the user has read.

@@ -1,6 +1,6 @@
 public import Dispatch
 import MatrixProtocol
-import Transport
+import Basics
 
 /// The client-server API of a homeserver, call by call.
 ///

@@ -1,6 +1,6 @@
 public import Foundation
 import MatrixProtocol
-import Transport
+import Basics
 
 /// Sending files. A file has its place in the order of the calls: messages behind it wait for its upload.
 extension MXRoom {

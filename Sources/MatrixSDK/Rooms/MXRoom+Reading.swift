@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 /// Reading, typing, tags.
 extension MXRoom {

@@ -1,6 +1,6 @@
 public import JSONBytes
 import MatrixProtocol
-import Transport
+import Basics
 
 /// A room that we are in, are invited to, or have knocked on.
 ///

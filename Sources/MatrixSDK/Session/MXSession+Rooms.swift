@@ -1,5 +1,6 @@
 public import JSONBytes
 import MatrixProtocol
+import Basics
 import Transport
 
 /// Where ``MXSession/rooms()`` lives beside the property of that name: old programs use both.

@@ -1,7 +1,7 @@
 import Dispatch
 import MatrixProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// An account that is kept up to date: its rooms, their messages, who is there.
 ///

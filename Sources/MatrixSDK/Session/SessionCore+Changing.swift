@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 /// Changes of the model and the store, one after the other, with no lock held while the store works.
 ///

@@ -1,4 +1,5 @@
 import MatrixProtocol
+import Basics
 import Transport
 
 /// What is known of single events, and what is read.

@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 /// Rooms as the application holds them.
 extension SessionCore {

@@ -1,7 +1,7 @@
 import Dispatch
 import MatrixProtocol
 import Realtime
-import Transport
+import Basics
 
 /// What a session tells who observes it.
 enum SessionReport: Sendable {

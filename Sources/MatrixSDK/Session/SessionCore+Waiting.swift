@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 /// Waiting for a sync to bring what a call has done.
 extension SessionCore {

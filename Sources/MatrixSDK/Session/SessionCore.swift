@@ -4,7 +4,7 @@ import Logging
 import MatrixProtocol
 import PeerLog
 import Realtime
-import Transport
+import Basics
 
 /// Joins the model of an account to the network, the store and the application.
 ///

@@ -1,7 +1,7 @@
 import CurlTransport
 import MatrixProtocol
 import Realtime
-import Transport
+import Basics
 
 /// Performs what the ``SyncLoop`` orders: makes requests, and tells the session.
 final class SyncDriver: Shell {

@@ -1,5 +1,6 @@
 package import Realtime
-package import Transport
+package import Basics
+import Transport
 
 extension ClientMachine {
     /// What the application is told. The rare cases are indirect: a notice is as large as its largest case, and nearly

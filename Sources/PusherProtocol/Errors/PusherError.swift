@@ -1,4 +1,5 @@
 package import Realtime
+import Basics
 import Transport
 
 /// What went wrong, to what, and what happens next.

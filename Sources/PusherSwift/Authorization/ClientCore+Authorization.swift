@@ -1,6 +1,7 @@
 import CurlTransport
 import Foundation
 import PusherProtocol
+import Basics
 import Transport
 import FoundationNetworking
 

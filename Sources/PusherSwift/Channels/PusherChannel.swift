@@ -2,14 +2,14 @@ public import Foundation
 import JSONBytes
 import PusherProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// A channel that was subscribed with ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
 ///
 /// Once unsubscribed it stays so; subscribing again gives a new object without the old bindings.
 ///
-/// `@unchecked Sendable` as ``PusherEventSource`` is.
-public class PusherChannel: PusherEventSource, @unchecked Sendable {
+/// `@unchecked Sendable` as ``PusherEventEmitter`` is.
+public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
     /// The channel's name.
     public let name: String
 

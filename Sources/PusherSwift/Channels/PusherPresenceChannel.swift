@@ -1,6 +1,6 @@
 import PusherProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// A channel that knows who is on it.
 public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {

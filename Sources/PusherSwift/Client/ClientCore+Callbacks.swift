@@ -4,7 +4,7 @@ import Logging
 import PeerLog
 import PusherProtocol
 import Realtime
-import Transport
+import Basics
 import FoundationNetworking
 
 /// Tells the application. Everything here runs on the callback queue, unless it says otherwise.
@@ -196,5 +196,21 @@ extension ClientMachine.Notice: HubNotice {
             .readingHeld, .readingResumed:
             nil
         }
+    }
+}
+
+/// Bindings to every event of every channel.
+extension ClientCore {
+    func bindGlobally(_ callback: @escaping @Sendable (PusherEvent) -> Void) -> String {
+        hub.bind(to: nil, callback)?.string ?? "closed"
+    }
+
+    func bindGlobally(message callback: @escaping @Sendable (Any?) -> Void) -> String {
+        let parses = options.attemptToReturnJSONObject
+        return bindGlobally { callback($0.message(parsed: parses)) }
+    }
+
+    func unbindGlobally(_ callbackId: String) {
+        EventRouter.BindingID(string: callbackId).map { hub.unbind($0, from: nil) }
     }
 }

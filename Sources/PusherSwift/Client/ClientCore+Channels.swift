@@ -1,6 +1,6 @@
 import PusherProtocol
 import Realtime
-import Transport
+import Basics
 
 /// Channels as the application holds them.
 extension ClientCore {

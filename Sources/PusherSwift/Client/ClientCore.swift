@@ -2,6 +2,7 @@ import CurlTransport
 import Logging
 import PusherProtocol
 import Realtime
+import Basics
 import Transport
 
 /// Joins the pure machine to the network and to the application.

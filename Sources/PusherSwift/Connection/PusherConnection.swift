@@ -1,16 +1,13 @@
 import PusherProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// The connection of a ``Pusher``. It stops with its `Pusher`, whoever holds it.
 public final class PusherConnection: Sendable {
-    /// The bindings to every event of every channel.
-    public let globalChannel: GlobalChannel
-    private let core: ClientCore
+    let core: ClientCore
 
     init(_ core: ClientCore) {
         self.core = core
-        globalChannel = GlobalChannel(core)
     }
 
     /// The application's key.

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What a WebSocket brings while a mailbox is still consumed as well, so that nothing is lost in between, and nothing is
 /// taken twice: both bring the same messages in the same order.

@@ -1,5 +1,5 @@
 import Realtime
-import Transport
+import Basics
 
 extension WorkspaceLoop {
     /// What is known of the workspace, against which changes are told.

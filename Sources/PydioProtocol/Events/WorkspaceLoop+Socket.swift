@@ -1,5 +1,6 @@
 package import Realtime
-package import Transport
+package import Basics
+import Transport
 
 /// The WebSocket (section 9). It has proved itself when it has answered a ping or brought something: a server that refuses
 /// a client may close a connection only after opening it, and never acknowledges what is registered.

@@ -1,5 +1,6 @@
 package import Realtime
-package import Transport
+package import Basics
+import Transport
 
 /// When a workspace's events are asked for, and how: the order of requests, polls, the WebSocket, the back-off.
 ///
@@ -90,7 +91,9 @@ package struct WorkspaceLoop: Sendable {
     }
 
     /// Whether nothing is missing as far as is known.
-    package var isUpToDate: Bool { state == .connected && needs.isEmpty && !knowledge.isComparing && !turn.isCatchingUp }
+    package var isUpToDate: Bool {
+        state == .connected && needs.isEmpty && !knowledge.isComparing && !turn.isCatchingUp
+    }
 
     /// Whether the answer to this step counts.
     package func isUnderWay(_ number: Int) -> Bool { turn.number == number }

@@ -1,5 +1,5 @@
 import Foundation
-package import Transport
+package import Basics
 
 /// What is known of a workspace, and what of that which comes is news: messages, listings and the log of changes in,
 /// events out.

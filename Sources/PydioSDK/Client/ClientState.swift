@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What a ``PydioClient`` is doing.
 public enum PydioClientState: Int, Sendable, Hashable, CustomStringConvertible {

@@ -1,6 +1,7 @@
 import CurlTransport
 import PydioProtocol
 import Realtime
+import Basics
 import Transport
 
 /// The WebSocket.

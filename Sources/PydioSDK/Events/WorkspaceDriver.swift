@@ -3,6 +3,7 @@ import Logging
 import PeerLog
 import PydioProtocol
 import Realtime
+import Basics
 import Transport
 
 /// Performs what a ``WorkspaceMachine`` orders: makes requests, holds the WebSocket, and tells who listens.

@@ -2,7 +2,7 @@ import CurlTransport
 import Foundation
 import PydioProtocol
 import Realtime
-import Transport
+import Basics
 
 /// Joins a ``WorkspaceDriver`` to who listens, by a hub whose one channel is the workspace's.
 final class WorkspaceEventsCore: HubOwner {

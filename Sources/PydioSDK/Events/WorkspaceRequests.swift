@@ -1,4 +1,5 @@
 import PydioProtocol
+import Basics
 import Transport
 
 /// The requests that a ``WorkspaceMachine`` orders.

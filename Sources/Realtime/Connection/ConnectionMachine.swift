@@ -1,4 +1,5 @@
-package import Transport
+package import Basics
+import Transport
 
 /// The life of one connection as a value: no socket, clock or task inside.
 ///

@@ -1,4 +1,4 @@
-package import Transport
+package import Basics
 
 /// Somebody who takes events, and for whom receiving stops while he is too slow.
 package final class EventReader: Sendable {

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Who takes the events of a hub that is a source, and which of them are too slow.
 struct AttachedSinks: Sendable {

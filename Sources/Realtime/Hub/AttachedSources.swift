@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// The sources of a hub, and how many of its readers are too slow.
 struct AttachedSources: Sendable {

@@ -1,6 +1,6 @@
 public import Dispatch
 import Synchronization
-import Transport
+import Basics
 
 /// Where the application's callbacks run. Always in order, one at a time.
 public enum EventCallbackQueue: Sendable {

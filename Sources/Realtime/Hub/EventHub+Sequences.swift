@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// The async forms: each is a binding or an observer that fills a buffer.
 extension HubOwner {

@@ -1,3 +1,4 @@
+import Basics
 import Transport
 
 /// Whom events and notices go to: bindings, observers, sequences, the sinks that are attached, and the line in which all of

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Who gets every notice but events: sequences of errors, states and the like, and whoever waits for an outcome.
 struct Observers<Notice: Sendable>: Sendable {

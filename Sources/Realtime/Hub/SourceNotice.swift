@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What a source of events tells: the application that has bound to the source itself, and the hubs it is attached to.
 package enum SourceNotice: HubNotice {

@@ -1,4 +1,4 @@
-package import Transport
+package import Basics
 
 /// A protocol's logic as a value: no socket, clock, task or code of the application inside.
 ///

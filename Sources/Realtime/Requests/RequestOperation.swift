@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// A call under way. It goes on without being held.
 public final class RequestOperation: Sendable {

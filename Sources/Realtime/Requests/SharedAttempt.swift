@@ -1,4 +1,4 @@
-package import Transport
+package import Basics
 
 /// One attempt that many wait for, such as a login: who asks while it is under way goes on with its end.
 ///
@@ -57,7 +57,7 @@ package struct SharedAttempt: Sendable {
 }
 
 /// A state with an attempt in it.
-package protocol SharingAttempts {
+package protocol SharingAttempts: SendableMetatype {
     var attempt: SharedAttempt { get set }
 }
 

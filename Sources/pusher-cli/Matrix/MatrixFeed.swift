@@ -1,7 +1,7 @@
 import Dispatch
 import MatrixSDK
 import PusherSwift
-import Transport
+import Basics
 
 /// What of an account's events is to be printed, and the session that they come from.
 final class MatrixFeed: Feed {

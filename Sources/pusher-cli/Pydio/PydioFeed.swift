@@ -1,6 +1,6 @@
 import PydioSDK
 import PusherSwift
-import Transport
+import Basics
 
 /// Workspaces of a server whose events are to be printed, and the sources that they come from.
 final class PydioFeed: Feed {

@@ -2,7 +2,7 @@ import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite struct WorkspaceLoopSocketTests {
     private static let webSocket = WorkspaceServices.WebSocket(url: "ws://s:8090/ws", host: "s", isSecure: false)

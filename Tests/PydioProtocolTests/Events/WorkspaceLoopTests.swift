@@ -2,7 +2,7 @@ import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite struct WorkspaceLoopTests {
     private var script = LoopScript()

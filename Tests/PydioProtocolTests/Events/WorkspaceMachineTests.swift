@@ -3,7 +3,7 @@ import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite struct WorkspaceMachineTests {
     private var machine: WorkspaceMachine

@@ -3,6 +3,7 @@ import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @Suite struct WorkspaceModelTests {
