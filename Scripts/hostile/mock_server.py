@@ -177,9 +177,10 @@ def unread_answers(trial):
     flood(trial, says("pusher:ping"), 150_000, reads=False)
 
 
-@scenario("mock server: a subscriber who reads nothing", grows=40, cpu=40, back=5, log=5, smoke=True)
+@scenario("mock server: a subscriber who reads nothing", grows=96, cpu=40, back=5, log=5, smoke=True)
 def unread_events(trial):
-    """What is published for it waits; with a bound, beyond which it is let go."""
+    """32 MiB of what is published for it wait, in buffers up to twice as large, beside 16 MiB of the server's history; then
+    it is let go."""
     def hostile(port):
         client = Client(port)
         client.subscribe("calm")
@@ -216,13 +217,13 @@ def drain(client):
         pass
 
 
-@scenario("mock server: names and keys of 1 MiB", grows=80, cpu=30, back=5, log=5)
+@scenario("mock server: names and keys of 1 MiB", grows=80, cpu=45, back=5, log=5)
 def huge_names(trial):
     def hostile(port):
         name = "n" * 900_000
         client = Client(port)
         threading.Thread(target=lambda: drain(client), daemon=True).start()
-        for step in range(trial.scale(100)):
+        for step in range(trial.scale(40)):
             client.send(json.dumps({"event": "pusher:subscribe", "data": {"channel": f"{step}{name}"}}))
             client.send(json.dumps({"event": f"{step}{name}", "data": {}}))
             client.send(json.dumps({"event": "client-x", "channel": f"private-{name}", "data": name[:80_000]}))
@@ -371,10 +372,10 @@ def slow_frames(trial):
     attack(trial, hostile)
 
 
-@scenario("mock server: fields of the auth endpoint, 1 MiB each", grows=80, cpu=30, back=5, log=5)
+@scenario("mock server: fields of the auth endpoint, 1 MiB each", grows=80, cpu=90, back=5, log=5)
 def auth_fields(trial):
     def hostile(port):
-        for step in range(trial.scale(300)):
+        for step in range(trial.scale(60)):
             request(port, "POST /pusher/auth HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded",
                     b"socket_id=1.1&channel_name=private-" + b"n" * 500_000 + b"&user_info=" + b"%7b" * 100_000)
     attack(trial, hostile)

@@ -102,14 +102,18 @@ class Resolver:
         self.file = folder / "resolv.conf"
         self.file.write_text("nameserver 127.0.0.1\noptions timeout:2 attempts:2\n")
         subprocess.run(["mount", "--bind", self.file, "/etc/resolv.conf"], check=True)
-        threading.Thread(target=self.serve, daemon=True).start()
+        # A thread that waits in `recvfrom` would keep the port after `close`.
+        self.socket.settimeout(0.1)
+        self.closed = threading.Event()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
 
     def serve(self):
-        while True:
+        while not self.closed.is_set():
             try:
                 query, sender = self.socket.recvfrom(512)
             except OSError:
-                return
+                continue
             if self.answers:
                 self.socket.sendto(self.answer(query), sender)
 
@@ -122,6 +126,8 @@ class Resolver:
 
     def close(self):
         subprocess.run(["umount", "/etc/resolv.conf"], check=False)
+        self.closed.set()
+        self.thread.join()
         self.socket.close()
 
 

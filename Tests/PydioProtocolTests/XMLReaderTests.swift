@@ -98,8 +98,8 @@ struct XMLReaderTests {
 
     @Test func sizeAndNumbersAreBounded() throws {
         let text = "<t>" + String(repeating: "<n a='1'/>", count: 10) + "</t>"
-        #expect(try read(text) { $0.nodes = 21 }.children.count == 10)
-        #expect(throws: XMLReader.Failure.tooLarge) { try read(text) { $0.nodes = 20 } }
+        #expect(try read(text) { $0.memory = 6000 }.children.count == 10)
+        #expect(throws: XMLReader.Failure.tooLarge) { try read(text) { $0.memory = 5000 } }
         #expect(throws: XMLReader.Failure.tooLarge) { try read(text) { $0.bytes = text.utf8.count - 1 } }
     }
 

@@ -243,6 +243,16 @@ struct CallTests {
         }
     }
 
+    @Test func pagesThatAreTooLargeTogetherAreAnError() async throws {
+        try await PydioScene.with(options: { $0.maximumListingSize = 10 }) { scene in
+            scene.server.configure { ($0.pageThreshold, $0.pageSize) = (1, 1) }
+            let error = await failure {
+                _ = try await scene.client.listAllNodes(ListNodesRequestParams(workspaceId: "0"))
+            }
+            #expect(error?.code == .tooLarge && scene.server.count("ls") == 2)
+        }
+    }
+
     @Test func whoMayNotReadGetsAnError() async throws {
         let user = FakePydioUser(id: "ada", password: PydioScene.password, rights: ["0": .read])
         try await PydioScene.with(FakePydioServer.Configuration(users: [user])) { scene in

@@ -63,8 +63,12 @@ private final class TreeBuilder: NSObject, XMLParserDelegate {
     private var left: Int
     private let maximumDepth: Int
 
+    // What a process grows by, seen with a million elements; an attribute is an entry of a dictionary with two strings.
+    private static let elementCost = 400
+    private static let attributeCost = 100
+
     init(_ limits: XMLLimits) {
-        left = limits.nodes
+        left = limits.memory
         maximumDepth = limits.depth
     }
 
@@ -72,11 +76,12 @@ private final class TreeBuilder: NSObject, XMLParserDelegate {
         _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
         attributes: [String: String]
     ) {
-        left -= 1 + attributes.count
-        guard left >= 0, open.count < maximumDepth else {
-            isTooLarge = true
-            return parser.abortParsing()
+        spend(Self.elementCost + name.utf8.count, parser)
+        for (name, value) in attributes {
+            spend(Self.attributeCost + name.utf8.count + value.utf8.count, parser)
         }
+        if open.count >= maximumDepth { abort(parser) }
+        guard !isTooLarge else { return }
         open.append(XMLNode(name, attributes: attributes))
     }
 
@@ -91,11 +96,23 @@ private final class TreeBuilder: NSObject, XMLParserDelegate {
 
     func parser(_ parser: XMLParser, foundCharacters text: String) {
         guard !open.isEmpty else { return }
+        spend(text.utf8.count, parser)
         open[open.count - 1].text += text
     }
 
     func parser(_ parser: XMLParser, foundCDATA block: Data) {
         guard !open.isEmpty else { return }
+        spend(block.count, parser)
         open[open.count - 1].text += String(decoding: block, as: UTF8.self)
+    }
+
+    private func spend(_ cost: Int, _ parser: XMLParser) {
+        left -= cost
+        if left < 0 { abort(parser) }
+    }
+
+    private func abort(_ parser: XMLParser) {
+        isTooLarge = true
+        parser.abortParsing()
     }
 }

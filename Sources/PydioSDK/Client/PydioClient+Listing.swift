@@ -76,6 +76,7 @@ extension OperationsClient {
         params.page = nil
         guard let first = try await page(params) else { return .whole(nil) }
         var children = first.children ?? []
+        var size = first.textSize
         var (number, total) = (1, first.pagination?.total ?? 1)
         guard total > 1 else { return .whole(first) }
         while number < total {
@@ -89,6 +90,13 @@ extension OperationsClient {
             // The folder has become small enough to come whole.
             guard let pagination = next.pagination else { return .whole(next) }
             guard pagination.current == number else { return .pagesAreGone }
+            size += next.textSize
+            guard size <= options.maximumListingSize else {
+                throw PydioError(
+                    .tooLarge,
+                    "the names and attributes in the folder have more than \(options.maximumListingSize) bytes "
+                        + "(maximumListingSize)")
+            }
             children += next.children ?? []
             total = pagination.total
         }
@@ -100,5 +108,19 @@ extension OperationsClient {
 
     private func page(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
         try await value(of: PydioRequest(.get, "ls", params, path: ["dir"]), .listing).first
+    }
+}
+
+extension NodeResponse {
+    /// Bytes of its names, paths and attributes, and of those of all in it.
+    fileprivate var textSize: Int {
+        var size = 0
+        var waiting = [self]
+        while let node = waiting.popLast() {
+            size += node.name.utf8.count + node.path.utf8.count
+            for (name, value) in node.attributes { size += name.utf8.count + value.utf8.count }
+            waiting += node.children ?? []
+        }
+        return size
     }
 }

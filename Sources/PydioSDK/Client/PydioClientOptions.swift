@@ -19,6 +19,9 @@ public struct PydioClientOptions: Sendable {
     public var downloadResumptions = 5
     /// Pages of one folder that are fetched when all are asked for; more is an error. Default: 1,000.
     public var maximumPages = 1000
+    /// Bytes of names, paths and attributes that all pages of one folder may have together; more is an error. Default:
+    /// 128 MiB.
+    public var maximumListingSize = 128 << 20
     /// What the server sees; it needs one.
     public var userAgent = "PydioSDK-Swift/1.0"
     /// Texts that an error message has when the token against forged requests is wrong. No known version translates them.
