@@ -17,7 +17,8 @@ func pure(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies + ["Basics", "TestSupport", "Transport"], swiftSettings: swiftSettings)
+    .testTarget(
+        name: name, dependencies: dependencies + ["Basics", "TestSupport", "Transport"], swiftSettings: swiftSettings)
 }
 
 let package = Package(
@@ -41,7 +42,8 @@ let package = Package(
 
         // The store in memory, which the session's model needs in its tests.
         .target(
-            name: "MatrixSDK", dependencies: ["MatrixProtocol", "Basics", "JSONBytes", "Transport"], swiftSettings: swiftSettings),
+            name: "MatrixSDK", dependencies: ["MatrixProtocol", "Basics", "JSONBytes", "Transport"],
+            swiftSettings: swiftSettings),
         .target(
             name: "TestSupport", dependencies: ["Basics", "JSONBytes", "PusherProtocol", "Realtime", "Transport"],
             path: "Tests/Support/TestSupport", swiftSettings: swiftSettings),

@@ -251,7 +251,8 @@ package struct WorkspaceModel: Sendable {
     package mutating func read(_ response: PydioChangesResponse) -> [PydioEvent] {
         guard let last = sequence else {
             sequence = response.lastSequence
-            remember(response)
+            // What is known from a listing is what the next one is compared with.
+            if index == nil { remember(response) }
             return []
         }
         sequence = response.lastSequence
