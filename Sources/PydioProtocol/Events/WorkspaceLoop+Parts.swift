@@ -7,6 +7,8 @@ extension WorkspaceLoop {
         case none
         /// What was in it, or where its log ends.
         case known
+        /// Something may have been missed since then, and the listing that finds out has not ended.
+        case suspected
         /// Something was missed for certain since then, and the listing that finds out what has not ended.
         case missed
         /// It was listed to find out what was missed, and the messages that came meanwhile are waited for.
@@ -17,16 +19,19 @@ extension WorkspaceLoop {
         var isComparing: Bool {
             switch self {
             case .comparing: true
-            case .none, .known, .missed: false
+            case .none, .known, .suspected, .missed: false
             }
         }
 
         /// What was listed is out of date.
-        ///
-        /// - Parameter isGap: Whether something was missed for certain. Where nothing is known, nothing is missed.
-        mutating func comparisonEnds(isGap: Bool = false) {
+        mutating func comparisonEnds() {
+            if case .comparing(let isGap) = self { self = isGap ? .missed : .known }
+        }
+
+        /// What was listed is out of date, and so is what was known. Where nothing is known, nothing is missed.
+        mutating func missed(isGap: Bool) {
             guard self != .none else { return }
-            self = isGap || isGapCertain ? .missed : .known
+            self = isGap || isGapCertain ? .missed : .suspected
         }
     }
 

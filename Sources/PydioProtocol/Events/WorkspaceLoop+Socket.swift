@@ -95,7 +95,7 @@ extension WorkspaceLoop {
         let wasLive = isSocketLive
         let actions = handBack()
         // What happens until the next start is not kept anywhere.
-        if wasLive, !readsFeed { knowledge.comparisonEnds(isGap: true) }
+        if wasLive, !readsFeed { knowledge.missed(isGap: true) }
         return actions
             + socket.shutDown().compactMap { order in
                 if case .drop(let id) = order { .dropSocket(id) } else { nil }

@@ -171,7 +171,7 @@ package struct WorkspaceLoop: Sendable {
         case .consumed(let isWoken, let isStale, let isSuspect):
             mailbox = Mailbox(nextPoll: pollTime(now: now), lastConsumed: now)
             if isStale { needs.discovery = true }
-            if knowledge.isComparing, step == .consume(.everything) { knowledge = .known }
+            if knowledge.isComparing, step == .consume(.everything), !isSuspect { knowledge = .known }
             if isSuspect, step == .consume(.everything) || step == .consumeLast { missed(isGap: false) }
             if isWoken, readsFeed { needs.changes = true }
             if step == .consumeLast, !isSuspect {
@@ -330,7 +330,7 @@ package struct WorkspaceLoop: Sendable {
         switch knowledge {
         case .none: .nothing
         case .comparing: .everything
-        case .missed: .allButNodes
+        case .suspected, .missed: .allButNodes
         case .known: isMailboxExpired(now: now) ? .allButNodes : .everything
         }
     }
@@ -362,7 +362,7 @@ package struct WorkspaceLoop: Sendable {
             knowledge.comparisonEnds()
             (needs.changes, needs.isFarBehind) = (true, true)
         } else {
-            knowledge.comparisonEnds(isGap: isGap)
+            knowledge.missed(isGap: isGap)
             needs.listing = knowledge == .none ? .base : .compare(isGap: knowledge.isGapCertain)
         }
     }

@@ -40,6 +40,8 @@ package struct WorkspaceModel: Sendable {
     package struct Comparison: Hashable, Sendable {
         /// Nil if there was nothing to compare with.
         package var events: [PydioEvent]?
+        /// Whether the listing shows what no message told, even where later messages have covered it up.
+        package var isGap = false
     }
 
     package let configuration: Configuration
@@ -55,6 +57,8 @@ package struct WorkspaceModel: Sendable {
     private var wasRegistryStale = false
     /// A listing that is to be compared.
     private var listing: Listing?
+    /// While messages are taken that came during it.
+    private var surprises: ListingSurprises?
 
     private struct Listing: Sendable {
         let index: NodeIndex?
@@ -78,6 +82,10 @@ package struct WorkspaceModel: Sendable {
         wasRegistryStale = messages.contains { if case .requireRegistryReload = $0 { true } else { false } }
         var taken = Taken()
         guard purpose != .nothing else { return taken }
+        if purpose == .everything, let index, let listed = listing?.index {
+            surprises = ListingSurprises(of: listed, after: index)
+        }
+        defer { surprises = nil }
         for message in messages {
             // The newer server says so with each poll as long as it holds.
             if isStaleAgain, case .requireRegistryReload = message { continue }
@@ -87,7 +95,10 @@ package struct WorkspaceModel: Sendable {
         mayRepeat = false
         if let listing {
             self.listing = nil
+            let isGap = surprises?.isExplained == false
+            surprises = nil
             taken.comparison = compare(listing, after: messages)
+            taken.comparison?.isGap = isGap
         }
         return taken
     }
@@ -134,7 +145,10 @@ package struct WorkspaceModel: Sendable {
         case .nodesDiff(let diff):
             taken.isWoken = true
             guard withNodes, !readsFeed else { return }
-            for change in diff.changes { event(of: change).map { taken.events.append($0) } }
+            for change in diff.changes {
+                event(of: change).map { taken.events.append($0) }
+                if let index { surprises?.explain(by: change, index) }
+            }
         case .reloadBookmarks: taken.events.append(PydioEvent(PydioEventName.bookmarksChanged, in: workspaceId))
         case .reloadWorkspaces, .requireRegistryReload:
             var event = PydioEvent(PydioEventName.workspacesChanged, in: workspaceId)

@@ -73,7 +73,7 @@ struct PydioSchedule: Schedule {
 
     static let simplifications: [@Sendable (inout Options) -> Void] = [
         { $0.cancelsAtOnce = true }, { $0.newMailboxesHaveOldMessages = false }, { $0.splitsFrames = false },
-        { $0.services.webSocket = nil }, { $0.services.hasFeed = false }, { $0.loop = .init() },
+        { $0.services.webSocket = nil }, { ($0.services.hasFeed, $0.services.hasMailbox) = (false, true) }, { $0.loop = .init() },
     ]
 
     init(seed: UInt64) {
@@ -84,7 +84,7 @@ struct PydioSchedule: Schedule {
         if random.chance(30) { options.loop.mailboxLife = .seconds(60) }
         if random.chance(10) { options.loop.usesFeed = false }
         options.services.hasFeed = random.chance(40)
-        options.services.hasMailbox = !options.services.hasFeed || random.chance(80)
+        options.services.hasMailbox = !(options.services.hasFeed && options.loop.usesFeed) || random.chance(80)
         if random.chance(60), options.services.hasMailbox {
             options.services.webSocket = .init(url: "wss://s:1/ws", host: "s", isSecure: true)
         }
