@@ -160,7 +160,7 @@ for name, data, count, bounds in [
      10_000, {"cpu": 40}),
     ("sign-ins without a signature", says("pusher:signin", data={"auth": "k:0", "user_data": "{}"}),
      10_000, {"cpu": 40}),
-    ("messages of 1 MiB", m(TEXT, b" " * (MIB - 100)), 400, {"cpu": 40, "grows": 64}),
+    ("messages of 1 MiB", m(TEXT, b" " * (MIB - 100)), 400, {"cpu": 90, "grows": 64}),
 ]:
     start = bounds.pop("start", b"")
     scenario(f"mock server: flood of {name}", **{"grows": 24, "cpu": 15, "back": 8, "log": 5, **bounds})(

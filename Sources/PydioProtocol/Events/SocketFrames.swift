@@ -10,7 +10,7 @@ package struct SocketFrames: Sendable {
 
     /// Bytes of one document.
     package static let maximumSize = 1 << 20
-    /// Parts of one document; each is an attempt to read it.
+    /// Parts of one document; each that may be the last is an attempt to read it.
     package static let maximumParts = 64
 
     private var waiting: [UInt8] = []
@@ -20,22 +20,23 @@ package struct SocketFrames: Sendable {
 
     package mutating func received(_ frame: some Collection<UInt8>) -> Received {
         guard !frame.allSatisfy({ $0 <= 0x20 }) else { return .incomplete }
-        let whole = parts == 0 ? Array(frame) : waiting + [0x0A] + frame
-        if let messages = Self.messages(whole) {
+        let isFirst = parts == 0
+        if !isFirst { waiting.append(0x0A) }
+        waiting += frame
+        if isFirst || DocumentEnd.isPossible(in: waiting), let messages = Self.messages(waiting) {
             clear()
             return .messages(messages)
         }
         // The rest of what waits may never come.
-        if parts > 0, let messages = Self.messages(Array(frame)) {
+        if !isFirst, let messages = Self.messages(Array(frame)) {
             clear()
             return .lost(messages)
         }
         parts += 1
-        guard whole.count <= Self.maximumSize, parts <= Self.maximumParts else {
+        guard waiting.count <= Self.maximumSize, parts <= Self.maximumParts else {
             clear()
             return .lost([])
         }
-        waiting = whole
         return .incomplete
     }
 
@@ -46,5 +47,42 @@ package struct SocketFrames: Sendable {
 
     private static func messages(_ bytes: [UInt8]) -> [ChannelMessage]? {
         (try? XMLReader.read(bytes)).flatMap { ChannelMessage.list(in: $0) }
+    }
+}
+
+/// Whether a document may be over, by its last tag: to read all that waits with each part would cost its square.
+private enum DocumentEnd {
+    static func isPossible(in bytes: [UInt8]) -> Bool {
+        guard let root = rootName(in: bytes) else { return true }
+        let end = trimmed(bytes[...])
+        guard end.last == UInt8(ascii: ">") else { return false }
+        let tag = trimmed(end.dropLast())
+        switch tag.last {
+        // The root itself, if its tag is still open.
+        case UInt8(ascii: "/"): return !tag[root.endIndex...].contains(UInt8(ascii: ">"))
+        // A comment behind it.
+        case UInt8(ascii: "-"): return true
+        default:
+            let start = tag.dropLast(root.count)
+            return tag.suffix(root.count).elementsEqual(root) && start.suffix(2).elementsEqual("</".utf8)
+        }
+    }
+
+    /// The name of the first element.
+    private static func rootName(in bytes: [UInt8]) -> ArraySlice<UInt8>? {
+        var rest = bytes[...]
+        while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
+            rest = bytes[(start + 1)...]
+            // Neither a declaration nor a comment.
+            guard let first = rest.first, first != UInt8(ascii: "?"), first != UInt8(ascii: "!") else { continue }
+            return rest.prefix { $0 > 0x20 && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: "/") }
+        }
+        return nil
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var bytes = bytes
+        while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
+        return bytes
     }
 }

@@ -69,9 +69,24 @@ import Testing
 }
 
 @Suite struct SocketFramesTests {
+    private struct Incomplete: Error {}
+
     private var frames = SocketFrames()
 
     private mutating func receive(_ text: String) -> SocketFrames.Received { frames.received(Array(text.utf8)) }
+
+    /// The server breaks a document at its line breaks, wherever these are.
+    @Test(arguments: [
+        "<tree>\n<a><tree>\n</tree></a><reload_bookmarks/>\n</tree>", "<tree\n>\n<a/><reload_bookmarks/>\n</tree >",
+        "<?xml version='1.0'?>\n<!-- > -->\n<tree\na='1'\n><reload_bookmarks/>\n</tree>\n",
+    ])
+    mutating func aDocumentInPiecesIsReadWithItsLast(text: String) throws {
+        let pieces = text.split(separator: "\n").map(String.init)
+        let end = try #require(pieces.indices.last)
+        for piece in pieces[..<end] { #expect(receive(piece) == .incomplete) }
+        guard case .messages(let messages) = receive(pieces[end]) else { throw Incomplete() }
+        #expect(messages.last == .reloadBookmarks)
+    }
 
     @Test mutating func eachFrameIsADocument() {
         #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
