@@ -55,7 +55,7 @@ public final class MXEventTimeline: Sendable {
     var hasListeners: Bool { locked.withLock { !$0.listeners.isEmpty } }
 
     /// The room's current state; nil when it is not joined any more.
-    public var state: MXRoomState? { core.roomState(roomId) }
+    public var state: MXRoomState? { core.account.roomState(roomId) }
 
     func deliver(_ event: MXEvent, state: MXRoomState?, direction: MXTimelineDirection = .forwards) {
         for (listener, handler) in locked.withLock({ $0.listeners.interested(in: event.eventType) })
@@ -81,12 +81,12 @@ public final class MXEventTimeline: Sendable {
     /// Whether there may be more in this direction. New events come by themselves.
     public func canPaginate(_ direction: MXTimelineDirection) -> Bool {
         guard direction == .backwards else { return false }
-        return core.summary(roomId)?.paginationToken != nil || remainingMessagesForBackPaginationInStore > 0
+        return core.account.summary(roomId)?.paginationToken != nil || remainingMessagesForBackPaginationInStore > 0
     }
 
     /// How many events the store has that were not given yet; counts to 1,000.
     public var remainingMessagesForBackPaginationInStore: Int {
-        (try? core.store { store throws(MatrixError) in
+        (try? core.account.store { store throws(MatrixError) in
             try store.events(in: roomId, before: locked.withLock { $0.position }, limit: 1000).count
         }) ?? 0
     }
@@ -116,7 +116,8 @@ public final class MXEventTimeline: Sendable {
         // A server may answer with empty pages; they are bounded.
         for _ in 0..<20 {
             given += try giveFromStore(count - given.count)
-            guard given.count < count, !onlyFromStore, core.summary(roomId)?.paginationToken != nil else { break }
+            guard given.count < count, !onlyFromStore else { break }
+            guard core.account.summary(roomId)?.paginationToken != nil else { break }
             let generation = locked.withLock { $0.generation }
             let members = try await core.loadOlder(roomId, limit: max(count - given.count, 10))
             let isCurrent = locked.withLock { state in
@@ -133,7 +134,7 @@ public final class MXEventTimeline: Sendable {
         guard count > 0 else { return [] }
         var steps: [(MXEvent, MXRoomState?)] = []
         // No sync comes between the events, the state that they led to, and the place after them.
-        let events = try core.read(roomId) { store, current throws(MatrixError) in
+        let events = try core.account.read(roomId) { store, current throws(MatrixError) in
             let position = locked.withLock { state in
                 state.isPaginated = true
                 return state.position

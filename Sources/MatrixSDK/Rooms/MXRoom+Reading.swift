@@ -15,7 +15,7 @@ extension MXRoom {
 
     /// Marks everything as read that is here. The counts are 0 at once, and again what they were if it fails.
     public func markAllAsRead() async throws {
-        let newest = try core.store { store throws(MatrixError) in
+        let newest = try core.account.store { store throws(MatrixError) in
             try store.events(in: roomId, before: nil, limit: 1).first
         }
         guard let newest else { return }
@@ -38,7 +38,7 @@ extension MXRoom {
 
     /// How far users have read.
     public func receipts() throws -> [MXReceipt] {
-        try core.store { store throws(MatrixError) in try store.receipts(in: roomId) }
+        try core.account.store { store throws(MatrixError) in try store.receipts(in: roomId) }
     }
 
     /// Puts the room under a tag such as `m.favourite`.

@@ -24,7 +24,7 @@ extension MXSession {
 
     /// What lists show of all rooms, invitations included, the one with the newest message first.
     public var roomsSummaries: [MXRoomSummary] {
-        core.summaries.sorted { ($0.lastMessageTs, $1.roomId) > ($1.lastMessageTs, $0.roomId) }
+        core.account.summaries.sorted { ($0.lastMessageTs, $1.roomId) > ($1.lastMessageTs, $0.roomId) }
     }
 
     /// A room that we are in, are invited to, or have knocked on.
@@ -32,23 +32,24 @@ extension MXSession {
 
     /// A room by its canonical alias.
     public func room(withAlias alias: String) -> MXRoom? {
-        core.summaries.first { $0.canonicalAlias == alias }.flatMap { core.room($0.roomId) }
+        core.account.summaries.first { $0.canonicalAlias == alias }.flatMap { core.room($0.roomId) }
     }
 
     /// A user of whom something is known: presence.
-    public func user(withUserId userId: String) -> MXUser? { core.model { $0.users[userId] } ?? nil }
+    public func user(withUserId userId: String) -> MXUser? { core.account.model { $0.users[userId] } ?? nil }
 
     /// Direct chats by user.
     public var directRooms: [String: [String]] {
-        Dictionary(grouping: core.model { $0.directUsers } ?? [:], by: \.value).mapValues { $0.map(\.key).sorted() }
+        let users = core.account.model { $0.directUsers } ?? [:]
+        return Dictionary(grouping: users, by: \.value).mapValues { $0.map(\.key).sorted() }
     }
 
     /// Users whose messages are not shown.
-    public var ignoredUsers: Set<String> { core.model { $0.ignoredUsers } ?? [] }
+    public var ignoredUsers: Set<String> { core.account.model { $0.ignoredUsers } ?? [] }
 
     /// Global account data of a type, such as `m.direct`.
     public func accountData(_ type: String) -> JSONView? {
-        (core.model { $0.accountData[type] } ?? nil)?.contentJSON
+        (core.account.model { $0.accountData[type] } ?? nil)?.contentJSON
     }
 
     // MARK: Coming and going
@@ -83,7 +84,7 @@ extension MXSession {
     ///
     /// - Parameter viaServers: Servers that know the room, for an id that ours does not know.
     public func joinRoom(_ roomIdOrAlias: String, viaServers: [String]? = nil) async throws -> MXRoom {
-        let summary = core.summary(roomIdOrAlias)
+        let summary = core.account.summary(roomIdOrAlias)
         let roomId = try await matrixRestClient.joinRoom(roomIdOrAlias, viaServers: viaServers)
         let room = try await core.appeared(roomId)
         if let summary, summary.membership == .invite, summary.isDirect, let inviter = summary.inviter {

@@ -57,8 +57,8 @@ public final class MXSession: Sendable, MXSessionRooms {
 
     /// Told what goes wrong. Held weakly.
     @MainActor public var delegate: (any MXSessionDelegate)? {
-        get { core.state.withLock { $0.delegate }?.delegate }
-        set { core.state.withLock { $0.delegate = SessionCore.WeakDelegate(delegate: newValue) } }
+        get { core.state.withLock { $0.audience.delegate }?.delegate }
+        set { core.state.withLock { $0.audience.delegate = SessionCore.WeakDelegate(delegate: newValue) } }
     }
 
     // MARK: Life
@@ -98,8 +98,8 @@ public final class MXSession: Sendable, MXSessionRooms {
         let isPrevented = core.state.withLock { state in
             // What does not run has nothing to ask for.
             let isRunning = state.driver != nil && state.state != .paused && state.state != .backgroundSyncInProgress
-            state.isPauseWanted = state.pausePreventers > 0 && isRunning
-            return state.isPauseWanted
+            state.pausing.isWanted = state.pausing.preventers > 0 && isRunning
+            return state.pausing.isWanted
         }
         if isPrevented {
             core.setState(.pauseRequested)
@@ -134,15 +134,11 @@ public final class MXSession: Sendable, MXSessionRooms {
     }
 
     /// Keeps ``pause()`` from taking effect until ``releasePreventPause()`` was called as often.
-    public func retainPreventPause() { core.state.withLock { $0.pausePreventers += 1 } }
+    public func retainPreventPause() { core.state.withLock { $0.pausing.preventers += 1 } }
 
     /// Takes back one ``retainPreventPause()``; a pause that was asked for meanwhile happens with the last.
     public func releasePreventPause() {
-        let mustPause = core.state.withLock { state in
-            state.pausePreventers = max(state.pausePreventers - 1, 0)
-            return state.pausePreventers == 0 && state.isPauseWanted
-        }
-        if mustPause { pause() }
+        if core.state.withLock({ $0.pausing.release() }) { pause() }
     }
 
     /// Gives up the request that is under way and asks anew at once.
@@ -171,13 +167,13 @@ public final class MXSession: Sendable, MXSessionRooms {
         _ types: [MXEventType]? = nil, _ block: @escaping (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
     ) -> Any {
         let box = EventListeners.Handler(call: block)
-        return core.state.withLock { $0.listeners.add(types, box.call) }
+        return core.state.withLock { $0.audience.listeners.add(types, box.call) }
     }
 
     /// Ends the calls of a listener; also from within one.
     public func removeListener(_ listener: Any) {
         guard let listener = listener as? MXEventListener else { return }
-        _ = core.state.withLock { $0.listeners.remove(listener) }
+        _ = core.state.withLock { $0.audience.listeners.remove(listener) }
     }
 }
 

@@ -48,7 +48,7 @@ extension SessionCore {
             case .joined(let roomId):
                 append(MatrixEventName.join, ["room_id": roomId], to: roomId, &events)
             case .invited(let roomId, let inviter):
-                let name = state.withLock { $0.model?.rooms[roomId]?.summary.displayName }
+                let name = account.summary(roomId)?.displayName
                 append(
                     MatrixEventName.invite, ["room_id": roomId, "name": name, "inviter": inviter], to: roomId,
                     userId: inviter, notifies: true, &events)

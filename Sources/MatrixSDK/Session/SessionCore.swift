@@ -6,44 +6,43 @@ import PeerLog
 import Realtime
 import Basics
 
-/// Joins the model of an account to the network, the store and the application.
+/// Joins an account to the network and the application.
 ///
-///     poll ──► answer ──► model ──► store ──► listeners, bindings
+///     poll ──► answer ──► account: model and store ──► listeners, bindings
 ///
-/// The model and the store's changes have one owner at a time: what is in the store is what the model has told. Everybody
-/// else sees the model as it was told last.
+/// An answer is told when the ``StoredAccount`` has stored it.
 final class SessionCore: HubOwner {
     struct State: Sendable {
         var state = MXSessionState.initialised
-        /// Nil before the store is open, and after the session was closed. Changed in ``SessionCore/inTurn(_:)``; what is
-        /// loaded into it beside may be lost.
-        var model: SessionModel?
-        /// Counts the models.
-        var modelNumber = 0
-        /// Called in ``SessionCore/inTurn(_:)``, or to read, and never with the lock held.
-        var store: (any MXStore)?
-        var rooms: [String: MXRoom] = [:]
-        var listeners = EventListeners()
-        /// Rooms that were created here with encryption: no sync may have said so yet.
-        var encryptedRooms: Set<String> = []
-        /// See ``Draft``.
-        var uncommitted: [Uncommitted] = []
-        /// See ``Draft``.
-        var growth: [String: Int] = [:]
-        var delegate: WeakDelegate?
-        var filterId: String?
         var driver: SyncDriver?
+        var filterId: String?
         /// Waiting for the first sync.
         var starts: [UUID: CheckedContinuation<Void, any Error>] = [:]
-        var pausePreventers = 0
-        /// ``MXSession/pause()`` waits for the last of them.
-        var isPauseWanted = false
-        /// Called on the completion queue.
-        var observer: (@Sendable (SessionReport) -> Void)?
-        var waiters: [RoomWaiter] = []
-        var lastWaiter = 0
+        var pausing = Pausing()
+        var audience = Audience()
         /// When each gap is dated from; nil before the first sync of this session.
         var lastSync: Date?
+    }
+
+    /// What keeps the session from pausing.
+    struct Pausing: Sendable {
+        var preventers = 0
+        /// ``MXSession/pause()`` waits for the last of them.
+        var isWanted = false
+
+        /// - Returns: Whether the session must pause now.
+        mutating func release() -> Bool {
+            preventers = max(preventers - 1, 0)
+            return preventers == 0 && isWanted
+        }
+    }
+
+    /// Who is told, beside those of the hub.
+    struct Audience: Sendable {
+        var listeners = EventListeners()
+        /// Called on the completion queue.
+        var observer: (@Sendable (SessionReport) -> Void)?
+        var delegate: WeakDelegate?
     }
 
     struct WeakDelegate: Sendable {
@@ -53,9 +52,9 @@ final class SessionCore: HubOwner {
     let rest: MXRestClient
     let options: MXSessionOptions
     let userId: String
-    let state: Lock<State>
+    let state = Lock(State())
     let hub: EventHub<SourceNotice>
-    let storeOwner = StoreOwner()
+    let account = StoredAccount()
     let session = Lock(WeakSession())
     let directRoomChanges = Turns()
 
@@ -67,7 +66,6 @@ final class SessionCore: HubOwner {
         self.rest = rest
         self.options = options
         userId = rest.credentials?.userId ?? ""
-        state = Lock(State())
         hub = EventHub(options.callbackQueue, capacity: CallbackLoad(count: 1024, byteCount: 16 << 20))
     }
 
@@ -77,43 +75,17 @@ final class SessionCore: HubOwner {
         guard !userId.isEmpty else {
             throw MatrixError(.unauthenticated, "the session has no user: log in first")
         }
-        let reason = try storeOwner.run { () throws(MatrixError) in try open(store) }
+        let reason = try account.open(store, userId: userId, deviceId: rest.credentials?.deviceId) {
+            state.withLock { $0.state == .initialised }
+        }
         setState(.storeDataReady)
         if let reason { tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil) }
-    }
-
-    /// - Returns: Why the store was begun anew, if it was.
-    private func open(_ store: any MXStore) throws(MatrixError) -> String? {
-        guard state.withLock({ $0.store == nil && $0.state == .initialised }) else {
-            throw MatrixError(.invalidArgument, "the session has a store already: it is set once, before the start")
-        }
-        let stored = try store.open(userId: userId, deviceId: rest.credentials?.deviceId)
-        var model = SessionModel(userId: userId, stored: stored, now: .now)
-        // What was on its way when the last process ended has not arrived as far as anybody knows.
-        let interrupted = model.failInterruptedMessages()
-        if !interrupted.isEmpty {
-            var changes = MXStoreChanges()
-            changes.outgoing = interrupted
-            do {
-                try store.commit(changes)
-            } catch {
-                store.close()
-                throw error
-            }
-        }
-        let opened = model
-        state.withLock { state in
-            state.store = store
-            state.model = opened
-            state.modelNumber += 1
-        }
-        return stored.rebuildReason
     }
 
     // MARK: Running
 
     func start(filterId: String?) async throws {
-        if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
+        if state.withLock({ $0.state == .initialised }), !account.isOpen { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
         let id = UUID()
         let isCancelled = Lock(false)
@@ -142,18 +114,20 @@ final class SessionCore: HubOwner {
     }
 
     private func makeDriver(filterId: String?) throws(MatrixError) -> SyncDriver {
+        guard let hasSynced = account.model({ $0.syncToken != nil }) else { throw .sessionClosed }
         let driver = state.withLock { state -> SyncDriver? in
+            // Nobody would close a driver that is made after the end.
+            guard state.state != .closed else { return nil }
             state.filterId = filterId ?? state.filterId
-            state.isPauseWanted = false
+            state.pausing.isWanted = false
             if let driver = state.driver { return driver }
-            guard let model = state.model else { return nil }
             var configuration = SyncLoop.Configuration()
             configuration.pollTimeout = options.pollTimeout.bounded
             configuration.connection.connectTimeout = options.initialSyncTimeout
             configuration.connection.pongTimeout = options.pongTimeout
             configuration.connection.reconnectPolicy = options.reconnectPolicy
             let loop = SyncLoop(
-                configuration: configuration, state: state.state, hasSynced: model.syncToken != nil,
+                configuration: configuration, state: state.state, hasSynced: hasSynced,
                 seed: .random(in: .min ... .max))
             let driver = SyncDriver(loop) { [weak self] poll in
                 guard let self else { return .failed(.unreachable, MatrixError.sessionClosed) }
@@ -235,7 +209,7 @@ final class SessionCore: HubOwner {
     func sync(_ poll: SyncLoop.Poll, setsPresence: Bool) async -> SyncDriver.SyncOutcome {
         do {
             try commitWaiting()
-            let since = state.withLock { $0.model?.syncToken }
+            let since = account.model { $0.syncToken } ?? nil
             let bytes = try await rest.sync(
                 since: since, timeout: poll.serverTimeout, filter: filter(isFirst: since == nil),
                 setPresence: setsPresence ? nil : .offline,
@@ -276,8 +250,8 @@ final class SessionCore: HubOwner {
         default: break
         }
         // A server that does not know the point of its stream any more: everything is asked for anew.
-        if error.status == 400, state.withLock({ $0.model?.syncToken != nil }) {
-            try? change { model, _ in
+        if error.status == 400, account.model({ $0.syncToken != nil }) == true {
+            try? account.change { model, _ in
                 model.forgetSyncToken()
                 return nil
             }
@@ -287,30 +261,17 @@ final class SessionCore: HubOwner {
 
     /// Where decrypted events enter: between the answer and the model.
     private func take(_ response: SyncResponse) throws {
-        let wantsAll = state.withLock { !$0.listeners.isEmpty }
-        let committed = try inTurn { draft throws(MatrixError) in
-            try draft.commitChanges()
-            let rooms = draft.rooms
-            // An answer that cannot be applied as a whole changes nothing.
-            var model = draft.model
-            let applied = try model.apply(response, store: draft.store, now: .now) { roomId in
-                wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
-            }
-            draft.model = model
-            try draft.commit(applied)
-        }.committed
-        tell(committed)
+        let wantsAllStates = state.withLock { !$0.audience.listeners.isEmpty }
+        tell(try account.apply(response, wantsAllStates: wantsAllStates))
         state.withLock { $0.lastSync = Date() }
     }
 
     /// Stores what has been applied, then tells of it.
     private func commitWaiting() throws(MatrixError) {
-        while !state.withLock({ $0.uncommitted.isEmpty }) {
-            tell(try inTurn { draft throws(MatrixError) in try draft.commitNext() }.committed)
-        }
+        while account.hasUncommitted { tell(try account.commitNext()) }
     }
 
-    private func tell(_ committed: [Uncommitted]) {
+    private func tell(_ committed: [StoredAccount.Uncommitted]) {
         for committed in committed {
             let isSync = committed.applied.changes.syncToken != nil
             tell(committed.applied.notices, rooms: committed.rooms ?? [:], isSync: isSync)
@@ -329,32 +290,23 @@ final class SessionCore: HubOwner {
 
     func close() {
         setState(.closed)
-        storeOwner.runLast { end() }
+        account.close { stop() }
     }
 
-    private func end() {
+    private func stop() {
         let old = state.withLock { state -> State in
             let old = state
-            state.model = nil
-            state.store = nil
-            state.rooms = [:]
-            state.uncommitted = []
-            state.listeners = EventListeners()
+            state.audience.listeners = EventListeners()
             state.driver = nil
-            state.waiters = []
             state.starts = [:]
             return old
         }
         // Those that came after the state had changed.
         for start in old.starts.values { start.resume(throwing: MatrixError.sessionClosed) }
-        failWaits(old.waiters)
-        for room in old.rooms.values { room.close() }
-        for waiting in old.uncommitted { for room in (waiting.rooms ?? [:]).values { room.close() } }
-        NetworkActor.execute { [hub] in
-            old.driver?.close()
+        NetworkActor.execute { [hub, driver = old.driver] in
+            driver?.close()
             hub.close()
         }
-        old.store?.close()
     }
 }
 
