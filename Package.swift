@@ -108,7 +108,8 @@ var libraries: [Target] {
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"]))
             ]),
         library("MatrixSDK", ["MatrixProtocol", "PeerLog", "LinuxCombine", swiftLog, grdb] + client),
-        library("SwiftMatrixSDK", ["MatrixSDK"]),
+        // Its calls with callbacks.
+        library("SwiftMatrixSDK", ["MatrixSDK", "Realtime", "Basics"]),
         library("PydioSDK", ["PydioProtocol", "PeerLog", swiftLog] + client),
     ]
 }
@@ -181,8 +182,8 @@ var tests: [Target] {
         suites(
             "MatrixSDKTests",
             [
-                "MatrixSDK", "MatrixProtocol", "PusherSwift", "PusherTestSupport", "MatrixTestSupport", "LinuxCombine",
-                "CurlTransport",
+                "MatrixSDK", "SwiftMatrixSDK", "MatrixProtocol", "PusherSwift", "PusherTestSupport",
+                "MatrixTestSupport", "LinuxCombine", "CurlTransport",
             ]),
         suites("MatrixStoreTests", ["MatrixSDK", "MatrixProtocol", "MatrixKill", grdb]),
         suites(
@@ -209,7 +210,8 @@ var tests: [Target] {
             name: "SourceCompatibilityTests", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
         // Programs as users write them, with the imports of their documents and no settings of ours. Their sources say
-        // `import Combine`: a user's manifest has the same line.
+        // `import Combine`: a user's manifest has the same line. One of them imports SwiftMatrixSDK; without
+        // MemberImportVisibility, its callback forms are then visible in the files that import MatrixSDK alone.
         .testTarget(
             name: "MatrixSampleTests", dependencies: ["MatrixSDK", "SwiftMatrixSDK", "LinuxCombine"],
             swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-module-alias", "Combine=LinuxCombine"])]),

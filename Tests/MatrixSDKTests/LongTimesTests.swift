@@ -1,5 +1,6 @@
 import MatrixProtocol
 import MatrixTestSupport
+import SwiftMatrixSDK
 import TestSupport
 import Testing
 import Basics

@@ -2,6 +2,7 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
+import SwiftMatrixSDK
 import TestSupport
 import Testing
 import Basics

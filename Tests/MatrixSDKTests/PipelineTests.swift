@@ -1,6 +1,7 @@
 import Foundation
 import MatrixSDK
 import MatrixTestSupport
+import SwiftMatrixSDK
 import TestSupport
 import Testing
 import Basics

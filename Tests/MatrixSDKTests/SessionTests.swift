@@ -1,6 +1,7 @@
 import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
+import SwiftMatrixSDK
 import TestSupport
 import Testing
 import Basics

@@ -106,7 +106,7 @@ extension MatrixError {
         self.init(code, error.message)
     }
 
-    static let cancelled = MatrixError(.cancelled, "the operation was cancelled")
+    package static let cancelled = MatrixError(.cancelled, "the operation was cancelled")
 }
 
 extension TransportError {

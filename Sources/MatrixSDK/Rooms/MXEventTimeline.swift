@@ -24,6 +24,9 @@ public final class MXEventTimeline: Sendable {
     /// One page at a time.
     private let turns = Turns()
 
+    /// The calls of the homeserver.
+    package var rest: MXRestClient { core.rest }
+
     init(roomId: String, core: SessionCore) {
         self.roomId = roomId
         self.core = core
@@ -101,8 +104,20 @@ public final class MXEventTimeline: Sendable {
     public func paginate(
         _ count: UInt, direction: MXTimelineDirection = .backwards, onlyFromStore: Bool = false
     ) async throws -> [MXEvent] {
-        try requireBackwards(direction)
-        return try await turns.inTurn { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
+        try await queuedPage(count, direction, onlyFromStore: onlyFromStore)()
+    }
+
+    /// Takes the turn of a page. It is taken when this returns: callback forms need that to keep the order of the calls.
+    ///
+    /// - Returns: Paginates. Later pages wait for this as long as something holds it.
+    package func queuedPage(
+        _ count: UInt, _ direction: MXTimelineDirection, onlyFromStore: Bool
+    ) -> @Sendable () async throws -> [MXEvent] {
+        let turn = turns.take()
+        return {
+            try self.requireBackwards(direction)
+            return try await turn.run { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
+        }
     }
 
     private func requireBackwards(_ direction: MXTimelineDirection) throws {
@@ -156,18 +171,5 @@ public final class MXEventTimeline: Sendable {
             for (event, state) in given { self.deliver(event, state: state, direction: .backwards) }
         }
         return events
-    }
-
-    /// The same with a callback, which comes after those of the listeners.
-    @discardableResult
-    public func paginate(
-        _ count: UInt, direction: MXTimelineDirection, onlyFromStore: Bool,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation? {
-        let turn = turns.take()
-        return core.rest.operation(completion) {
-            try self.requireBackwards(direction)
-            _ = try await turn.run { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
-        }
     }
 }

@@ -50,28 +50,4 @@ extension MXRoom {
 
     /// Takes a tag away.
     public func removeTag(_ tag: String) async throws { try await core.rest.removeTag(tag, fromRoom: roomId) }
-
-    // MARK: With callbacks
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendTypingNotification(
-        typing: Bool, timeout: TimeInterval?, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.sendTypingNotification(typing: typing, timeout: timeout) }
-    }
-
-    /// The same with a callback, which may be left out.
-    @discardableResult
-    public func markAllAsRead(completion: ((MXResponse<Void>) -> Void)? = nil) -> MXHTTPOperation {
-        core.rest.operation(completion ?? { _ in }) { try await self.markAllAsRead() }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendReadReceipt(
-        _ eventId: String, threadId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.sendReadReceipt(eventId, threadId: threadId) }
-    }
 }

@@ -28,8 +28,8 @@ public final class MXRoom: Sendable {
         sendQueue.close()
     }
 
-    /// Hands over the live timeline.
-    public func liveTimeline(_ done: @escaping (MXEventTimeline) -> Void) { done(liveTimeline) }
+    /// The calls of the homeserver, which a room keeps when its session is gone.
+    package var rest: MXRestClient { core.rest }
 
     /// The session that it belongs to; nil when that is gone.
     public var mxSession: MXSession? { core.session.withLock { $0.session } }
@@ -75,12 +75,6 @@ public final class MXRoom: Sendable {
         if let member = state?.members.member(withUserId: userId) { return member }
         let event = core.account.model { $0.rooms[roomId]?.earlierMembers[userId] } ?? nil
         return event.flatMap { MXRoomMember($0) }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func members(completion: @escaping (MXResponse<MXRoomMembers>) -> Void) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.members() }
     }
 
     // MARK: Messages

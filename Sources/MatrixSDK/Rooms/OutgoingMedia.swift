@@ -3,9 +3,9 @@ import JSONBytes
 import MatrixProtocol
 
 /// A file that is to be sent.
-struct OutgoingMedia: Sendable {
+package struct OutgoingMedia: Sendable {
     /// How a room shows it.
-    enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         case image = "m.image"
         case video = "m.video"
         case audio = "m.audio"
@@ -18,10 +18,12 @@ struct OutgoingMedia: Sendable {
     let caption: String?
     let thumbnail: URL?
     let threadId: String?
-    var size: PixelSize?
-    var duration: Duration?
+    package var size: PixelSize?
+    package var duration: Duration?
 
-    init(_ file: URL, type: Kind, mimeType: String, caption: String?, thumbnail: URL?, threadId: String?) {
+    package init(
+        _ file: URL, type: Kind, mimeType: String, caption: String?, thumbnail: URL?, threadId: String?
+    ) {
         (self.file, self.type, self.mimeType) = (file, type, mimeType)
         (self.caption, self.thumbnail, self.threadId) = (caption, thumbnail, threadId)
         if type == .image { size = PixelSize(ofImage: file) }

@@ -56,27 +56,20 @@ extension MXSession {
 
     /// Creates a room, and waits until it is here.
     public func createRoom(parameters: MXRoomCreationParameters) async throws -> MXRoom {
-        try await createRoom(
-            parameters.encoded, RoomCreation(parameters),
-            directUser: parameters.isDirect ? parameters.inviteArray?.first : nil)
+        try await creation(parameters)()
     }
 
-    private func createRoom(_ body: EncodedJSON, _ creation: RoomCreation, directUser: String?) async throws -> MXRoom {
-        let roomId = try await core.createRoom(body, creation)
-        let room = try await core.appeared(roomId, creation.isComplete)
-        if let directUser { try await core.addDirectRoom(roomId, with: directUser) }
-        return room
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func createRoom(
-        parameters: MXRoomCreationParameters, completion: @escaping (MXResponse<MXRoom>) -> Void
-    ) -> MXHTTPOperation {
+    /// Encodes the parameters, which cannot be sent to another thread.
+    ///
+    /// - Returns: Creates the room, and waits until it is here.
+    package func creation(_ parameters: MXRoomCreationParameters) -> @Sendable () async throws -> MXRoom {
         let (body, creation) = (parameters.encoded, RoomCreation(parameters))
         let directUser = parameters.isDirect ? parameters.inviteArray?.first : nil
-        return matrixRestClient.operation(completion) {
-            try await self.createRoom(body, creation, directUser: directUser)
+        return {
+            let roomId = try await self.core.createRoom(body, creation)
+            let room = try await self.core.appeared(roomId, creation.isComplete)
+            if let directUser { try await self.core.addDirectRoom(roomId, with: directUser) }
+            return room
         }
     }
 
@@ -93,23 +86,9 @@ extension MXSession {
         return room
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func joinRoom(
-        _ roomIdOrAlias: String, viaServers: [String]? = nil, completion: @escaping (MXResponse<MXRoom>) -> Void
-    ) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.joinRoom(roomIdOrAlias, viaServers: viaServers) }
-    }
-
     /// Leaves a room, or declines an invitation. While the session syncs it waits until the room is gone.
     public func leaveRoom(_ roomId: String) async throws {
         try await matrixRestClient.leaveRoom(roomId)
         try await core.disappeared(roomId)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func leaveRoom(_ roomId: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.leaveRoom(roomId) }
     }
 }

@@ -69,11 +69,6 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// - Throws: `MatrixError` of code `store` if it cannot be opened, or is used by another process.
     public func setStore(_ store: any MXStore) throws(MatrixError) { try core.setStore(store) }
 
-    /// The same with a callback.
-    public func setStore(_ store: any MXStore, completion: @escaping (MXResponse<Void>) -> Void) {
-        _ = matrixRestClient.operation(completion) { try self.setStore(store) }
-    }
-
     /// Begins to sync, or tries again at once if a retry is waited for. Returns after the first sync was applied.
     ///
     /// - Parameter filterId: A filter that is stored with the server, for this and all later syncs; nil is that of an earlier
@@ -84,15 +79,7 @@ public final class MXSession: Sendable, MXSessionRooms {
         try await core.start(filterId: filterId)
     }
 
-    /// The same with a callback, which is called once in any case.
-    @discardableResult
-    public func start(
-        withSyncFilterId filterId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.start(withSyncFilterId: filterId) }
-    }
-
-    /// Stops syncing; nothing new comes until ``resume(_:)``. While something needs the session to run, it only asks for
+    /// Stops syncing; nothing new comes until ``resume()``. While something needs the session to run, it only asks for
     /// the pause: see ``retainPreventPause()``.
     public func pause() {
         let isPrevented = core.state.withLock { state in
@@ -108,12 +95,8 @@ public final class MXSession: Sendable, MXSessionRooms {
         }
     }
 
-    /// Syncs again.
-    ///
-    /// - Parameter done: Called when the session is up to date, or cannot be.
-    public func resume(_ done: (() -> Void)? = nil) {
-        _ = matrixRestClient.operation({ (_: MXResponse<Void>) in done?() }) { try await self.start() }
-    }
+    /// Syncs again. Returns at once; ``start(withSyncFilterId:)`` does the same and waits for the first sync.
+    public func resume() { _ = RequestOperation.start { try? await self.start() } }
 
     /// One sync of a session that is paused, and stays so. Its ``state`` is `backgroundSyncInProgress` meanwhile, and the
     /// user does not show as online.
@@ -123,14 +106,6 @@ public final class MXSession: Sendable, MXSessionRooms {
     ///   time; what the server says.
     public func backgroundSync(timeout: TimeInterval = 30) async throws {
         try await core.backgroundSync(timeout: min(.bounded(seconds: timeout) ?? .seconds(30), .seconds(86_400)))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func backgroundSync(
-        timeout: TimeInterval = 30, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.backgroundSync(timeout: timeout) }
     }
 
     /// Keeps ``pause()`` from taking effect until ``releasePreventPause()`` was called as often.
@@ -149,12 +124,6 @@ public final class MXSession: Sendable, MXSessionRooms {
 
     /// Logs out: the tokens are dead then. Close the session, and delete its store.
     public func logout() async throws { try await matrixRestClient.logout() }
-
-    /// The same with a callback.
-    @discardableResult
-    public func logout(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.logout() }
-    }
 
     // MARK: Events
 

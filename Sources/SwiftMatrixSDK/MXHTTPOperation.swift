@@ -1,7 +1,7 @@
-import MatrixProtocol
+import MatrixSDK
 public import Realtime
 
-/// A call of a ``MXRestClient`` under way.
+/// A call under way. Its callback arrives on the client's `completionQueue`, exactly once, also after `cancel()`.
 public typealias MXHTTPOperation = RequestOperation
 
 extension RequestOperation {
@@ -19,7 +19,7 @@ extension RequestOperation {
         }
         return start(on: queue, finish) {
             try await body { progress in
-                queue.async { callback.call(.progress(progress.progress)) }
+                queue.async { callback.call(.progress(Progress(progress))) }
             }
         }
     }
@@ -49,4 +49,28 @@ extension RequestOperation {
 /// of `@MainActor` classes are made on the main thread and come back to it.
 private struct Callback<Value>: @unchecked Sendable {
     let call: (Value) -> Void
+}
+
+extension Progress {
+    fileprivate convenience init(_ transfer: MXTransferProgress) {
+        self.init(totalUnitCount: transfer.total ?? -1)
+        completedUnitCount = transfer.completed
+    }
+}
+
+extension MXRestClient {
+    /// The callback form of a call.
+    func operation<Value: Sendable>(
+        _ completion: @escaping (MXResponse<Value>) -> Void, _ body: @escaping @Sendable () async throws -> Value
+    ) -> MXHTTPOperation {
+        MXHTTPOperation.start(on: completionQueue, completion, body)
+    }
+
+    /// The callback form of a call with a progress.
+    func operation<Value: Sendable>(
+        _ completion: @escaping (MXProgress<Value>) -> Void,
+        _ body: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> Value
+    ) -> MXHTTPOperation {
+        MXHTTPOperation.start(on: completionQueue, completion, body)
+    }
 }
