@@ -51,9 +51,8 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     }
 
     private struct Inbox {
-        var items: [Item] = []
+        var items = SerialInbox<Item>()
         var load = CallbackLoad()
-        var isDraining = false
         /// For whom the source is held.
         var holder: EventReader?
         /// What is being delivered.
@@ -88,7 +87,7 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     func close() {
         let waiting = inbox.withLock { inbox in
             defer { inbox = Inbox(isClosed: true) }
-            return inbox.items
+            return inbox.items.waiting
         }
         _ = waiting  // let go of after the lock
     }
@@ -96,13 +95,13 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     private func enqueue(_ item: Item, for owner: some HubOwner<Notice>) {
         let (mustStart, holder) = inbox.withLock { inbox -> (Bool, EventReader?) in
             guard !inbox.isClosed else { return (false, nil) }
-            inbox.items.append(item)
+            inbox.items.add(item)
             inbox.load += item.load
-            defer { inbox.isDraining = true }
+            let isOurs = inbox.items.begin()
             guard inbox.load.count > capacity.count || inbox.load.byteCount > capacity.byteCount, inbox.holder == nil
-            else { return (!inbox.isDraining, nil) }
+            else { return (isOurs, nil) }
             inbox.holder = runningCallback(of: inbox)
-            return (!inbox.isDraining, inbox.holder)
+            return (isOurs, inbox.holder)
         }
         if let holder { owner.holdReading(for: holder) }
         guard mustStart else { return }
@@ -123,11 +122,7 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     private func drain(for owner: some HubOwner<Notice>) {
         var route: Route?
         while true {
-            let items = inbox.withLock { inbox -> [Item] in
-                defer { inbox.items = [] }
-                inbox.isDraining = !inbox.items.isEmpty
-                return inbox.items
-            }
+            let items = inbox.withLock { $0.items.all() }
             guard !items.isEmpty else { return }
             for item in items { run(item, for: owner, &route) }
         }
