@@ -171,7 +171,8 @@ package struct WorkspaceMachine: Machine {
         case .messages(let messages, let generation):
             let isSuspect = mailbox.generation.map { $0 != generation } ?? false
             mailbox.generation = generation
-            var purpose = if case .consume(let purpose) = step { purpose } else { WorkspaceModel.Purpose.everything }
+            var purpose = WorkspaceModel.Purpose.everything
+            if case .consume(let given) = step { purpose = given }
             // Something may be missing before these: what is told of nodes comes from the listing or log that follows.
             if isSuspect, purpose == .everything { purpose = .allButNodes }
             let taken = model.consumed(messages, for: purpose, now: now)
@@ -197,7 +198,9 @@ package struct WorkspaceMachine: Machine {
     }
 
     private mutating func tell(_ comparison: WorkspaceModel.Comparison, now: MonotonicInstant) {
-        if isGapCertain || comparison.isGap || comparison.events?.isEmpty != true { actions.append(.gap(from: lastHeard, to: now)) }
+        if isGapCertain || comparison.isGap || comparison.events?.isEmpty != true {
+            actions.append(.gap(from: lastHeard, to: now))
+        }
         tell(comparison.events ?? [])
     }
 

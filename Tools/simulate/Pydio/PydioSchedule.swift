@@ -73,7 +73,8 @@ struct PydioSchedule: Schedule {
 
     static let simplifications: [@Sendable (inout Options) -> Void] = [
         { $0.cancelsAtOnce = true }, { $0.newMailboxesHaveOldMessages = false }, { $0.splitsFrames = false },
-        { $0.services.webSocket = nil }, { ($0.services.hasFeed, $0.services.hasMailbox) = (false, true) }, { $0.loop = .init() },
+        { $0.services.webSocket = nil }, { ($0.services.hasFeed, $0.services.hasMailbox) = (false, true) },
+        { $0.loop = .init() },
     ]
 
     init(seed: UInt64) {
