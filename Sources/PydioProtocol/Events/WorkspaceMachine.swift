@@ -217,6 +217,7 @@ package struct WorkspaceMachine: Machine {
     /// A ping was answered, or something came that is no message.
     package mutating func socketHeard(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         carryOut(loop.socketHeard(id, now: now), now: now)
+        if frames.heard() { carryOut(loop.socketMissed(id, now: now), now: now) }
         heard(now: now)
     }
 

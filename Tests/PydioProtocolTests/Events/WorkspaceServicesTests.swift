@@ -88,6 +88,15 @@ import Testing
         #expect(messages.last == .reloadBookmarks)
     }
 
+    @Test mutating func theRestOfADocumentIsNotWaitedForForever() {
+        #expect(receive("<tree>") == .incomplete)
+        #expect(!frames.heard())
+        #expect(receive("<a>") == .incomplete)
+        #expect(frames.heard())
+        #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
+        #expect(!frames.heard())
+    }
+
     @Test mutating func eachFrameIsADocument() {
         #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
         #expect(receive("  ") == .incomplete)
