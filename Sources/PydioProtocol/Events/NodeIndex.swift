@@ -56,7 +56,7 @@ package struct NodeIndex: Hashable, Sendable {
     /// - Returns: False if that has happened already.
     package mutating func move(_ path: String, to target: String, as entry: Entry) -> Bool {
         guard let old = entries.removeValue(forKey: path) else {
-            let isDone = entries[target] != nil && !isBelowUnlisted(path)
+            let isDone = entries[target]?.isSame(as: entry) == true && !isBelowUnlisted(path)
             entries[target] = entry
             return !isDone
         }

@@ -12,9 +12,16 @@ extension WorkspaceLoop {
         /// Something was missed for certain since then, and the listing that finds out what has not ended.
         case missed
         /// It was listed to find out what was missed, and the messages that came meanwhile are waited for.
-        case comparing(isGap: Bool)
+        case comparing(Loss)
 
-        var isGapCertain: Bool { self == .missed || self == .comparing(isGap: true) }
+        var loss: Loss {
+            switch self {
+            case .none, .known: .unlikely
+            case .suspected: .suspected
+            case .missed: .certain
+            case .comparing(let loss): loss
+            }
+        }
 
         var isComparing: Bool {
             switch self {
@@ -25,13 +32,18 @@ extension WorkspaceLoop {
 
         /// What was listed is out of date.
         mutating func comparisonEnds() {
-            if case .comparing(let isGap) = self { self = isGap ? .missed : .known }
+            guard isComparing else { return }
+            switch loss {
+            case .unlikely: self = .known
+            case .suspected: self = .suspected
+            case .certain: self = .missed
+            }
         }
 
         /// What was listed is out of date, and so is what was known. Where nothing is known, nothing is missed.
         mutating func missed(isGap: Bool) {
             guard self != .none else { return }
-            self = isGap || isGapCertain ? .missed : .suspected
+            self = isGap || loss == .certain ? .missed : .suspected
         }
     }
 
@@ -94,10 +106,10 @@ extension WorkspaceLoop {
             return current.step
         }
 
-        /// - Returns: Whether there was anything to give up.
-        mutating func giveUp() -> Bool {
+        /// - Returns: What there was to give up.
+        mutating func giveUp() -> Step? {
             defer { step = nil }
-            return step != nil
+            return step?.step
         }
 
         mutating func timePassed(now: MonotonicInstant) {

@@ -191,7 +191,7 @@ package struct WorkspaceLoop: Sendable {
             // What happened while it was listed is in the mailbox, and is not to be told as missed.
             if case .list(.compare) = step, !readsFeed {
                 needs.drain = true
-                knowledge = .comparing(isGap: knowledge.isGapCertain)
+                knowledge = .comparing(knowledge.loss)
             } else {
                 knowledge = .known
             }
@@ -200,12 +200,12 @@ package struct WorkspaceLoop: Sendable {
             if isReset {
                 needs.changes = true
                 knowledge = .missed
-                needs.listing = .compare(isGap: true)
+                needs.listing = .compare(.certain)
             } else if knowledge == .none {
                 knowledge = .known
             } else if feed == .used(lastRead: nil) {
                 // It is known from a listing: what has happened since then is not in the log, which begins here.
-                needs.listing = .compare(isGap: knowledge.isGapCertain)
+                needs.listing = .compare(knowledge.loss)
             }
             feed = .used(lastRead: now)
             if services?.hasMailbox != true { mailbox.nextPoll = pollTime(now: now) }
@@ -214,7 +214,8 @@ package struct WorkspaceLoop: Sendable {
     }
 
     package mutating func failed(_ number: Int, _ problem: Problem, now: MonotonicInstant) -> [Action] {
-        guard let id = connection.transport, turn.end(number) != nil else { return [] }
+        guard let id = connection.transport, let step = turn.end(number) else { return [] }
+        answerLost(to: step)
         self.problem = problem
         let disposition: ConnectionMachine.Disposition
         switch problem {
@@ -256,10 +257,10 @@ package struct WorkspaceLoop: Sendable {
         if readsFeed {
             (needs.changes, needs.isFarBehind) = (true, true)
             // The log began anew, and nobody knows yet what was missed.
-            if knowledge.isGapCertain { needs.listing = .compare(isGap: true) }
+            if knowledge.loss == .certain { needs.listing = .compare(.certain) }
         } else {
-            let isGap = knowledge.isGapCertain || isMailboxExpired(now: now)
-            needs.listing = knowledge == .none ? .base : .compare(isGap: isGap)
+            let loss = isMailboxExpired(now: now) ? .certain : knowledge.loss
+            needs.listing = knowledge == .none ? .base : .compare(loss)
         }
         return true
     }
@@ -363,7 +364,7 @@ package struct WorkspaceLoop: Sendable {
             (needs.changes, needs.isFarBehind) = (true, true)
         } else {
             knowledge.missed(isGap: isGap)
-            needs.listing = knowledge == .none ? .base : .compare(isGap: knowledge.isGapCertain)
+            needs.listing = knowledge == .none ? .base : .compare(knowledge.loss)
         }
     }
 
@@ -419,6 +420,16 @@ package struct WorkspaceLoop: Sendable {
     }
 
     private mutating func giveUp() -> [Action] {
-        turn.giveUp() ? [.cancelStep] : []
+        guard let step = turn.giveUp() else { return [] }
+        answerLost(to: step)
+        return [.cancelStep]
+    }
+
+    /// What a mailbox gives out, it forgets.
+    private mutating func answerLost(to step: Step) {
+        switch step {
+        case .consume, .consumeLast: if !readsFeed { knowledge.missed(isGap: false) }
+        case .discover, .register, .list, .readChanges: break
+        }
     }
 }

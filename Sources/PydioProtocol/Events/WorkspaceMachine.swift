@@ -118,6 +118,7 @@ package struct WorkspaceMachine: Machine {
     /// Asks no more as long as `isHeld`, for the sinks; what is under way goes on.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) {
         carryOut(loop.hold(isHeld, now: now), now: now)
+        beginNext()
     }
 
     /// The same for a reader, until it lets go. Reported if that takes long.
@@ -128,6 +129,7 @@ package struct WorkspaceMachine: Machine {
     /// Takes back one ``hold(for:now:)``.
     package mutating func release(for reader: EventReader, now: MonotonicInstant) {
         carryOut(loop.release(for: reader, now: now), now: now)
+        beginNext()
     }
 
     /// Ends everything. A mailbox that is open is closed.
@@ -173,19 +175,23 @@ package struct WorkspaceMachine: Machine {
             mailbox.generation = generation
             var purpose = WorkspaceModel.Purpose.everything
             if case .consume(let given) = step { purpose = given }
-            // Something may be missing before these: what is told of nodes comes from the listing or log that follows.
+            // Something may be missing before these.
             if isSuspect, purpose == .everything { purpose = .allButNodes }
             let taken = model.consumed(messages, for: purpose, now: now)
             if let comparison = taken.comparison { tell(comparison, now: now) }
             tell(taken.events)
             return .consumed(isWoken: taken.isWoken, isStale: taken.isRegistryStale, isSuspect: isSuspect)
         case .listing(let index):
-            guard case .list(.compare(let isGap)) = step else {
+            guard case .list(.compare(let loss)) = step else {
                 model.listed(index)
                 return .listed
             }
-            isGapCertain = isGap
-            if loop.readsFeed { tell(model.compared(index), now: now) } else { model.listedForComparison(index) }
+            isGapCertain = loss == .certain
+            if loop.readsFeed {
+                tell(model.compared(index), now: now)
+            } else {
+                model.listedForComparison(index, isLossSuspected: loss == .suspected)
+            }
             return .listed
         case .changes(let response):
             let isReset = model.sequence != nil && response.isReset
@@ -217,6 +223,7 @@ package struct WorkspaceMachine: Machine {
     /// A ping was answered, or something came that is no message.
     package mutating func socketHeard(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         carryOut(loop.socketHeard(id, now: now), now: now)
+        model.socketHeard()
         if frames.heard() { carryOut(loop.socketMissed(id, now: now), now: now) }
         heard(now: now)
     }
@@ -305,10 +312,11 @@ package struct WorkspaceMachine: Machine {
         if let current, !(mailbox.isToBeClosed && current.step.usesMailbox) { actions.append(.cancelStep) }
     }
 
-    /// Whatever waits begins, if nothing is under way.
+    /// Whatever waits begins, if nothing is under way and nothing holds it.
     private mutating func beginNext() {
         guard current == nil else { return }
         if let next = waiting {
+            guard !loop.isHeld else { return }
             (current, waiting) = (next, nil)
             switch next.step {
             case .register, .consume: mailbox.isOpen = true

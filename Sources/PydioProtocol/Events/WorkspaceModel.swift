@@ -54,6 +54,8 @@ package struct WorkspaceModel: Sendable {
 
     /// What comes next may have been listed.
     private var mayRepeat = false
+    /// How often the WebSocket is still to be heard until nothing comes by it that is older than the listing.
+    private var lateness = 0
     private var wasRegistryStale = false
     /// A listing that is to be compared.
     private var listing: Listing?
@@ -62,6 +64,8 @@ package struct WorkspaceModel: Sendable {
 
     private struct Listing: Sendable {
         let index: NodeIndex?
+        /// What messages tell may hide that one before them was lost: any difference is a gap.
+        var isLossSuspected = false
     }
     private var socketBacklog = SocketBacklog()
 
@@ -86,6 +90,7 @@ package struct WorkspaceModel: Sendable {
             surprises = ListingSurprises(of: listed, after: index)
         }
         defer { surprises = nil }
+        let differs = surprises?.isExplained == false
         for message in messages {
             // The newer server says so with each poll as long as it holds.
             if isStaleAgain, case .requireRegistryReload = message { continue }
@@ -95,7 +100,7 @@ package struct WorkspaceModel: Sendable {
         mayRepeat = false
         if let listing {
             self.listing = nil
-            let isGap = surprises?.isExplained == false
+            let isGap = listing.isLossSuspected ? differs : surprises?.isExplained == false
             surprises = nil
             taken.comparison = compare(listing, after: messages)
             taken.comparison?.isGap = isGap
@@ -125,7 +130,17 @@ package struct WorkspaceModel: Sendable {
     }
 
     /// The mailbox was consumed for the last time: what the WebSocket has brought meanwhile counts, and all that follows.
-    package mutating func socketTakesOver() -> Taken { take(socketBacklog.takeOver()) }
+    package mutating func socketTakesOver() -> Taken {
+        (mayRepeat, lateness) = (true, 2)
+        return take(socketBacklog.takeOver())
+    }
+
+    /// It has answered a ping: what it sent before is here. The first may be the answer to a ping from before the listing.
+    package mutating func socketHeard() {
+        guard lateness > 0 else { return }
+        lateness -= 1
+        mayRepeat = lateness > 0
+    }
 
     /// The mailbox counts again.
     package mutating func socketHandsBack() {
@@ -233,8 +248,8 @@ package struct WorkspaceModel: Sendable {
     }
 
     /// The same, as news: to be compared once the messages that came meanwhile are known.
-    package mutating func listedForComparison(_ new: NodeIndex?) {
-        listing = Listing(index: new)
+    package mutating func listedForComparison(_ new: NodeIndex?, isLossSuspected: Bool) {
+        listing = Listing(index: new, isLossSuspected: isLossSuspected)
     }
 
     /// The same, compared at once.

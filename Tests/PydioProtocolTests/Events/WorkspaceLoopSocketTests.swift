@@ -60,7 +60,7 @@ import Basics
             ended(first) == [.socketFailed(retryAfter: .zero), .socketHandsBack, script.perform(.register)])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything),
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything),
             ])
         let second = ConnectionMachine.TransportID(number: 2)
         #expect(script.pass(.seconds(1)).contains(.openSocket(second, Self.webSocket)))
@@ -99,7 +99,7 @@ import Basics
         #expect(script.answer(.nothingNew) == [script.perform(.register)])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything), .consumeLast,
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything), .consumeLast,
             ])
     }
 
@@ -127,7 +127,7 @@ import Basics
             ])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything), .consumeLast,
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything), .consumeLast,
             ])
         #expect(script.lastActions == [.socketTakesOver])
     }
@@ -197,7 +197,7 @@ import Basics
         _ = script.start()
         #expect(
             script.finishOpening(Self.services) == [
-                .discover, .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything),
+                .discover, .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything),
             ])
     }
 

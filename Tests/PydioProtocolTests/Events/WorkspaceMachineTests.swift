@@ -103,6 +103,73 @@ import Basics
         #expect(lines().prefix(2) == ["gap 2.0", "created /b"])
     }
 
+    private static func messages(_ changes: String) throws -> WorkspaceMachine.Answer {
+        let document = try XMLReader.read(Array("<tree><nodes_diff>\(changes)</nodes_diff></tree>".utf8))
+        return .messages(try #require(ChannelMessage.list(in: document)), generation: 1)
+    }
+
+    private static func added(_ path: String) -> String {
+        #"<add><tree is_file="true" filename="\#(path)" bytesize="1" ajxp_modiftime="1"/></add>"#
+    }
+
+    private static func removed(_ path: String) -> String {
+        #"<remove><tree filename="\#(path)"/></remove>"#
+    }
+
+    /// A poll gets no answer: what was in the mailbox may have been lost with it.
+    private mutating func loseAnAnswer() {
+        connect()
+        machine.check(now: .at(1))
+        machine.failed(5, .unreachable, now: .at(1))
+        machine.start(now: .at(1))
+        machine.answered(6, .services(WorkspaceServices()), now: .at(1))
+        machine.answered(7, .registered, now: .at(1))
+        _ = lines()
+    }
+
+    @Test mutating func whereAnAnswerWasLostAnyDifferenceIsAGap() throws {
+        loseAnAnswer()
+        machine.answered(8, try Self.messages(Self.added("/b")), now: .at(2))
+        #expect(
+            lines() == [
+                "9 list(PydioProtocol.WorkspaceLoop.Listing.compare(PydioProtocol.WorkspaceLoop.Loss.suspected))"
+            ])
+        machine.answered(9, .listing(Self.index(["/a", "/b"])), now: .at(2))
+        _ = lines()
+        machine.answered(10, .messages([], generation: 1), now: .at(2))
+        #expect(lines().prefix(2) == ["gap 2.0", "created /b"])
+    }
+
+    @Test mutating func whereAnAnswerWasLostAndNothingIsDifferentThereIsNoGap() throws {
+        loseAnAnswer()
+        machine.answered(8, .messages([], generation: 1), now: .at(2))
+        machine.answered(9, .listing(Self.index(["/a"])), now: .at(2))
+        _ = lines()
+        machine.answered(10, try Self.messages(Self.added("/b")), now: .at(2))
+        #expect(lines().prefix(1) == ["created /b"])
+    }
+
+    @Test mutating func whatLaterMessagesCoverUpIsAGapToo() throws {
+        loseAnAnswer()
+        machine.answered(8, .messages([], generation: 1), now: .at(2))
+        machine.answered(9, .listing(Self.index(["/a", "/b"])), now: .at(2))
+        _ = lines()
+        machine.answered(10, try Self.messages(Self.removed("/b")), now: .at(2))
+        #expect(lines().prefix(1) == ["gap 2.0"])
+    }
+
+    @Test mutating func whatWaitsForAnotherRequestDoesNotBeginWhileItIsHeld() {
+        machine.start(now: .start)
+        machine.pause(now: .at(1))
+        machine.start(now: .at(2))
+        _ = lines()
+        machine.hold(true, now: .at(3))
+        machine.failed(1, .unreachable, now: .at(4))
+        #expect(lines() == [])
+        machine.hold(false, now: .at(5))
+        #expect(lines() == ["2 discover"])
+    }
+
     /// Answers all that is asked; nil fails for want of a log.
     ///
     /// - Returns: What else was ordered and told.

@@ -60,7 +60,8 @@ extension PydioSimulation {
         arriving.lastArrival = max(arriving.lastArrival, now + socketLatency + random.seconds(0...0.01))
         stage.loop.add(at: arriving.lastArrival) { [unowned self] in
             guard socket === arriving, !arriving.isSilent else { return }
-            if arriving.isPaused { arriving.waiting.append(message) } else { received(message, on: arriving) }
+            arriving.waiting.append(message)
+            readWaiting(on: arriving)
         }
     }
 
@@ -73,10 +74,13 @@ extension PydioSimulation {
     func pause(_ pausing: PydioSocket, _ isPaused: Bool) {
         pausing.isPaused = isPaused
         guard !isPaused else { return }
-        let waiting = pausing.waiting
-        pausing.waiting = []
-        for message in waiting {
-            after(.zero) { [unowned self] in if socket === pausing { received(message, on: pausing) } }
+        after(.zero) { [unowned self] in readWaiting(on: pausing) }
+    }
+
+    /// In the order in which it came.
+    private func readWaiting(on reading: PydioSocket) {
+        while socket === reading, !reading.isPaused, !reading.waiting.isEmpty {
+            received(reading.waiting.removeFirst(), on: reading)
         }
     }
 
