@@ -97,7 +97,8 @@ package struct WorkspaceModel: Sendable {
             take(message, withNodes: purpose == .everything, &taken)
         }
         guard purpose == .everything else { return taken }
-        mayRepeat = false
+        // The log repeats by itself.
+        if !readsFeed { mayRepeat = false }
         if let listing {
             self.listing = nil
             let isGap = listing.isLossSuspected ? differs : surprises?.isExplained == false
@@ -307,8 +308,10 @@ package struct WorkspaceModel: Sendable {
         let isNews: Bool
         switch change.kind {
         case .create:
-            name = PydioEventName.nodeCreated
-            isNews = remember(entry, at: path) != .none
+            let effect = remember(entry, at: path)
+            // A flattened log does not say that the one before was deleted.
+            name = effect == .changed ? PydioEventName.nodeUpdated : PydioEventName.nodeCreated
+            isNews = effect != .none
         case .content:
             name = PydioEventName.nodeUpdated
             isNews = remember(entry, at: path) != .none
