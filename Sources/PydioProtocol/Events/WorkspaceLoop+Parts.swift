@@ -65,6 +65,7 @@ extension WorkspaceLoop {
     struct Mailbox: Sendable {
         /// Nil: it is not polled.
         var nextPoll: MonotonicInstant?
+        /// When that was asked for: the answer may come late.
         var lastConsumed: MonotonicInstant?
     }
 
@@ -76,6 +77,8 @@ extension WorkspaceLoop {
         private var pace = Pace(interval: .milliseconds(500), burst: 30)
         /// When the next may begin, after many at once.
         private(set) var notBefore: MonotonicInstant?
+        /// When the last one did.
+        private(set) var lastBegan: MonotonicInstant?
 
         var isFree: Bool { step == nil }
 
@@ -95,6 +98,7 @@ extension WorkspaceLoop {
         mutating func begin(_ new: Step, now: MonotonicInstant) -> Int {
             last += 1
             step = (last, new)
+            lastBegan = now
             notBefore = pace.done(now: now)
             return last
         }

@@ -169,7 +169,7 @@ package struct WorkspaceLoop: Sendable {
             guard discovered(services, now: now) else { return stop(.silent, now: now) }
         case .registered: break
         case .consumed(let isWoken, let isStale, let isSuspect):
-            mailbox = Mailbox(nextPoll: pollTime(now: now), lastConsumed: now)
+            mailbox = Mailbox(nextPoll: pollTime(now: now), lastConsumed: turn.lastBegan ?? now)
             if isStale { needs.discovery = true }
             if knowledge.isComparing, step == .consume(.everything), !isSuspect { knowledge = .known }
             if isSuspect, step == .consume(.everything) || step == .consumeLast { missed(isGap: false) }
