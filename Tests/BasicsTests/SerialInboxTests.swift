@@ -6,30 +6,41 @@ struct SerialInboxTests {
     @Test func whatIsAddedMeanwhileComesInItsTurn() {
         var inbox = SerialInbox<Int>()
         inbox.add(1)
-        #expect(inbox.begin())
+        var isOurs = inbox.begin()
+        #expect(isOurs)
         var seen: [Int] = []
         while let next = inbox.next() {
             seen.append(next)
             guard next < 3 else { continue }
             inbox.add(next + 1)
-            #expect(!inbox.begin())
+            isOurs = inbox.begin()
+            #expect(!isOurs)
         }
         #expect(seen == [1, 2, 3])
         inbox.add(4)
-        #expect(inbox.begin())
-        #expect(inbox.all() == [4])
-        #expect(inbox.all().isEmpty)
-        #expect(inbox.begin())
+        isOurs = inbox.begin()
+        #expect(isOurs)
+        let all = inbox.all()
+        #expect(all == [4])
+        let none = inbox.all()
+        #expect(none.isEmpty)
+        isOurs = inbox.begin()
+        #expect(isOurs)
     }
 
     @Test func whoeverEmptiesFindsNothingMoreOnceItIsForgotten() {
         var inbox = SerialInbox<Int>()
         for number in 1...3 { inbox.add(number) }
-        #expect(inbox.begin())
-        #expect(inbox.next() == 1)
-        #expect(inbox.removeAll() == [2, 3])
-        #expect(inbox.next() == nil)
-        #expect(inbox.begin())
+        var isOurs = inbox.begin()
+        #expect(isOurs)
+        let first = inbox.next()
+        #expect(first == 1)
+        let forgotten = inbox.removeAll()
+        #expect(forgotten == [2, 3])
+        let next = inbox.next()
+        #expect(next == nil)
+        isOurs = inbox.begin()
+        #expect(isOurs)
     }
 
     /// Whatever the threads do, one at a time hands on, and everything comes once, in the order of each thread.

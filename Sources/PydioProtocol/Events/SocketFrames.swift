@@ -15,7 +15,7 @@ package struct SocketFrames: Sendable {
 
     private var waiting: [UInt8] = []
     private var parts = 0
-    /// Whether the document was waited for when the peer was heard last.
+    /// Whether the document was waited for at the last answer to a ping.
     private var isLate = false
 
     package init() {}
@@ -42,11 +42,11 @@ package struct SocketFrames: Sendable {
         return .incomplete
     }
 
-    /// The peer answers, so what it has sent is here.
+    /// A ping was answered, so what the peer sent before that is here.
     ///
-    /// - Returns: Whether the rest of a document has not come since it did so before. The rest never comes then, and would
+    /// - Returns: Whether the rest of a document has not come since the answer before. The rest never comes then, and would
     ///   take what follows with it.
-    package mutating func heard() -> Bool {
+    package mutating func answered() -> Bool {
         guard parts > 0 else { return false }
         guard isLate else {
             isLate = true

@@ -185,7 +185,7 @@ package struct WorkspaceLoop: Sendable {
                 messenger = .socket
                 // Of what came before it was registered.
                 if readsFeed { needs.changes = true }
-                return [.socketTakesOver] + proceed(now: now)
+                return [.socketTakesOver(id)] + proceed(now: now)
             }
         case .listed:
             // What happened while it was listed is in the mailbox, and is not to be told as missed.

@@ -77,6 +77,8 @@ package struct WorkspaceMachine: Machine {
         var isOpen = false
         /// The session in which it was consumed last.
         var generation: Int?
+        /// A request that opens it failed: the server may still carry it out, whatever takes its place meanwhile.
+        var isInDoubt = false
         /// It is to be closed when nothing is under way.
         var isToBeClosed = false
     }
@@ -134,8 +136,8 @@ package struct WorkspaceMachine: Machine {
 
     /// Ends everything. A mailbox that is open is closed.
     package mutating func close(now: MonotonicInstant) {
-        if mailbox.isOpen {
-            (mailbox.isOpen, mailbox.isToBeClosed) = (false, true)
+        if mailbox.isOpen || mailbox.isInDoubt {
+            (mailbox.isOpen, mailbox.isInDoubt, mailbox.isToBeClosed) = (false, false, true)
         }
         carryOut(loop.pause(now: now), now: now)
         beginNext()
@@ -152,6 +154,9 @@ package struct WorkspaceMachine: Machine {
     }
 
     package mutating func failed(_ number: Int, _ problem: WorkspaceLoop.Problem, now: MonotonicInstant) {
+        if let current, current.number == number, current.step.usesMailbox, problem != .unauthenticated {
+            mailbox.isInDoubt = true
+        }
         if end(number) != nil { carryOut(loop.failed(number, problem, now: now), now: now) }
         beginNext()
     }
@@ -177,7 +182,7 @@ package struct WorkspaceMachine: Machine {
             if case .consume(let given) = step { purpose = given }
             // Something may be missing before these.
             if isSuspect, purpose == .everything { purpose = .allButNodes }
-            let taken = model.consumed(messages, for: purpose, now: now)
+            let taken = model.consumed(messages, for: purpose)
             if let comparison = taken.comparison { tell(comparison, now: now) }
             tell(taken.events)
             return .consumed(isWoken: taken.isWoken, isStale: taken.isRegistryStale, isSuspect: isSuspect)
@@ -220,12 +225,19 @@ package struct WorkspaceMachine: Machine {
 
     // MARK: WebSocket
 
-    /// A ping was answered, or something came that is no message.
+    /// A part of a message came.
     package mutating func socketHeard(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         carryOut(loop.socketHeard(id, now: now), now: now)
-        model.socketHeard()
-        if frames.heard() { carryOut(loop.socketMissed(id, now: now), now: now) }
         heard(now: now)
+    }
+
+    /// A ping was answered: what the server sent before that is here.
+    package mutating func socketAnswered(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
+        guard loop.isReceiving(from: id) else { return }
+        model.socketAnswered()
+        let isMissing = frames.answered()
+        socketHeard(id, now: now)
+        if isMissing { carryOut(loop.socketMissed(id, now: now), now: now) }
     }
 
     package mutating func socketReceived(
@@ -248,7 +260,7 @@ package struct WorkspaceMachine: Machine {
             case .oversized: isMissing = true
             }
         }
-        let taken = model.socketReceived(news, now: now)
+        let taken = model.socketReceived(news)
         tell(taken.events)
         carryOut(
             loop.socketHeard(id, isWoken: taken.isWoken, isStale: taken.isRegistryStale, now: now), now: now)
@@ -283,14 +295,16 @@ package struct WorkspaceMachine: Machine {
             case .pingSocket(let id): actions.append(.pingSocket(id))
             case .dropSocket(let id): actions.append(.dropSocket(id))
             case .pauseSocket(let isPaused): actions.append(.pauseSocket(isPaused))
-            case .socketTakesOver:
+            case .socketTakesOver(let id):
                 mailbox.isOpen = false
                 tell(model.socketTakesOver().events)
+                // The answers say when nothing comes any more that was in the mailbox as well.
+                for _ in 0..<SocketBacklog.answeredPings { actions.append(.pingSocket(id)) }
             case .socketHandsBack: model.socketHandsBack()
             case .changed(_, let state): actions.append(.changed(state))
             case .failed(let problem, let delay):
                 // Nobody is let in to close the mailbox, and to try would be one more login that is refused.
-                if problem == .unauthenticated { mailbox.isOpen = false }
+                if problem == .unauthenticated { (mailbox.isOpen, mailbox.isInDoubt) = (false, false) }
                 actions.append(.failed(problem, retryAfter: delay))
             case .socketFailed(let delay): actions.append(.socketFailed(retryAfter: delay))
             case .held(let message): actions.append(.held(message: message))

@@ -1,5 +1,4 @@
 import Foundation
-package import Basics
 
 /// What is known of a workspace, and what of that which comes is news: messages, listings and the log of changes in,
 /// events out.
@@ -54,7 +53,7 @@ package struct WorkspaceModel: Sendable {
 
     /// What comes next may have been listed.
     private var mayRepeat = false
-    /// How often the WebSocket is still to be heard until nothing comes by it that is older than the listing.
+    /// How many pings the WebSocket is still to answer until nothing comes by it that is older than the listing.
     private var lateness = 0
     private var wasRegistryStale = false
     /// A listing that is to be compared.
@@ -78,10 +77,8 @@ package struct WorkspaceModel: Sendable {
 
     // MARK: Mailbox
 
-    package mutating func consumed(
-        _ messages: [ChannelMessage], for purpose: Purpose, now: MonotonicInstant
-    ) -> Taken {
-        socketBacklog.consumed(messages, now: now)
+    package mutating func consumed(_ messages: [ChannelMessage], for purpose: Purpose) -> Taken {
+        socketBacklog.consumed(messages)
         let isStaleAgain = wasRegistryStale
         wasRegistryStale = messages.contains { if case .requireRegistryReload = $0 { true } else { false } }
         var taken = Taken()
@@ -125,19 +122,20 @@ package struct WorkspaceModel: Sendable {
         socketBacklog = SocketBacklog()
     }
 
-    package mutating func socketReceived(_ messages: [ChannelMessage], now: MonotonicInstant) -> Taken {
-        let news = messages.filter { socketBacklog.isToBeTaken($0, now: now) }
+    package mutating func socketReceived(_ messages: [ChannelMessage]) -> Taken {
+        let news = messages.filter { socketBacklog.isToBeTaken($0) }
         return take(news)
     }
 
     /// The mailbox was consumed for the last time: what the WebSocket has brought meanwhile counts, and all that follows.
     package mutating func socketTakesOver() -> Taken {
-        (mayRepeat, lateness) = (true, 2)
+        (mayRepeat, lateness) = (true, SocketBacklog.answeredPings)
         return take(socketBacklog.takeOver())
     }
 
     /// It has answered a ping: what it sent before is here. The first may be the answer to a ping from before the listing.
-    package mutating func socketHeard() {
+    package mutating func socketAnswered() {
+        socketBacklog.answered()
         guard lateness > 0 else { return }
         lateness -= 1
         mayRepeat = lateness > 0

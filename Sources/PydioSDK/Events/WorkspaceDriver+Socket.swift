@@ -47,7 +47,7 @@ extension WorkspaceDriver {
             } else {
                 handle { machine, now in machine.socketReceived(messages, from: id, now: now) }
             }
-        case .pong: handle { machine, now in machine.socketHeard(id, now: now) }
+        case .pong: handle { machine, now in machine.socketAnswered(id, now: now) }
         case .closed(let closure): ended(id, closure.error)
         }
     }

@@ -66,7 +66,7 @@ extension PydioSimulation {
     }
 
     private func received(_ message: WebSocketMessage?, on socket: PydioSocket) {
-        guard let message else { return handle { machine, now in machine.socketHeard(socket.id, now: now) } }
+        guard let message else { return handle { machine, now in machine.socketAnswered(socket.id, now: now) } }
         statistics.count(.socketMessages)
         handle { machine, now in machine.socketReceived(WebSocketMessages([message]), from: socket.id, now: now) }
     }
