@@ -67,6 +67,13 @@ struct SocketBacklogTests {
         #expect(try heard("c") == messages("c"))
     }
 
+    @Test mutating func whatWasConsumedTwiceBeforeMayAllCome() throws {
+        try consumed("ab")
+        try consumed("c")
+        #expect(backlog.takeOver() == [])
+        #expect(try heard("abcd") == messages("d"))
+    }
+
     @Test mutating func emptyConsumingChangesNothing() throws {
         #expect(try heard("a") == [])
         try consumed("")

@@ -15,7 +15,7 @@ struct SocketBacklog: Sendable {
     static let maximumCount = 10_000
 
     private var state = State.waiting([])
-    /// What was consumed last and has not come through the WebSocket.
+    /// What was consumed and has not come through the WebSocket; nothing waits then.
     private var echoes: ArraySlice<ChannelMessage> = []
     private var pingsToCome = 0
 
@@ -25,7 +25,8 @@ struct SocketBacklog: Sendable {
         let lastStart = messages.count - waiting.count
         if lastStart >= 0, let start = (0...lastStart).last(where: { messages[$0...].starts(with: waiting) }) {
             // The WebSocket is behind the mailbox: it brings what follows as well. With nothing yet, that may be all.
-            echoes = messages[(waiting.isEmpty ? 0 : start + waiting.count)...]
+            if echoes.count + messages.count > Self.maximumCount { echoes = [] }
+            echoes += messages[(waiting.isEmpty ? 0 : start + waiting.count)...]
             pingsToCome = Self.answeredPings
             state = .waiting([])
             return

@@ -259,8 +259,8 @@ package struct WorkspaceLoop: Sendable {
             // The log began anew, and nobody knows yet what was missed.
             if knowledge.loss == .certain { needs.listing = .compare(.certain) }
         } else {
-            let loss = isMailboxExpired(now: now) ? .certain : knowledge.loss
-            needs.listing = knowledge == .none ? .base : .compare(loss)
+            if isMailboxExpired(now: now) { knowledge.missed(isGap: true) }
+            needs.listing = knowledge == .none ? .base : .compare(knowledge.loss)
         }
         return true
     }
@@ -316,6 +316,10 @@ package struct WorkspaceLoop: Sendable {
     private mutating func dueStep(now: MonotonicInstant) -> Step? {
         if needs.discovery { return .discover }
         if state == .connected, let nextPoll = mailbox.nextPoll, nextPoll <= now { pollIsDue(now: now) }
+        if isMailboxMissed(now: now) {
+            mailbox.nextPoll = nil
+            missed(isGap: true)
+        }
         if needs.registration { return .register }
         if needs.drain { return .consume(drainPurpose(now: now)) }
         if let listing = needs.listing { return .list(listing) }
@@ -346,9 +350,6 @@ package struct WorkspaceLoop: Sendable {
         if services?.hasMailbox != true || isSocketLive {
             // The socket wakes; the log is read once in a while all the same.
             mailbox.nextPoll = readsFeed ? now + (isSocketLive ? configuration.feedInterval : pollInterval) : nil
-        } else if isMailboxExpired(now: now) {
-            mailbox.nextPoll = nil
-            missed(isGap: true)
         }
     }
 
@@ -366,6 +367,12 @@ package struct WorkspaceLoop: Sendable {
             knowledge.missed(isGap: isGap)
             needs.listing = knowledge == .none ? .base : .compare(knowledge.loss)
         }
+    }
+
+    /// Whether it is to be consumed, and has expired.
+    private func isMailboxMissed(now: MonotonicInstant) -> Bool {
+        guard services?.hasMailbox == true, isMailboxExpired(now: now) else { return false }
+        return knowledge.isComparing || !needs.registration && !needs.drain
     }
 
     private func isMailboxExpired(now: MonotonicInstant) -> Bool {

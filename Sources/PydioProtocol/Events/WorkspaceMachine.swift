@@ -270,6 +270,7 @@ package struct WorkspaceMachine: Machine {
 
     /// It is gone.
     package mutating func socketEnded(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
+        if loop.isReceiving(from: id) { model.socketClosed() }
         carryOut(loop.socketEnded(id, now: now), now: now)
     }
 
@@ -293,7 +294,9 @@ package struct WorkspaceMachine: Machine {
                 frames.clear()
                 actions.append(.openSocket(id, webSocket))
             case .pingSocket(let id): actions.append(.pingSocket(id))
-            case .dropSocket(let id): actions.append(.dropSocket(id))
+            case .dropSocket(let id):
+                model.socketClosed()
+                actions.append(.dropSocket(id))
             case .pauseSocket(let isPaused): actions.append(.pauseSocket(isPaused))
             case .socketTakesOver(let id):
                 mailbox.isOpen = false

@@ -66,7 +66,8 @@ package struct WorkspaceModel: Sendable {
         /// What messages tell may hide that one before them was lost: any difference is a gap.
         var isLossSuspected = false
     }
-    private var socketBacklog = SocketBacklog()
+    /// While a WebSocket is open.
+    private var socketBacklog: SocketBacklog?
 
     package init(_ configuration: Configuration) {
         self.configuration = configuration
@@ -78,7 +79,7 @@ package struct WorkspaceModel: Sendable {
     // MARK: Mailbox
 
     package mutating func consumed(_ messages: [ChannelMessage], for purpose: Purpose) -> Taken {
-        socketBacklog.consumed(messages)
+        socketBacklog?.consumed(messages)
         let isStaleAgain = wasRegistryStale
         wasRegistryStale = messages.contains { if case .requireRegistryReload = $0 { true } else { false } }
         var taken = Taken()
@@ -122,20 +123,24 @@ package struct WorkspaceModel: Sendable {
         socketBacklog = SocketBacklog()
     }
 
+    package mutating func socketClosed() {
+        socketBacklog = nil
+    }
+
     package mutating func socketReceived(_ messages: [ChannelMessage]) -> Taken {
-        let news = messages.filter { socketBacklog.isToBeTaken($0) }
+        let news = messages.filter { socketBacklog?.isToBeTaken($0) ?? false }
         return take(news)
     }
 
     /// The mailbox was consumed for the last time: what the WebSocket has brought meanwhile counts, and all that follows.
     package mutating func socketTakesOver() -> Taken {
         (mayRepeat, lateness) = (true, SocketBacklog.answeredPings)
-        return take(socketBacklog.takeOver())
+        return take(socketBacklog?.takeOver() ?? [])
     }
 
     /// It has answered a ping: what it sent before is here. The first may be the answer to a ping from before the listing.
     package mutating func socketAnswered() {
-        socketBacklog.answered()
+        socketBacklog?.answered()
         guard lateness > 0 else { return }
         lateness -= 1
         mayRepeat = lateness > 0
@@ -143,7 +148,7 @@ package struct WorkspaceModel: Sendable {
 
     /// The mailbox counts again.
     package mutating func socketHandsBack() {
-        socketBacklog.handBack()
+        socketBacklog?.handBack()
     }
 
     private mutating func take(_ messages: [ChannelMessage]) -> Taken {
@@ -237,7 +242,7 @@ package struct WorkspaceModel: Sendable {
     /// The workspace is about to be listed.
     package mutating func listingBegins() {
         listing = nil
-        socketBacklog.listingBegins()
+        socketBacklog?.listingBegins()
     }
 
     /// The workspace as it is now; nil if it is more than can be remembered. It is only remembered.

@@ -147,7 +147,7 @@ import Basics
         #expect(script.pass(delay) == [.changed(from: .reconnecting, to: .connecting), script.perform(.discover)])
         #expect(
             script.finishOpening() == [
-                .discover, .register, .consume(.everything), .list(.compare(.unlikely)), .consume(.everything),
+                .discover, .register, .consume(.allButNodes), .list(.compare(.suspected)), .consume(.everything),
             ])
         #expect(script.loop.state == .connected)
     }
@@ -177,7 +177,7 @@ import Basics
             script.answer(.consumed(isWoken: false, isStale: false, isSuspect: true)) == [script.perform(.register)])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.everything), .list(.compare(.unlikely)), .consume(.everything),
+                .register, .consume(.allButNodes), .list(.compare(.suspected)), .consume(.everything),
             ])
     }
 
@@ -271,7 +271,7 @@ import Basics
         _ = script.start()
         #expect(
             script.finishOpening() == [
-                .discover, .register, .consume(.everything), .list(.compare(.unlikely)), .consume(.everything),
+                .discover, .register, .consume(.allButNodes), .list(.compare(.suspected)), .consume(.everything),
             ])
     }
 

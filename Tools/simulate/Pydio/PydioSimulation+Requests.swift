@@ -25,7 +25,7 @@ extension PydioSimulation {
         case .perform(let request): begin(request)
         case .cancelStep:
             if let request { fail(request, .unreachable, after: schedule.options.cancelsAtOnce ? .zero : .seconds(3)) }
-        case .unregister: after(latency) { [unowned self] in server.unregister() }
+        case .unregister: reachServer { [unowned self] in server.unregister() }
         case .openSocket(let id, _): openSocket(id)
         case .pingSocket(let id): if let socket, socket.id == id { pong(socket) }
         case .dropSocket(let id): if socket?.id == id { socket = nil }
@@ -39,8 +39,15 @@ extension PydioSimulation {
         let new = PydioExchange(ordered)
         request = new
         // What is on its way arrives, whether its sender has given it up or not.
-        after(latency + random.seconds(0.001...0.02)) { [unowned self] in arrived(new) }
+        reachServer { [unowned self] in arrived(new) }
         after(.seconds(60)) { [unowned self] in end(new, .failed(.timedOut)) }
+    }
+
+    /// Requests arrive in the order in which they were made. If one that was given up came after later ones and emptied the
+    /// mailbox, nothing would tell the client: the protocol knows no numbers.
+    private func reachServer(_ body: @escaping @NetworkActor () -> Void) {
+        lastArrival = max(lastArrival, now + latency + random.seconds(0.001...0.02))
+        stage.loop.add(at: lastArrival, body)
     }
 
     func fail(_ exchange: PydioExchange, _ problem: WorkspaceLoop.Problem, after wait: Duration) {

@@ -20,6 +20,8 @@ final class PydioSimulation: Simulation, Shell {
     var behaviour = PydioSchedule.Behaviour.normal
     var socketBehaviour = PydioSchedule.SocketBehaviour.normal
     var latency = Duration.milliseconds(5)
+    /// When the newest request comes to the server.
+    var lastArrival = MonotonicInstant(nanoseconds: 0)
     var socketLatency = Duration.milliseconds(5)
     let reader = EventReader(.sequence, eventName: nil, channelName: nil)
     var ledger = PydioLedger()
