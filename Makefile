@@ -29,18 +29,18 @@ test: setup ## Builds and runs all tests. For some, use swift test --filter.
 	@swift build --build-tests
 	@env -u SWIFT_DETERMINISTIC_HASHING swift test --skip-build
 
-count-tests: setup ## Counts the tests, by target and by suite of known bugs.
+count-tests: setup ## Counts the tests by target, and those of bugs that older clients had.
 	@swift test list 2>/dev/null | Scripts/count-tests
 
 build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
 
 lint: ## Checks the formatting of every Swift file.
-	@swift format lint --strict --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+	@swift format lint --strict --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Sources \
 		Scripts/mutants
 
 format: ## Formats every Swift file.
-	@swift format --in-place --recursive Package.swift Sources Tests Examples/Package.swift Examples/Sources \
+	@swift format --in-place --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Sources \
 		Scripts/mutants
 
 examples: setup ## Builds the examples, and checks that they need neither SwiftNIO, GRDB nor ArgumentParser.
@@ -80,9 +80,9 @@ matrix-kill: setup ## Kills the writer of a Matrix store with kill -9 at random 
 pydio-transfer: setup ## Compares uploads and downloads by pusher-cli with those by curl. SIZE=1024 (MiB) ROUNDS=5.
 	@Scripts/pydio/transfer $(or $(SIZE),1024) $(or $(ROUNDS),5)
 
-simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1.
+simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|pydio.
 	@swift build --quiet -c $(CONFIGURATION) --product simulate
-	@SWIFT_DETERMINISTIC_HASHING=1 .build/$(CONFIGURATION)/simulate $(SEEDS) $(FIRST)
+	@SWIFT_DETERMINISTIC_HASHING=1 .build/$(CONFIGURATION)/simulate $(MACHINE) $(SEEDS) $(FIRST)
 
 simulate-bugs: setup ## Checks that simulate finds deliberate bugs; takes minutes. BUGS="01 02" tries some.
 	@Scripts/simulate-bugs $(patsubst %,Scripts/simulation-bugs/%-*.patch,$(BUGS))

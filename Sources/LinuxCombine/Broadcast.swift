@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What both subjects are made of: their sinks, and the value that a new one is told first.
 final class Broadcast<Output, Failure: Error>: Sendable {

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Something under way that can be ended early.
 public protocol Cancellable {

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// A value on its way from the thread that sends it to the one that delivers it, or a closure on its way to the threads
 /// that call it.
@@ -28,9 +28,7 @@ final class Subscription<Output, Failure: Error>: Sendable {
     private struct State: Sendable {
         /// Nil once it is cancelled or completed.
         var receiver: Handed<Receiver>?
-        var pending: ArraySlice<Handed<Signal>> = []
-        /// Some thread is in ``deliver()``, perhaps this one: it takes what is added meanwhile.
-        var isDelivering = false
+        var inbox = SerialInbox<Handed<Signal>>()
     }
 
     private let state: Lock<State>
@@ -41,17 +39,12 @@ final class Subscription<Output, Failure: Error>: Sendable {
 
     /// To be delivered by the next ``deliver()``, or the one under way.
     func enqueue(_ signal: Handed<Signal>) {
-        state.withLock { if $0.receiver != nil { $0.pending.append(signal) } }
+        state.withLock { if $0.receiver != nil { $0.inbox.add(signal) } }
     }
 
     /// Calls the closures until there is nothing left to say. Called without any lock held.
     func deliver() {
-        let isOurs = state.withLock { state in
-            guard !state.isDelivering else { return false }
-            state.isDelivering = true
-            return true
-        }
-        guard isOurs else { return }
+        guard state.withLock({ $0.inbox.begin() }) else { return }
         while let (receiver, signal) = next() {
             switch signal.value {
             case .value(let output): receiver.value.receiveValue(output)
@@ -64,10 +57,8 @@ final class Subscription<Output, Failure: Error>: Sendable {
 
     private func next() -> (Handed<Receiver>, Handed<Signal>)? {
         state.withLock { state in
-            guard let receiver = state.receiver, let signal = state.pending.popFirst() else {
-                state.isDelivering = false
-                return nil
-            }
+            // One that was cancelled has nothing in it.
+            guard let signal = state.inbox.next(), let receiver = state.receiver else { return nil }
             return (receiver, signal)
         }
     }
@@ -75,8 +66,8 @@ final class Subscription<Output, Failure: Error>: Sendable {
     func cancel() {
         // What is let go of may run code of the user's, so it outlives the lock.
         _ = state.withLock { state in
-            defer { (state.receiver, state.pending) = (nil, []) }
-            return (state.receiver, state.pending)
+            defer { state.receiver = nil }
+            return (state.receiver, state.inbox.removeAll())
         }
     }
 }

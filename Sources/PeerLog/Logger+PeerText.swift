@@ -1,5 +1,5 @@
 package import Logging
-package import Transport
+package import Basics
 
 extension Logger {
     /// The only way from this package into a log: a constant message, with what belongs to it as text that is fit for a line

@@ -1,3 +1,4 @@
+import Basics
 import Transport
 
 /// Why a call of the HTTP API failed, or something was not signed. Holds neither the secret nor what was published.

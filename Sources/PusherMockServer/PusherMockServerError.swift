@@ -1,3 +1,4 @@
+import Basics
 import Transport
 
 /// Why a server did not start, or why a call could not be carried out.

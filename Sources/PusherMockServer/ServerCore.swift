@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 import PusherProtocol
-import Transport
+import Basics
 
 /// Joins the connections to the applications' logic. Everything in it happens on one event loop, so that what one
 /// client is told and what another is told have one order, and nothing needs a lock.
@@ -10,7 +10,7 @@ final class ServerCore {
     let eventLoop: any EventLoop
 
     private(set) var applications: [ApplicationState]
-    private var sockets: [SocketID: (connection: WebSocketConnection, application: Int)] = [:]
+    private var sockets: [SocketID: (connection: WebSocketHandler, application: Int)] = [:]
     private var socketCount: UInt64 = 0
     private(set) var tcpConnections: [ObjectIdentifier: any Channel] = [:]
     private(set) var isStopped = false
@@ -113,7 +113,7 @@ final class ServerCore {
         return socketID
     }
 
-    func connectionOpened(_ connection: WebSocketConnection, socketID: SocketID, appKey: String) {
+    func connectionOpened(_ connection: WebSocketHandler, socketID: SocketID, appKey: String) {
         guard let index = applications.firstIndex(where: { $0.app.key == appKey }) else { return }
         let app = applications[index].app
         sockets[socketID] = (connection, index)
@@ -138,11 +138,11 @@ final class ServerCore {
         log(.connectionClosed(socketID: socketID.string, code: code))
     }
 
-    func connection(_ socketID: String) -> WebSocketConnection? {
+    func connection(_ socketID: String) -> WebSocketHandler? {
         SocketID(socketID).flatMap { sockets[$0]?.connection }
     }
 
-    var openConnections: [WebSocketConnection] { sockets.values.map(\.connection) }
+    var openConnections: [WebSocketHandler] { sockets.values.map(\.connection) }
 
     /// The application of a connection, if it is still open; nil stands for the first application.
     func applicationIndex(of socketID: String?) -> Int? {

@@ -1,7 +1,7 @@
 import CurlTransport
 import PusherProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// A client of one application on a server that speaks the Pusher protocol.
 ///
@@ -87,7 +87,7 @@ public final class Pusher: Sendable {
     ) -> PusherChannel {
         core.subscribe(
             to: channelName,
-            handlers: Bindings.Handlers(
+            handlers: ClientCallbacks.Handlers(
                 memberAdded: onMemberAdded, memberRemoved: onMemberRemoved,
                 subscriptionCountChanged: onSubscriptionCountChanged, auth: auth))
     }
@@ -115,7 +115,7 @@ public final class Pusher: Sendable {
     ) -> PusherPresenceChannel {
         core.subscribeToPresenceChannel(
             channelName,
-            handlers: Bindings.Handlers(
+            handlers: ClientCallbacks.Handlers(
                 memberAdded: onMemberAdded, memberRemoved: onMemberRemoved,
                 subscriptionCountChanged: onSubscriptionCountChanged, auth: auth))
     }
@@ -149,34 +149,34 @@ public final class Pusher: Sendable {
     /// - Returns: The id for ``unbind(callbackId:)``.
     @discardableResult
     public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
-        connection.globalChannel.bind(eventCallback: eventCallback)
+        core.bindGlobally(eventCallback)
     }
 
     /// The same with the whole message as a dictionary: `event`, `channel`, `data` (parsed if it is JSON) and `user_id`.
     @_disfavoredOverload
     @discardableResult
     public func bind(_ callback: @escaping @Sendable (Any?) -> Void) -> String {
-        connection.globalChannel.bind(callback)
+        core.bindGlobally(message: callback)
     }
 
     /// Unbinds one global binding. An unknown id unbinds nothing.
-    public func unbind(callbackId: String) { connection.globalChannel.unbind(callbackId: callbackId) }
+    public func unbind(callbackId: String) { core.unbindGlobally(callbackId) }
 
     /// Unbinds all global bindings.
-    public func unbindAll() { connection.globalChannel.unbindAll() }
+    public func unbindAll() { core.hub.unbindAll(from: nil) }
 
     /// Every event of every channel, as ``bind(eventCallback:)`` gets them.
     public func events(buffering policy: EventBufferingPolicy = .default) -> EventSequence<PusherEvent> {
-        core.events(on: nil, named: nil, policy: policy)
+        core.events(on: nil, channelName: nil, named: nil, policy: policy)
     }
 
     /// Everything that goes wrong, failed subscriptions and sign-ins included. Keeps the newest 1,024 for a slow reader.
-    public var errors: EventSequence<PusherError> { core.observe(channel: nil) { $0.error } }
+    public var errors: EventSequence<PusherError> { core.observe { $0.error } }
 
     /// The times in which channels missed events. Keeps the newest 65,536 for a slow reader. See
     /// ``PusherChannel/onGap``.
     public var gaps: EventSequence<PusherGap> {
-        core.observe(channel: nil, limit: 65_536) { notice in
+        core.observe(limit: 65_536) { notice in
             guard case .gap(_, let name, let start, let end) = notice else { return nil }
             return PusherGap(channelName: name, from: start, to: end, now: .now)
         }
@@ -191,7 +191,7 @@ extension ClientMachine.Notice {
             .readingHeld(let error), .readingResumed(let error, _):
             error
         case .stateChanged, .events, .subscribed, .decryptionFailed, .memberAdded, .memberRemoved, .subscriptionCount,
-            .gap, .signedIn, .watchlistChanged, .pingAnswered:
+            .gap, .signedIn, .watchlistChanged, .pingAnswered, .sourceStateChanged:
             nil
         }
     }

@@ -1,4 +1,3 @@
-public import Dispatch
 public import Logging
 public import Realtime
 
@@ -29,16 +28,8 @@ public enum PusherPingForm: Sendable, Hashable {
     case controlFrame
 }
 
-/// Where the application's callbacks run. Always in order, one at a time.
-public enum PusherCallbackQueue: Sendable {
-    /// On a serial queue of the client's own, so that a callback that blocks holds up no other client. The default. It
-    /// takes a thread while it has callbacks to run: a program with many hundred clients gives them a common queue.
-    case own
-    /// On a queue of the application's. It must be serial, or callbacks would lose their order.
-    case queue(DispatchQueue)
-    /// On the I/O thread of all clients, without a hop. A callback that blocks there stops all of them.
-    case inline
-}
+/// Where the application's callbacks run.
+public typealias PusherCallbackQueue = EventCallbackQueue
 
 /// How a client connects, authorizes and bounds what it keeps.
 public struct PusherClientOptions: Sendable {

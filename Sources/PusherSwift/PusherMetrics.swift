@@ -1,5 +1,5 @@
 import PusherProtocol
-import Transport
+import Basics
 
 #if MetricsSupport
     public import Metrics
@@ -73,7 +73,7 @@ import Transport
                     errors.increment()
                     if error.isOfDroppedEvent { dropped() }
                 case .stateChanged, .subscribed, .memberAdded, .memberRemoved, .subscriptionCount, .gap, .signedIn,
-                    .watchlistChanged:
+                    .watchlistChanged, .sourceStateChanged:
                     break
                 }
             }

@@ -1,3 +1,5 @@
+import Basics
+
 /// How connections are made; the same for WebSockets and HTTP requests.
 package struct NetworkOptions: Hashable, Sendable, Confidential {
     /// A PEM file of certificate authorities to trust instead of the system's store.

@@ -1,3 +1,5 @@
+import Basics
+
 /// Why a request or a connection failed below the protocol that uses it.
 ///
 /// `message` is meant for people: it names the host and what went wrong, never a body, a header value or a
@@ -30,6 +32,31 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         case tooLarge
         /// A file on this side could not be read or written.
         case file
+    }
+
+    /// What a failure is to who uses the transport, whatever the protocol.
+    package enum Kind: Hashable, Sendable {
+        /// Trying again will not help.
+        case invalidArgument
+        case timedOut
+        case cancelled
+        case tooLarge
+        case file
+        /// The other side could not be reached, or cannot be trusted or understood.
+        case network
+    }
+
+    package var kind: Kind {
+        switch code {
+        case .invalidRequest: .invalidArgument
+        case .timedOut: .timedOut
+        case .cancelled: .cancelled
+        case .tooLarge: .tooLarge
+        case .file: .file
+        case .couldNotResolve, .couldNotConnect, .proxy, .certificateExpired, .certificateUntrusted,
+            .certificateWrongHost, .tls, .connectionLost, .handshakeRefused, .notWebSocket, .protocolViolation:
+            .network
+        }
     }
 
     package var code: Code

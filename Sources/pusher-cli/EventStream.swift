@@ -1,12 +1,12 @@
 import Dispatch
 import Foundation
 import PusherSwift
-import Transport
+import Basics
 
-/// A client whose events go to standard output until there is a reason to leave.
+/// A client, accounts and workspaces whose events go to standard output until there is a reason to leave.
 ///
-/// Lines are written from the client's callback queue, in order. If nobody takes them, callbacks wait, the client stops
-/// reading its socket, and memory stays bounded.
+/// Lines are written from one queue, in order. If nobody takes them, callbacks wait, nothing more is read or asked for, and
+/// memory stays bounded.
 final class EventStream: PusherDelegate {
     /// What is printed where.
     enum Mode: Sendable {
@@ -36,46 +36,51 @@ final class EventStream: PusherDelegate {
         var waiter: CheckedContinuation<ExitStatus, Never>?
     }
 
-    private let pusher: Pusher
+    /// Where everything is told, so that what comes of several sources comes one by one.
+    static let queue = DispatchQueue(label: "pusher-cli.events")
+
+    private let pusher: Pusher?
     private let feeds: [any Feed]
-    private let usesPusher: Bool
     private let mode: Mode
     private let options: StreamOptions
     private let style = TextStyle.standardOutput
     private let state: Lock<State>
 
     /// - Parameters:
-    ///   - pusher: Connects only if it is used: for channels, for a user, or if there is nothing else.
+    ///   - pusher: Nil for feeds alone.
     ///   - feeds: Accounts and workspaces whose events come as well.
     init(
-        pusher: Pusher, channels: [String], as user: UserOptions? = nil, feeds: [any Feed] = [], mode: Mode,
+        pusher: Pusher? = nil, channels: [String] = [], as user: UserOptions? = nil, feeds: [any Feed] = [], mode: Mode,
         options: StreamOptions
     ) {
         self.pusher = pusher
         self.feeds = feeds
         self.mode = mode
         self.options = options
-        usesPusher = feeds.isEmpty || !channels.isEmpty || user?.signIn == true
-        let sides = (usesPusher ? [.pusher] : []) + feeds.indices.map { Side.feed($0) }
+        let sides = (pusher == nil ? [] : [.pusher]) + feeds.indices.map { Side.feed($0) }
         state = Lock(State(remaining: options.count, awaited: Set(sides), hopes: Set(channels)))
+        if let pusher { bind(pusher, channels, as: user) }
+    }
+
+    private func bind(_ pusher: Pusher, _ channels: [String], as user: UserOptions?) {
         pusher.delegate = self
         if let member = user?.presenceMember { pusher.connection.userDataFetcher = { member } }
-        if user?.signIn == true { bindUser() }
+        if user?.signIn == true { bindUser(of: pusher) }
         pusher.bind { [weak self] event in self?.received(event) }
         for channel in channels {
             pusher.subscribe(
                 channel,
-                onMemberAdded: { [weak self] member in self?.tell { _ in .memberAdded(channel: channel, member) } },
-                onMemberRemoved: { [weak self] member in self?.tell { _ in .memberRemoved(channel: channel, member) } }
-            ).onGap = { [weak self] gap in self?.tell { _ in .gap(gap) } }
+                onMemberAdded: { [weak self] member in self?.tell(.memberAdded(channel: channel, member)) },
+                onMemberRemoved: { [weak self] member in self?.tell(.memberRemoved(channel: channel, member)) }
+            ).onGap = { [weak self] gap in self?.tell(.gap(gap)) }
         }
     }
 
-    private func bindUser() {
-        pusher.user.bind(eventName: "pusher:signin_success") { [weak self] _ in
-            self?.tell { .signedIn(userID: $0.user.userId ?? "") }
+    private func bindUser(of pusher: Pusher) {
+        pusher.user.bind(eventName: "pusher:signin_success") { [weak self, weak pusher] _ in
+            self?.tell(.signedIn(userID: pusher?.user.userId ?? ""))
         }
-        pusher.user.watchlist.bind { [weak self] event in self?.tell { _ in .watchlist(event) } }
+        pusher.user.watchlist.bind { [weak self] event in self?.tell(.watchlist(event)) }
         pusher.user.bind(eventName: "pusher:signin_error") { [weak self] _ in
             guard let self, feeds.isEmpty, state.withLock({ $0.hopes.isEmpty }) else { return }
             leave(.refused)  // there is nothing else to wait for
@@ -88,9 +93,14 @@ final class EventStream: PusherDelegate {
         signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
         let signals = SignalWatch { [weak self] in self?.leave(.done) }
         let timers = startTimers()
-        if usesPusher { pusher.connect() }
-        let gaps = tellOfGaps()
-        for feed in feeds { feed.start(on: pusher) { [weak self] in self?.fail($0) } }
+        pusher?.connect()
+        for (index, feed) in feeds.enumerated() {
+            feed.start { [weak self] in
+                self?.received($0, fromFeed: index)
+            } failed: { [weak self] in
+                self?.fail($0)
+            }
+        }
         let status = await withCheckedContinuation { continuation in
             let outcome = state.withLock { state in
                 if state.outcome == nil { state.waiter = continuation }
@@ -100,7 +110,6 @@ final class EventStream: PusherDelegate {
         }
         timers.forEach { $0.cancel() }
         signals.cancel()
-        gaps?.cancel()
         for feed in feeds { feed.close() }
         await close()
         return status
@@ -123,7 +132,7 @@ final class EventStream: PusherDelegate {
 
     /// Says goodbye to the server, for a moment at most.
     private func close() async {
-        guard usesPusher else { return pusher.unbindAll() }
+        guard let pusher else { return }
         let states = pusher.connection.states
         pusher.unbindAll()
         pusher.disconnect()
@@ -170,35 +179,46 @@ final class EventStream: PusherDelegate {
         leave(.unavailable)
     }
 
-    private func tellOfGaps() -> Task<Void, Never>? {
-        guard !feeds.isEmpty else { return nil }
-        let (gaps, feeds) = (pusher.gaps, feeds)
-        return Task { [weak self] in
-            for await gap in gaps where feeds.contains(where: { $0.wants(gap) }) { self?.tell { _ in .gap(gap) } }
-        }
-    }
-
     // MARK: What happens, on the callback queue
 
     private func received(_ event: PusherEvent) {
-        if let index = feeds.firstIndex(where: { $0.brings(event.channelName) }) {
-            return received(event, fromFeed: index)
-        }
         guard !event.eventName.hasPrefix("pusher:") else { return }  // told in other ways
         if case .events(let names) = mode, !names.isEmpty, !names.contains(event.eventName) { return }
         print(.event(event))
         count()
     }
 
-    private func received(_ event: PusherEvent, fromFeed index: Int) {
+    private func received(_ report: FeedReport, fromFeed index: Int) {
+        let feed = feeds[index]
         do throws(CommandFailure) {
-            guard let news = try feeds[index].news(of: event, forPeople: !options.json) else { return }
-            if news.isConnected { state.withLock { _ = $0.awaited.remove(.feed(index)) } }
-            print(news.record)
-            for warning in news.warnings { StandardError.write("warning: \(warning)") }
-            if news.counts { count() }
+            switch report {
+            case .event(let event):
+                if let news = try feed.news(of: event, forPeople: !options.json) { tell(news, ofFeed: index) }
+            case .state(let state):
+                if let news = try feed.news(of: state) { tell(news, ofFeed: index) }
+            case .gap(let gap):
+                guard feed.wants(gap) else { return }
+                tell(.gap(PusherGap(channelName: gap.channelName, start: gap.start, end: gap.end)))
+            case .failed(let failure): failed(failure, ofFeed: index)
+            }
         } catch {
             fail(error)
+        }
+    }
+
+    private func tell(_ news: FeedNews, ofFeed index: Int) {
+        if news.isConnected { state.withLock { _ = $0.awaited.remove(.feed(index)) } }
+        print(news.record)
+        for warning in news.warnings { StandardError.write("warning: \(warning)") }
+        if news.counts { count() }
+    }
+
+    private func failed(_ failure: SourceFailure, ofFeed index: Int) {
+        if feeds[index].isNew(failure) { complain(PusherError(failure)) }
+        if !failure.willRetry {
+            if let status = feeds[index].end(by: failure) { leave(status) }
+        } else if state.withLock({ $0.isImpatient && $0.awaited.contains(.feed(index)) }) {
+            giveUpConnecting()
         }
     }
 
@@ -212,14 +232,14 @@ final class EventStream: PusherDelegate {
     }
 
     /// Prints what only those see who want to see everything.
-    private func tell(_ record: (Pusher) -> Record) {
-        if case .everything = mode { print(record(pusher)) }
+    private func tell(_ record: Record) {
+        if case .everything = mode { print(record) }
     }
 
     func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
         switch mode {
         case .everything:
-            print(.state(from: old, to: new, socketID: new == .connected ? pusher.connection.socketId : nil))
+            print(.state(from: old, to: new, socketID: new == .connected ? pusher?.connection.socketId : nil))
         case .events: break
         }
         let isOver = state.withLock { state -> Bool in
@@ -231,7 +251,7 @@ final class EventStream: PusherDelegate {
 
     func subscribedToChannel(name: String) {
         guard case .everything = mode else { return }
-        let channel = pusher.connection.channels.findPresence(name: name)
+        let channel = pusher?.connection.channels.findPresence(name: name)
         print(.subscribed(channel: name, members: channel?.members.count))
     }
 
@@ -246,17 +266,7 @@ final class EventStream: PusherDelegate {
         if isHopeless, feeds.isEmpty { leave(.refused) }
     }
 
-    func receivedError(error: PusherError) {
-        guard error.kind == .sourceFailed, let index = feeds.firstIndex(where: { $0.isConcerned(by: error) }) else {
-            return complain(error)
-        }
-        if feeds[index].isNew(error) { complain(error) }
-        if !error.willRetry {
-            if let status = feeds[index].end(by: error) { leave(status) }
-        } else if state.withLock({ $0.isImpatient && $0.awaited.contains(.feed(index)) }) {
-            giveUpConnecting()
-        }
-    }
+    func receivedError(error: PusherError) { complain(error) }
 
     private func complain(_ error: PusherError) {
         switch mode {

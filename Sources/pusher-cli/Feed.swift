@@ -2,37 +2,55 @@ import PusherSwift
 
 /// Where events come from beside the channels of Pusher: a Matrix account, the workspaces of a Pydio server.
 protocol Feed: AnyObject, Sendable {
-    /// Attaches its source, and lets events come.
+    /// Lets events come.
     ///
-    /// - Parameter failed: Told why there will be nothing to hear. What goes wrong later is an error of the source's.
-    func start(on pusher: Pusher, failed: @escaping @Sendable (any Error) -> Void)
+    /// - Parameters:
+    ///   - report: Called on ``EventStream/queue``, in order.
+    ///   - failed: Told why there will be nothing to hear. What goes wrong later is reported.
+    func start(
+        _ report: @escaping @Sendable (FeedReport) -> Void, failed: @escaping @Sendable (any Error) -> Void)
 
     func close()
-
-    /// Whether events of a channel come from here.
-    func brings(_ channel: String?) -> Bool
 
     /// What an event is to whoever reads the stream; nil if it is nothing to them. Called for each in order, once.
     ///
     /// - Parameter forPeople: Whether names are wanted where there are ids.
-    func news(of event: PusherEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews?
+    func news(of event: RealtimeEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews?
+
+    /// The same for a change of state.
+    func news(of state: SourceState) throws(CommandFailure) -> FeedNews?
 
     /// Whether a gap is in what is listened to.
-    func wants(_ gap: PusherGap) -> Bool
+    func wants(_ gap: SourceGap) -> Bool
 
-    /// Whether an error of a source is one of this one's.
-    func isConcerned(by error: PusherError) -> Bool
+    /// Whether a failure is the first of its kind since it was connected.
+    func isNew(_ failure: SourceFailure) -> Bool
 
-    /// Whether an error is the first of its kind since it was connected.
-    func isNew(_ error: PusherError) -> Bool
-
-    /// An error after which what it is of is not tried again.
+    /// A failure after which what it is of is not tried again.
     ///
     /// - Returns: How a command ends with it; nil if something else of this feed goes on.
-    func end(by error: PusherError) -> ExitStatus?
+    func end(by failure: SourceFailure) -> ExitStatus?
 
     /// Whether something has failed since it was connected last, and is tried again.
     var isFailing: Bool { get }
+}
+
+/// What comes of a feed.
+enum FeedReport: Sendable {
+    case event(RealtimeEvent)
+    case state(SourceState)
+    case gap(SourceGap)
+    case failed(SourceFailure)
+
+    /// Nil for events, which come one by one.
+    init?(_ notice: SourceNotice) {
+        switch notice {
+        case .events: return nil
+        case .stateChanged(let state): self = .state(state)
+        case .failed(let failure): self = .failed(failure)
+        case .gap(let gap): self = .gap(gap)
+        }
+    }
 }
 
 /// A line of a feed.

@@ -1,5 +1,5 @@
 import PusherSwift
-import Transport
+import Basics
 
 /// Keeps the first thing that went wrong with a client and is not tried again.
 final class FirstError: PusherDelegate {

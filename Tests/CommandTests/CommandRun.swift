@@ -1,6 +1,6 @@
 import Foundation
 import TestSupport
-import Transport
+import Basics
 
 /// One run of `pusher-cli`, as built beside the tests.
 final class CommandRun: Sendable {

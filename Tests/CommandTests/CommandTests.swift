@@ -4,7 +4,7 @@ import PusherHTTP
 import PusherMockServer
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// The command as its users see it: a process with standard streams and an exit status.
 @Suite(.overSockets)

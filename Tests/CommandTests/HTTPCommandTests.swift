@@ -2,7 +2,7 @@ import Foundation
 import PusherMockServer
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// The commands that ask the HTTP API.
 @Suite(.overSockets)

@@ -2,7 +2,7 @@ import Glibc
 import PusherHTTP
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import pusher_cli
 

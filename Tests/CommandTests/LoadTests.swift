@@ -1,5 +1,5 @@
 import Testing
-import Transport
+import Basics
 
 @testable import pusher_cli
 

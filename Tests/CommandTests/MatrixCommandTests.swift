@@ -4,7 +4,7 @@ import MatrixProtocol
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import pusher_cli
 

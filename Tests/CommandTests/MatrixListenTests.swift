@@ -3,7 +3,7 @@ import MatrixTestSupport
 import PusherMockServer
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// `matrix listen`, and `listen --matrix`.
 @Suite(.overSockets)

@@ -4,7 +4,7 @@ import PusherHTTP
 import PusherMockServer
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import pusher_cli
 

@@ -3,7 +3,7 @@ import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
 import TestSupport
-import Transport
+import Basics
 
 /// A scripted homeserver, a folder for the credentials, and commands that use both.
 final class MatrixScene: Sendable {

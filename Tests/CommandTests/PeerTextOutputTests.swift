@@ -5,6 +5,7 @@ import PusherProtocol
 import PydioTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Hostile text in every field that a server sends: nothing of it drives the terminal or forges a line, whatever a command

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @testable import pusher_cli

@@ -2,6 +2,7 @@ import CurlTransport
 import Dispatch
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// What happens while one side does not read.

@@ -1,6 +1,7 @@
 import CLibcurl
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @testable import CurlTransport

@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 import TestSupport
-import Transport
+import Basics
 
 /// SwiftNIO's WebSocket server, which sends back what it gets.
 final class EchoServer: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Bodies that come from files and go to files.

@@ -2,6 +2,7 @@ import CurlTransport
 import Foundation
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @Suite(.overSockets)

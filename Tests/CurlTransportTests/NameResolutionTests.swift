@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// A name server that does not answer. libcurl looks names up on threads of its own, but waits for them on ours when a

@@ -1,7 +1,7 @@
 import CurlTransport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite(.overSockets)
 struct NetworkTimerTests {

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @Suite(.overSockets)

@@ -1,5 +1,6 @@
 import CurlTransport
 import TestSupport
+import Basics
 import Transport
 
 /// A WebSocket connection whose events are kept.

@@ -2,6 +2,7 @@ import CurlTransport
 import Foundation
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Whose certificates are accepted. libcurl trusts the system's folder of authorities besides what it is told, so these

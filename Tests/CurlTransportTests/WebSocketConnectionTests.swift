@@ -3,6 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Basics
 @testable import Transport
 
 @Suite(.overSockets)

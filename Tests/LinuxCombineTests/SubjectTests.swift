@@ -2,7 +2,7 @@ import LinuxCombine
 import Foundation
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 private enum Trouble: Error, Equatable {
     case broken

@@ -1,7 +1,7 @@
 import MatrixProtocol
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 struct RetryMachineTests {
     private let policy = RetryMachine.Policy(

@@ -2,19 +2,20 @@ import MatrixProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite struct SyncLoopTests {
-    private var loop: SyncLoop
+    private var loop: SyncScript
 
     init() {
         loop = Self.make()
     }
 
-    private static func make(hasSynced: Bool = true) -> SyncLoop {
+    private static func make(hasSynced: Bool = true) -> SyncScript {
         var configuration = SyncLoop.Configuration()
         configuration.connection.reconnectPolicy = .quadratic()
-        return SyncLoop(configuration: configuration, state: .storeDataReady, hasSynced: hasSynced, seed: 1)
+        return SyncScript(
+            loop: SyncLoop(configuration: configuration, state: .storeDataReady, hasSynced: hasSynced, seed: 1))
     }
 
     private func poll(_ number: Int, _ timeout: Duration, fresh: Bool = false) -> SyncLoop.Action {
@@ -32,10 +33,10 @@ import Transport
         #expect(loop.isCatchingUp)
         #expect(
             loop.answered(1, now: .at(1)) == [
-                .changed(from: .syncInProgress, to: .running), poll(2, .seconds(30)),
+                .changed(from: .syncInProgress, to: .running), .synced, poll(2, .seconds(30)),
             ])
         #expect(!loop.isCatchingUp)
-        #expect(loop.answered(2, now: .at(31)) == [poll(3, .seconds(30))])
+        #expect(loop.answered(2, now: .at(31)) == [.synced, poll(3, .seconds(30))])
     }
 
     @Test mutating func aServerThatAnswersAtOnceIsAskedTenTimesASecond() {
@@ -53,10 +54,30 @@ import Transport
         #expect((90...125).contains(polls))
     }
 
-    @Test mutating func anAnswerThatWasGivenUpCountsNoMore() {
+    @Test mutating func aRequestThatWasGivenUpMayStillApplyItsAnswer_soTheNextWaitsForItsEnd() {
         run()
-        #expect(loop.answered(1, now: .at(2)) == [])
-        #expect(loop.failed(1, .unreachable, now: .at(2)) == [])
+        #expect(loop.networkLost(now: .at(2)) == [.cancelPoll])
+        #expect(loop.answered(2, now: .at(3)) == [.synced, poll(3, .zero, fresh: true)])
+        #expect(loop.answered(2, now: .at(4)) == [])
+        #expect(loop.failed(2, .unreachable, now: .at(4)) == [])
+        #expect(loop.answered(3, now: .at(5)) == [.synced, poll(4, .seconds(30))])
+    }
+
+    @Test mutating func aRequestThatIsGivenUpBeforeItsTurnIsNeverMade() {
+        run()
+        #expect(loop.networkLost(now: .at(2)) == [.cancelPoll])
+        #expect(loop.pause(now: .at(3)) == [.changed(from: .running, to: .paused)])
+        #expect(loop.failed(2, .unreachable, now: .at(4)) == [])
+    }
+
+    @Test mutating func aSyncOfSomebodyElsesComesBetweenTheRequests() {
+        run()
+        _ = loop.pause(now: .at(2))
+        #expect(loop.borrow() == [])
+        #expect(loop.failed(2, .unreachable, now: .at(3)) == [.lend])
+        #expect(loop.start(now: .at(4)) == [.changed(from: .paused, to: .syncInProgress)])
+        #expect(loop.returned() == [poll(3, .zero, fresh: true)])
+        #expect(loop.returned() == [])
     }
 
     @Test mutating func whenTheServerIsGoneItIsTriedAgain_longerEachTime() {
@@ -72,7 +93,7 @@ import Transport
         #expect(loop.timePassed(now: lost + .seconds(1)) == [poll(4, .zero, fresh: true)])
         #expect(
             loop.answered(4, now: lost + .seconds(2)) == [
-                .changed(from: .homeserverNotReachable, to: .running), poll(5, .seconds(30)),
+                .changed(from: .homeserverNotReachable, to: .running), .synced, poll(5, .seconds(30)),
             ])
     }
 
@@ -113,7 +134,8 @@ import Transport
     @Test mutating func aPollThatStaysSilentIsReplaced_andThenTheConnectionGivenUp() {
         run()
         let silence = MonotonicInstant.at(61)
-        #expect(loop.timePassed(now: silence) == [.cancelPoll, poll(3, .zero, fresh: true)])
+        #expect(loop.timePassed(now: silence) == [.cancelPoll])
+        #expect(loop.failed(2, .unreachable, now: silence) == [poll(3, .zero, fresh: true)])
         #expect(
             loop.timePassed(now: silence + .seconds(30)) == [
                 .cancelPoll, .failed(.timedOut, retryAfter: .zero),
@@ -123,9 +145,9 @@ import Transport
 
     @Test mutating func whenTheNetworkIsLostThePollIsReplacedAtOnce() {
         run()
-        #expect(
-            loop.networkLost(now: .at(5)) == [.cancelPoll, poll(3, .zero, fresh: true)])
-        #expect(loop.answered(3, now: .at(6)) == [poll(4, .seconds(30))])
+        #expect(loop.networkLost(now: .at(5)) == [.cancelPoll])
+        #expect(loop.failed(2, .unreachable, now: .at(5)) == [poll(3, .zero, fresh: true)])
+        #expect(loop.answered(3, now: .at(6)) == [.synced, poll(4, .seconds(30))])
     }
 
     @Test mutating func whenTheNetworkReturnsARetryIsNotWaitedFor() {
@@ -151,7 +173,7 @@ import Transport
     @Test mutating func whileItIsHeldNothingIsAskedFor_andSilenceProvesNothing() {
         run()
         #expect(loop.hold(true, now: .at(2)) == [])
-        #expect(loop.answered(2, now: .at(3)) == [])
+        #expect(loop.answered(2, now: .at(3)) == [.synced])
         #expect(loop.nextDeadline == nil)
         #expect(loop.hold(false, now: .at(500)) == [poll(3, .seconds(30))])
     }
@@ -174,8 +196,44 @@ import Transport
     @Test mutating func reconnectingAsksAnewAtOnce() {
         run()
         #expect(
-            loop.reconnect(now: .at(2)) == [
-                .cancelPoll, .changed(from: .running, to: .syncInProgress), poll(3, .zero, fresh: true),
-            ])
+            loop.reconnect(now: .at(2)) == [.cancelPoll, .changed(from: .running, to: .syncInProgress)])
+        #expect(loop.failed(2, .unreachable, now: .at(2)) == [poll(3, .zero, fresh: true)])
+    }
+}
+
+/// A loop whose events return what they order.
+private struct SyncScript {
+    var loop: SyncLoop
+
+    var isCatchingUp: Bool { loop.isCatchingUp }
+    var nextDeadline: MonotonicInstant? { loop.nextDeadline }
+
+    private mutating func actions(after event: (inout SyncLoop) -> Void) -> [SyncLoop.Action] {
+        event(&loop)
+        return loop.takeActions()
+    }
+
+    mutating func start(now: MonotonicInstant) -> [SyncLoop.Action] { actions { $0.start(now: now) } }
+    mutating func pause(now: MonotonicInstant) -> [SyncLoop.Action] { actions { $0.pause(now: now) } }
+    mutating func reconnect(now: MonotonicInstant) -> [SyncLoop.Action] { actions { $0.reconnect(now: now) } }
+    mutating func close(now: MonotonicInstant) -> [SyncLoop.Action] { actions { $0.close(now: now) } }
+    mutating func borrow() -> [SyncLoop.Action] { actions { $0.borrow() } }
+    mutating func returned() -> [SyncLoop.Action] { actions { $0.returned() } }
+    mutating func timePassed(now: MonotonicInstant) -> [SyncLoop.Action] { actions { $0.timePassed(now: now) } }
+    mutating func networkLost(now: MonotonicInstant) -> [SyncLoop.Action] { actions { $0.networkLost(now: now) } }
+    mutating func networkReturned(now: MonotonicInstant) -> [SyncLoop.Action] {
+        actions { $0.networkReturned(now: now) }
+    }
+
+    mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [SyncLoop.Action] {
+        actions { $0.hold(isHeld, now: now) }
+    }
+
+    mutating func answered(_ number: Int, now: MonotonicInstant) -> [SyncLoop.Action] {
+        actions { $0.answered(number, now: now) }
+    }
+
+    mutating func failed(_ number: Int, _ problem: SyncLoop.Problem, now: MonotonicInstant) -> [SyncLoop.Action] {
+        actions { $0.failed(number, problem, now: now) }
     }
 }

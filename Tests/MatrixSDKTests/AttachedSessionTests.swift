@@ -6,6 +6,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// A session as a source of events for the bindings of a client that is not connected to anything.

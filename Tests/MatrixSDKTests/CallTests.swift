@@ -5,6 +5,7 @@ import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// What each call asks for, in the words of the specification.

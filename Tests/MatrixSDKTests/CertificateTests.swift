@@ -3,7 +3,7 @@ import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite(.overSockets)
 struct CertificateTests {

@@ -3,6 +3,7 @@ import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @Suite(.overSockets)

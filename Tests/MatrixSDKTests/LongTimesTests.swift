@@ -1,8 +1,9 @@
 import MatrixProtocol
 import MatrixTestSupport
+import SwiftMatrixSDK
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import MatrixSDK
 

@@ -5,7 +5,7 @@ import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @MainActor
 @Suite(.overSockets)

@@ -1,6 +1,7 @@
 import MatrixSDK
 import MatrixTestSupport
 import TestSupport
+import Basics
 import Transport
 
 extension MXRestClient {

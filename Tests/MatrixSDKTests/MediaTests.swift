@@ -2,9 +2,10 @@ import Foundation
 import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
+import SwiftMatrixSDK
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite(.overSockets)
 struct MediaTests {

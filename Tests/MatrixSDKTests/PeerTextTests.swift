@@ -3,6 +3,7 @@ import MatrixTestSupport
 import PusherSwift
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @testable import MatrixSDK

@@ -1,8 +1,10 @@
 import Foundation
 import MatrixSDK
 import MatrixTestSupport
+import SwiftMatrixSDK
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @Suite(.overSockets)

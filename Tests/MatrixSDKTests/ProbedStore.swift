@@ -1,5 +1,5 @@
 import MatrixSDK
-import Transport
+import Basics
 
 /// A store in memory that calls back before it does anything: to be slow, to fail, or to look at the session.
 final class ProbedStore: MXStore {

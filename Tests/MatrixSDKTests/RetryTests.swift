@@ -4,7 +4,7 @@ import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite(.overSockets)
 struct RetryTests {

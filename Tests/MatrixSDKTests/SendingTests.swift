@@ -2,7 +2,7 @@ import MatrixProtocol
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import MatrixSDK
 

@@ -3,7 +3,7 @@ import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
 import TestSupport
-import Transport
+import Basics
 
 /// A homeserver that lets everybody in, its syncs by a script, and a service of it in a folder of its own.
 final class ServiceScene: Sendable {

@@ -5,7 +5,7 @@ import MatrixTestSupport
 import PusherSwift
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Starting, pausing and what is told of it.
 @Suite(.overSockets)

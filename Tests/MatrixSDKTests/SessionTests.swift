@@ -1,9 +1,10 @@
 import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
+import SwiftMatrixSDK
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// A homeserver whose syncs follow a script, and a session of it.
 final class SessionScene: Sendable {

@@ -4,7 +4,7 @@ import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// A store may take its time, and look at the session: no lock is held while it works.
 @Suite(.overSockets)

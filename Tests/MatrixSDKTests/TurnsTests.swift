@@ -1,7 +1,7 @@
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import MatrixSDK
 

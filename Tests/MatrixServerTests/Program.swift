@@ -1,6 +1,6 @@
 import Foundation
 import TestSupport
-import Transport
+import Basics
 
 /// A program of the repository's, with what it prints line by line.
 final class Program: Sendable {

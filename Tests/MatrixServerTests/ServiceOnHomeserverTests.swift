@@ -3,6 +3,7 @@ import MatrixProtocol
 import MatrixSDK
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Two users through every method of the service.

@@ -1,5 +1,5 @@
 import Testing
-import Transport
+import Basics
 
 /// What of the service's methods was seen to work on a real homeserver.
 struct ServiceTable {

@@ -3,7 +3,7 @@ import MatrixProtocol
 import MatrixSDK
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import pusher_cli
 

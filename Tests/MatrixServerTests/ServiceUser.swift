@@ -4,6 +4,7 @@ import MatrixProtocol
 import MatrixSDK
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Somebody with a service, and what that has told them.

@@ -2,7 +2,7 @@ import PusherHTTP
 import PusherMockServer
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite(.overSockets)
 struct PublishingTests {

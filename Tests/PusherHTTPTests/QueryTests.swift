@@ -3,7 +3,7 @@ import PusherMockServer
 import PusherProtocol
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Channels and users.
 @Suite(.overSockets)

@@ -3,7 +3,7 @@ import PusherHTTP
 import TestSupport
 import Testing
 import Tracing
-import Transport
+import Basics
 
 /// Calls as spans.
 @Suite(.overSockets)

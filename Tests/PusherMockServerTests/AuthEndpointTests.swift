@@ -3,7 +3,7 @@ import NIOPosix
 import PusherProtocol
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import PusherMockServer
 

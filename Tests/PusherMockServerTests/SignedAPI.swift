@@ -4,6 +4,7 @@ import PusherMockServer
 import PusherProtocol
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Calls of the HTTP API by Foundation's client, signed here.

@@ -1,7 +1,7 @@
 import PusherProtocol
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import PusherMockServer
 

@@ -4,6 +4,7 @@ import NIOPosix
 import NIOSSL
 import NIOWebSocket
 import PusherMockServer
+import Basics
 import Transport
 
 /// What a client saw.

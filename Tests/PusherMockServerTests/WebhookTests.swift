@@ -5,7 +5,7 @@ import NIOPosix
 import PusherProtocol
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import PusherMockServer
 

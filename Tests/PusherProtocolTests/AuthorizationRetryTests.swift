@@ -1,7 +1,7 @@
 import PusherProtocol
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Authorizations that failed for a reason that may pass.
 struct AuthorizationRetryTests {

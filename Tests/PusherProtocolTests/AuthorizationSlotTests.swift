@@ -2,7 +2,7 @@ import JSONBytes
 import PusherProtocol
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Few authorizations run at a time: a place among them that becomes free is taken at once, however it became free.
 struct AuthorizationSlotTests {

@@ -2,7 +2,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Cache channels, subscription counts and gaps.
 struct CacheChannelTests {

@@ -3,6 +3,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// The connection as the Pusher protocol has it.

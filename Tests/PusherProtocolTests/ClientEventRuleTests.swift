@@ -2,7 +2,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Sizes and rates of client events.
 struct ClientEventRuleTests {

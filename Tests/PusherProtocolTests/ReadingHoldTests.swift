@@ -2,7 +2,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// What is told of a reader for whom nothing is received.
 struct ReadingHoldTests {

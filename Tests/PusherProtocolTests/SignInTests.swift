@@ -3,7 +3,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Signing in, events to the signed-in user, and the watchlist.
 struct SignInTests {

@@ -2,7 +2,7 @@ import Foundation
 import PusherProtocol
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// The vectors of `Fixtures/vectors.json`, cross-checked against the official server libraries.
 struct SignatureVectorTests {

@@ -3,7 +3,7 @@ import PusherProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 struct SubscriptionTests {
     private let reader = EventReader(.sequence, eventName: nil, channelName: nil)

@@ -4,7 +4,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Many signatures in one request, and what else can be chosen about auth requests.
 @Suite(.overSockets)

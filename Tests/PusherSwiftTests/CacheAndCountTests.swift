@@ -3,6 +3,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Cache channels and subscription counts, against each kind of server.

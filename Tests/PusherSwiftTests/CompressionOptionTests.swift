@@ -1,3 +1,4 @@
+import Basics
 import PusherSwift
 import PusherTestSupport
 import TestSupport

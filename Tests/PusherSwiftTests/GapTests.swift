@@ -3,7 +3,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// What a channel learns of the time in which it heard nothing.
 @Suite(.overSockets)

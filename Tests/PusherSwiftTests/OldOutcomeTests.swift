@@ -4,7 +4,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Callbacks may be behind. Who waits for an outcome must not be given one that is older than the wait.
 @Suite(.overSockets)

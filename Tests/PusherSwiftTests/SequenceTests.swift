@@ -4,6 +4,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// The async forms.

@@ -4,7 +4,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Once a client is gone no closure of the application's begins any more.
 @Suite(.overSockets)

@@ -2,7 +2,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// A source that says what it is told to say.
 private final class ScriptedSource: RealtimeEventSource {
@@ -123,6 +123,24 @@ private final class ScriptedSource: RealtimeEventSource {
         let error = await iterator.next()
         #expect(error?.kind == .sourceFailed)
         #expect(error?.description == "channel \(room): the homeserver is not there; will retry in 2.0 s")
+    }
+
+    private struct Refused: Error, Equatable {
+        let status: Int
+    }
+
+    @Test func statesAndErrorsOfASourceKeepTheirTypes() async throws {
+        enum State { case running }
+        pusher.attach(source)
+        var states = pusher.sourceStates.makeAsyncIterator()
+        var errors = pusher.errors.makeAsyncIterator()
+        source.sink?.receive(
+            SourceState(channelName: "matrix:@a:hs", connectionState: .connected, underlying: State.running))
+        source.sink?.receive(SourceFailure("refused", underlying: Refused(status: 403)))
+        let state = await states.next()
+        #expect(state?.channelName == "matrix:@a:hs" && state?.connectionState == .connected)
+        #expect(state?.underlying as? State == .running)
+        #expect(await errors.next()?.underlying as? Refused == Refused(status: 403))
     }
 
     @Test func aGapIsToldToTheWholeClient_alsoWhenNobodyHasBoundToItsChannel() async throws {

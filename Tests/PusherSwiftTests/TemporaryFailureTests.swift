@@ -4,7 +4,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// What the application's own code throws as a failure that may pass is tried again, like an endpoint's.
 @Suite(.overSockets)

@@ -2,6 +2,7 @@ import Foundation
 import PydioProtocol
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 struct CookieJarTests {

@@ -1,6 +1,5 @@
 import TestSupport
 import Testing
-import Transport
 
 @testable import PydioProtocol
 
@@ -18,12 +17,12 @@ struct SocketBacklogTests {
     }
 
     /// - Returns: Those that count now.
-    private mutating func heard(_ names: String, at seconds: Double = 0) throws -> [ChannelMessage] {
-        try messages(names).filter { backlog.isToBeTaken($0, now: .at(seconds)) }
+    private mutating func heard(_ names: String) throws -> [ChannelMessage] {
+        try messages(names).filter { backlog.isToBeTaken($0) }
     }
 
-    private mutating func consumed(_ names: String, at seconds: Double = 0) throws {
-        backlog.consumed(try messages(names), now: .at(seconds))
+    private mutating func consumed(_ names: String) throws {
+        backlog.consumed(try messages(names))
     }
 
     @Test mutating func whatTheMailboxHasBroughtCountsOnce() throws {
@@ -59,11 +58,20 @@ struct SocketBacklogTests {
         #expect(try heard("abc") == messages("c"))
     }
 
-    @Test mutating func anEchoIsWaitedForFiveSeconds() throws {
-        try consumed("ab")
+    @Test mutating func anEchoIsWaitedForUntilTwoPingsAreAnswered() throws {
+        try consumed("abc")
         _ = backlog.takeOver()
-        #expect(try heard("a", at: 4.9) == [])
-        #expect(try heard("b", at: 5) == messages("b"))
+        backlog.answered()
+        #expect(try heard("ab") == [])
+        backlog.answered()
+        #expect(try heard("c") == messages("c"))
+    }
+
+    @Test mutating func whatWasConsumedTwiceBeforeMayAllCome() throws {
+        try consumed("ab")
+        try consumed("c")
+        #expect(backlog.takeOver() == [])
+        #expect(try heard("abcd") == messages("d"))
     }
 
     @Test mutating func emptyConsumingChangesNothing() throws {
@@ -77,18 +85,18 @@ struct SocketBacklogTests {
             ChannelMessage.list(
                 in: XMLReader.read(
                     Array(#"<tree><nodes_diff><add><tree filename="/a"/></add></nodes_diff></tree>"#.utf8)))?.first)
-        #expect(backlog.isToBeTaken(diff, now: .at(0)) == false)
+        #expect(backlog.isToBeTaken(diff) == false)
         #expect(try heard("a") == [])
         backlog.listingBegins()
         #expect(try backlog.takeOver() == messages("a"))
-        #expect(backlog.isToBeTaken(diff, now: .at(0)) == true)
+        #expect(backlog.isToBeTaken(diff) == true)
     }
 
     @Test mutating func theOldestAreInTheMailboxAllTheSame() throws {
         let one = try message("one")
         let two = try message("two")
-        _ = backlog.isToBeTaken(one, now: .at(0))
-        for _ in 0..<SocketBacklog.maximumCount { _ = backlog.isToBeTaken(two, now: .at(0)) }
+        _ = backlog.isToBeTaken(one)
+        for _ in 0..<SocketBacklog.maximumCount { _ = backlog.isToBeTaken(two) }
         let waiting = backlog.takeOver()
         #expect(waiting.count == SocketBacklog.maximumCount && !waiting.contains(one))
     }

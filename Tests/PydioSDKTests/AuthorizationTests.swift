@@ -3,7 +3,7 @@ import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite(.overSockets)
 struct AuthorizationTests {

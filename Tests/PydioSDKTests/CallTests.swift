@@ -4,6 +4,7 @@ import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// The forms of calls, states, and what is told of them.

@@ -4,7 +4,7 @@ import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// What is gone on with, and what begins anew.
 @Suite(.overSockets)

@@ -4,6 +4,7 @@ import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Every operation with everything that may be wrong with its session or its answer.

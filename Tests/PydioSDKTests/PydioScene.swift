@@ -2,6 +2,7 @@ import Foundation
 import PydioSDK
 import PydioTestSupport
 import Testing
+import Basics
 import Transport
 
 /// A server with some files and a client of it, who logs in as `ada`.

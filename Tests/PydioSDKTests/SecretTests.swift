@@ -3,6 +3,7 @@ import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Passwords, tokens and cookies are in no error and no description.

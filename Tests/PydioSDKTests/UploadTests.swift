@@ -4,7 +4,7 @@ import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite(.overSockets)
 struct UploadTests {

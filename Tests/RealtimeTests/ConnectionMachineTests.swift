@@ -1,6 +1,7 @@
 import Realtime
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 struct ConnectionMachineTests {

@@ -1,6 +1,6 @@
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @testable import Realtime
 

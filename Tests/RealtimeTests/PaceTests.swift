@@ -1,7 +1,7 @@
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 struct PaceTests {
     @Test func soManyComeAtOnce_thenOneEachInterval() {

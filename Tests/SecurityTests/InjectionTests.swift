@@ -6,6 +6,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Names, keys and headers of a stranger's choice add nothing to a request but themselves.

@@ -7,6 +7,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// What a reader of the log learns, and what a server can put in.

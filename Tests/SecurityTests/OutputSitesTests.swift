@@ -86,7 +86,8 @@ struct OutputSitesTests {
             lines.filter { $0.code.contains(#/^public (struct|enum) \w+: .*\bError\b/#) }.map(\.place)
         ).subtracting(["PusherSwift/Authorization/AuthMethod.swift"])
         #expect(errors.count == 8)
-        for place in errors.union(["Transport/TransportError.swift", "Realtime/Sources/RealtimeEventSource.swift"]) {
+        for place in errors.union(["Transport/TransportError.swift", "Realtime/EventSources/RealtimeEventSource.swift"])
+        {
             #expect(lines.contains { $0.place == place && $0.code.contains("PeerText(") }, "\(place)")
         }
     }

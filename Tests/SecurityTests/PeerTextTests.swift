@@ -6,7 +6,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Hostile text in every field that a peer sends comes to no log and into no error as it is.
 @Suite(.overSockets)

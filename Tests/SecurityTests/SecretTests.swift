@@ -4,6 +4,7 @@ import PusherMockServer
 import PusherProtocol
 import PusherSwift
 import Testing
+import Basics
 import Transport
 
 /// What holds secrets does not show them, however it is printed.

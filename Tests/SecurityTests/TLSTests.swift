@@ -5,7 +5,7 @@ import PusherSwift
 import PusherTestSupport
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 /// Who asked for TLS never gets less, whatever the other side says.
 @Suite(.overSockets)

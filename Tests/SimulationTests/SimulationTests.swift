@@ -1,26 +1,28 @@
+import CurlTransport
 import Testing
 
 @testable import simulate
 
 /// The simulation's own claims, where one was wrong.
+@NetworkActor
 struct SimulationTests {
     /// Nobody reads what the connection still brings, until the client has dropped it.
     @Test(
         arguments: [
             [(2, .call(.disconnect)), (0.03, .call(.connect))], [(2, .call(.move))], [(2, .hint(isLost: false))],
-        ] as [[(Double, Schedule.Happening)]])
-    func garbageNeedsNoReportOnAConnectionThatTheClientHasLeft(leaving: [(Double, Schedule.Happening)]) {
-        let handshakeAndGarbageAreOnTheirWay: [(Double, Schedule.Happening)] = [
+        ] as [[(Double, PusherSchedule.Happening)]])
+    func garbageNeedsNoReportOnAConnectionThatTheClientHasLeft(leaving: [(Double, PusherSchedule.Happening)]) {
+        let handshakeAndGarbageAreOnTheirWay: [(Double, PusherSchedule.Happening)] = [
             (0, .call(.connect)), (0.0006, .latency(.seconds(11))), (0.5, .garbage(.notJSON)),
             (1, .clockJump(.seconds(180))),
         ]
         for seed in 1...20 as ClosedRange<UInt64> {
-            var schedule = Schedule(seed: seed)
-            schedule.options = Schedule.Options()
+            var schedule = PusherSchedule(seed: seed)
+            schedule.options = PusherSchedule.Options()
             schedule.steps = (handshakeAndGarbageAreOnTheirWay + leaving).map { wait, happening in
-                Schedule.Step(wait: .seconds(wait), happening: happening)
+                Step(wait: .seconds(wait), happening: happening)
             }
-            let simulation = Simulation(schedule)
+            let simulation = PusherSimulation(schedule)
             simulation.run()
             #expect(simulation.violation == nil, "seed \(seed)")
         }

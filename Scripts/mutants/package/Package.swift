@@ -17,7 +17,8 @@ func pure(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies + ["TestSupport", "Transport"], swiftSettings: swiftSettings)
+    .testTarget(
+        name: name, dependencies: dependencies + ["Basics", "TestSupport", "Transport"], swiftSettings: swiftSettings)
 }
 
 let package = Package(
@@ -30,19 +31,24 @@ let package = Package(
         .target(name: "CMutants"),
 
         pure("JSONBytes", ["CVector"]),
-        pure("Transport", ["CLibcrypto", "CVector", "CZlib"]),
-        pure("Realtime", ["JSONBytes", "Transport", "CVector"]),
-        pure("PusherProtocol", ["JSONBytes", "Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"]),
-        pure("MatrixProtocol", ["JSONBytes", "Realtime", "Transport"]),
-        pure("PydioProtocol", ["Realtime", "Transport"]),
+        pure("Basics", ["CLibcrypto"]),
+        pure("Transport", ["Basics", "CVector", "CZlib"]),
+        pure("Realtime", ["Basics", "JSONBytes", "Transport", "CVector"]),
+        pure(
+            "PusherProtocol",
+            ["Basics", "JSONBytes", "Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"]),
+        pure("MatrixProtocol", ["Basics", "JSONBytes", "Realtime", "Transport"]),
+        pure("PydioProtocol", ["Basics", "JSONBytes", "Realtime", "Transport"]),
 
         // The store in memory, which the session's model needs in its tests.
         .target(
-            name: "MatrixSDK", dependencies: ["MatrixProtocol", "JSONBytes", "Transport"], swiftSettings: swiftSettings),
+            name: "MatrixSDK", dependencies: ["MatrixProtocol", "Basics", "JSONBytes", "Transport"],
+            swiftSettings: swiftSettings),
         .target(
-            name: "TestSupport", dependencies: ["JSONBytes", "PusherProtocol", "Realtime", "Transport"],
-            path: "Tests/TestSupport", swiftSettings: swiftSettings),
+            name: "TestSupport", dependencies: ["Basics", "JSONBytes", "PusherProtocol", "Realtime", "Transport"],
+            path: "Tests/Support/TestSupport", swiftSettings: swiftSettings),
         tests("JSONBytesTests", ["JSONBytes"]),
+        tests("BasicsTests", ["Realtime"]),
         tests("TransportTests", ["Realtime"]),
         tests("RealtimeTests", ["JSONBytes", "Realtime"]),
         tests("PusherProtocolTests", ["JSONBytes", "PusherProtocol", "Realtime"]),

@@ -1,7 +1,7 @@
 import CLibcurl
 import CLinux
 import Glibc
-import Transport
+import Basics
 
 /// libcurl's multi interface on the event loop: libcurl says which descriptors and which timer it wants, the loop says
 /// when they are due (libcurl, “multi_socket”).

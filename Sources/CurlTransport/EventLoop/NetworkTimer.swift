@@ -1,4 +1,4 @@
-package import Transport
+package import Basics
 
 /// Calls back on the I/O thread when a moment has come. Setting it again replaces the moment; letting go of it
 /// cancels.

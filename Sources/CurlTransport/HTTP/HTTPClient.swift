@@ -1,4 +1,5 @@
 import CLibcurl
+import Basics
 package import Transport
 
 /// HTTP requests on the I/O thread. Connections are kept alive and shared by all requests of the process; HTTPS speaks

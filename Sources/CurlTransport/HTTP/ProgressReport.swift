@@ -1,3 +1,4 @@
+import Basics
 import Transport
 
 /// Tells how far a transfer has come, not too often.

@@ -1,4 +1,5 @@
 import CLibcurl
+import Basics
 package import Transport
 
 extension HTTPClient {

@@ -1,6 +1,6 @@
 public import Foundation
 public import JSONBytes
-import Transport
+import Basics
 
 /// An error that the homeserver gave (client-server specification, "Standard error response").
 ///

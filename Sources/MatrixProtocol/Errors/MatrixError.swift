@@ -1,4 +1,5 @@
 public import Foundation
+import Basics
 import Transport
 
 /// What went wrong on the way, or here; what the homeserver says is an ``MXError``.

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Makes the contents of the events that a client sends (client-server specification, "Instant messaging").
 package enum MessageContent {

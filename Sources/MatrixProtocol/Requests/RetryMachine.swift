@@ -1,4 +1,4 @@
-package import Transport
+package import Basics
 
 /// When a request that failed is made again. One for each request.
 package struct RetryMachine: Sendable {

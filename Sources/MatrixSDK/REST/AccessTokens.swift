@@ -1,5 +1,7 @@
 import CurlTransport
 import MatrixProtocol
+import Realtime
+import Basics
 import Transport
 
 /// The tokens could not be refreshed for now.
@@ -17,15 +19,11 @@ final class AccessTokens: Sendable {
         var refreshed: (@Sendable (MXCredentials) -> Void)?
     }
 
-    private struct State {
+    private struct State: SharingAttempts {
         var machine: TokenMachine
         var handlers: Handlers
-        /// Counts what has come to an end, so that nobody waits for what is over.
-        var version = 0
-        /// How the last of it ended.
-        var outcome: Result<Void, any Error> = .success(())
-        var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
-        var nextWaiter = 0
+        /// To refresh the tokens, or to save them.
+        var attempt = SharedAttempt()
     }
 
     private let homeserver: Homeserver
@@ -78,7 +76,7 @@ final class AccessTokens: Sendable {
     func token() async throws -> String? {
         while true {
             try Task.checkCancellation()
-            let (action, version) = state.withLock { ($0.machine.tokenWanted(now: Self.now), $0.version) }
+            let (action, version) = state.withLock { ($0.machine.tokenWanted(now: Self.now), $0.attempt.version) }
             switch action {
             case .send(let token): return token
             case .fail(let ending): throw ending.error
@@ -87,7 +85,7 @@ final class AccessTokens: Sendable {
             case .refresh(let refresh): Task { await self.make(refresh) }
             case .save(let id, let credentials): Task { await self.save(credentials, id: id) }
             }
-            try await change(since: version)
+            try await state.endOfAttempt(since: version, cancelled: MatrixError.cancelled)
         }
     }
 
@@ -103,34 +101,8 @@ final class AccessTokens: Sendable {
         }
     }
 
-    private func change(since version: Int) async throws {
-        let id = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                let outcome = state.withLock { state -> Result<Void, any Error>? in
-                    if Task.isCancelled { return .failure(MatrixError.cancelled) }
-                    if state.version != version { return state.outcome }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                if let outcome { continuation.resume(with: outcome) }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(throwing: MatrixError.cancelled)
-        }
-    }
-
     private func wake(_ result: Result<Void, any Error>) {
-        let waiters = state.withLock { state in
-            state.version += 1
-            state.outcome = result
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume(with: result) }
+        state.withLock { $0.attempt.end(result) }.resume()
     }
 
     private func report(_ ending: TokenMachine.Ending) {

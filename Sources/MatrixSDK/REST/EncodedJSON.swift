@@ -3,10 +3,10 @@ import MatrixProtocol
 
 /// The JSON text of a request's body, or why there is none. Made where the caller is, so that what it was made of need not
 /// be sent anywhere.
-struct EncodedJSON: Sendable {
+package struct EncodedJSON: Sendable {
     let bytes: Result<[UInt8], MatrixError>
 
-    init(_ object: [String: Any]) {
+    package init(_ object: [String: Any]) {
         guard JSONSerialization.isValidJSONObject(object),
             let data = try? JSONSerialization.data(withJSONObject: object, options: [.withoutEscapingSlashes])
         else {

@@ -1,5 +1,6 @@
 import CurlTransport
 import MatrixProtocol
+import Basics
 import Transport
 
 /// What a homeserver has said of itself.
@@ -94,20 +95,18 @@ final class Homeserver: Sendable {
 extension MatrixError {
     init(_ error: TransportError) {
         let code: Code =
-            switch error.code {
-            case .invalidRequest: .invalidArgument
+            switch error.kind {
+            case .invalidArgument: .invalidArgument
             case .timedOut: .timedOut
             case .cancelled: .cancelled
             case .tooLarge: .tooLarge
             case .file: .file
-            case .couldNotResolve, .couldNotConnect, .proxy, .certificateExpired, .certificateUntrusted,
-                .certificateWrongHost, .tls, .connectionLost, .handshakeRefused, .notWebSocket, .protocolViolation:
-                .network
+            case .network: .network
             }
         self.init(code, error.message)
     }
 
-    static let cancelled = MatrixError(.cancelled, "the operation was cancelled")
+    package static let cancelled = MatrixError(.cancelled, "the operation was cancelled")
 }
 
 extension TransportError {

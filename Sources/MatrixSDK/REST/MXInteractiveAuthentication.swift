@@ -118,7 +118,7 @@ public enum MXInteractiveStep<Value: Sendable>: Sendable {
 public struct MXInteractiveChallenge<Value: Sendable>: Sendable {
     /// What the server asks for.
     public let authentication: MXAuthenticationSession
-    let client: MXRestClient
+    package let client: MXRestClient
     let resume: @Sendable (EncodedJSON) async throws -> MXInteractiveStep<Value>
 
     /// Makes the call again with a stage completed.
@@ -127,14 +127,6 @@ public struct MXInteractiveChallenge<Value: Sendable>: Sendable {
         var auth = fields
         auth["session"] = authentication.session
         return try await resume(EncodedJSON(auth))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func submit(
-        _ stage: MXAuthenticationStage, completion: @escaping (MXResponse<MXInteractiveStep<Value>>) -> Void
-    ) -> MXHTTPOperation {
-        client.operation(completion) { try await self.submit(stage) }
     }
 }
 

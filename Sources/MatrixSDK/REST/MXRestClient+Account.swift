@@ -1,5 +1,6 @@
 public import JSONBytes
 import MatrixProtocol
+import Basics
 import Transport
 
 extension MXRestClient {
@@ -24,19 +25,6 @@ extension MXRestClient {
         }
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func register(
-        username: String?, password: String?, deviceId: String? = nil, deviceDisplayName: String? = nil,
-        isLoggedIn: Bool = true, completion: @escaping (MXResponse<MXInteractiveStep<MXCredentials?>>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.register(
-                username: username, password: password, deviceId: deviceId, deviceDisplayName: deviceDisplayName,
-                isLoggedIn: isLoggedIn)
-        }
-    }
-
     /// Whether a name is free. The reason why it is not is thrown.
     public func isUsernameAvailable(_ username: String) async throws -> Bool {
         do {
@@ -45,14 +33,6 @@ extension MXRestClient {
         } catch let error as MXError where error.errcode == kMXErrCodeStringUserInUse {
             return false
         }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func isUsernameAvailable(_ username: String, completion: @escaping (MXResponse<Bool>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.isUsernameAvailable(username) }
     }
 
     /// Changes the password.
@@ -66,28 +46,11 @@ extension MXRestClient {
         return try await interactive(call) { _ in true }
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func changePassword(
-        to newPassword: String, logoutDevices: Bool = true,
-        completion: @escaping (MXResponse<MXInteractiveStep<Bool>>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.changePassword(to: newPassword, logoutDevices: logoutDevices) }
-    }
-
     /// Gives the account up, for good.
     ///
     /// - Parameter eraseData: Whether others who join later are to see no messages of it.
     public func deactivateAccount(eraseData: Bool = false) async throws -> MXInteractiveStep<Bool> {
         try await interactive(APICall(.post, "v3/account/deactivate", json: ["erase": eraseData])) { _ in true }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func deactivateAccount(
-        eraseData: Bool = false, completion: @escaping (MXResponse<MXInteractiveStep<Bool>>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.deactivateAccount(eraseData: eraseData) }
     }
 
     /// The email addresses and phone numbers of the account.
@@ -98,23 +61,9 @@ extension MXRestClient {
         } ?? []
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func thirdPartyIdentifiers(completion: @escaping (MXResponse<[MXThirdPartyIdentifier]>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.thirdPartyIdentifiers() }
-    }
-
     /// Servers that relay calls; an object without members if there are none.
     public func turnServer() async throws -> JSONView {
         try await json(APICall(.get, "v3/voip/turnServer"))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func turnServer(completion: @escaping (MXResponse<JSONView>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.turnServer() }
     }
 }
 

@@ -8,22 +8,9 @@ extension MXRestClient {
         return answer.devices
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func devices(completion: @escaping (MXResponse<[MXDevice]>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.devices() }
-    }
-
     /// One of the user's devices.
     public func device(withId deviceId: String) async throws -> MXDevice {
         try await value(APICall(.get, "v3/devices/\(deviceId)"))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func device(withId deviceId: String, completion: @escaping (MXResponse<MXDevice>) -> Void) -> MXHTTPOperation
-    {
-        operation(completion) { try await self.device(withId: deviceId) }
     }
 
     /// Renames a device.
@@ -31,38 +18,14 @@ extension MXRestClient {
         try await perform(APICall(.put, "v3/devices/\(deviceId)", json: ["display_name": name]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func setDeviceName(
-        _ name: String, forDevice deviceId: String, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.setDeviceName(name, forDevice: deviceId) }
-    }
-
     /// Logs devices out. The server asks for authentication.
     public func deleteDevices(_ deviceIds: [String]) async throws -> MXInteractiveStep<Bool> {
         try await interactive(APICall(.post, "v3/delete_devices", json: ["devices": deviceIds])) { _ in true }
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func deleteDevices(
-        _ deviceIds: [String], completion: @escaping (MXResponse<MXInteractiveStep<Bool>>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.deleteDevices(deviceIds) }
-    }
-
     /// Logs one device out. The server asks for authentication.
     public func deleteDevice(_ deviceId: String) async throws -> MXInteractiveStep<Bool> {
         try await interactive(APICall(.delete, "v3/devices/\(deviceId)", body: .empty)) { _ in true }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func deleteDevice(_ deviceId: String, completion: @escaping (MXResponse<MXInteractiveStep<Bool>>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.deleteDevice(deviceId) }
     }
 }
 

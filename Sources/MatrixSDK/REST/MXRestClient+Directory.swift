@@ -31,29 +31,9 @@ extension MXRestClient {
         return try await value(call)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func publicRooms(
-        onServer server: String?, limit: UInt? = nil, since: String? = nil, filter: String? = nil,
-        thirdPartyInstanceId: String? = nil, includeAllNetworks: Bool = false,
-        completion: @escaping (MXResponse<MXPublicRoomsResponse>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.publicRooms(
-                onServer: server, limit: limit, since: since, filter: filter,
-                thirdPartyInstanceId: thirdPartyInstanceId, includeAllNetworks: includeAllNetworks)
-        }
-    }
-
     /// Rooms of our own server that everybody may find: the first 100. ``publicRooms(onServer:limit:since:filter:thirdPartyInstanceId:includeAllNetworks:)`` goes on.
     public func publicRooms() async throws -> [MXPublicRoom] {
         try await publicRooms(onServer: nil, limit: 100).chunk
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func publicRooms(completion: @escaping (MXResponse<[MXPublicRoom]>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.publicRooms() }
     }
 
     // MARK: Aliases
@@ -63,25 +43,9 @@ extension MXRestClient {
         try await value(APICall(.get, "v3/directory/room/\(alias)", authorization: .optional))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func resolveRoomAlias(_ alias: String, completion: @escaping (MXResponse<MXRoomAliasResolution>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.resolveRoomAlias(alias) }
-    }
-
     /// Gives a room an alias.
     public func addRoomAlias(_ alias: String, toRoom roomId: String) async throws {
         try await perform(APICall(.put, "v3/directory/room/\(alias)", json: ["room_id": roomId]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func addRoomAlias(_ alias: String, toRoom roomId: String, completion: @escaping (MXResponse<Void>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.addRoomAlias(alias, toRoom: roomId) }
     }
 
     /// Takes an alias away.
@@ -89,22 +53,9 @@ extension MXRestClient {
         try await perform(APICall(.delete, "v3/directory/room/\(alias)"))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func removeRoomAlias(_ alias: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.removeRoomAlias(alias) }
-    }
-
     /// The aliases that our server has for a room.
     public func aliases(ofRoom roomId: String) async throws -> [String] {
         try await list("aliases", of: APICall(.get, "v3/rooms/\(roomId)/aliases")).compactMap(\.string)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func aliases(ofRoom roomId: String, completion: @escaping (MXResponse<[String]>) -> Void) -> MXHTTPOperation
-    {
-        operation(completion) { try await self.aliases(ofRoom: roomId) }
     }
 
     /// Whether a room is in the directory.
@@ -116,26 +67,10 @@ extension MXRestClient {
         return visibility
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func directoryVisibility(
-        ofRoom roomId: String, completion: @escaping (MXResponse<MXRoomDirectoryVisibility>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.directoryVisibility(ofRoom: roomId) }
-    }
-
     /// Puts a room into the directory, or takes it out.
     public func setDirectoryVisibility(_ visibility: MXRoomDirectoryVisibility, ofRoom roomId: String) async throws {
         try await perform(
             APICall(.put, "v3/directory/list/room/\(roomId)", json: ["visibility": visibility.rawValue]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func setDirectoryVisibility(
-        _ visibility: MXRoomDirectoryVisibility, ofRoom roomId: String, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.setDirectoryVisibility(visibility, ofRoom: roomId) }
     }
 }
 

@@ -13,17 +13,6 @@ extension MXRestClient {
         return try await discoverHomeserver(at: "https://" + name, options: options)
     }
 
-    /// The same with a callback on the main queue.
-    @discardableResult
-    public static func discoverHomeserver(
-        of serverName: String, options: MXRestClientOptions = MXRestClientOptions(),
-        completion: @escaping (MXResponse<MXDiscovery>) -> Void
-    ) -> MXHTTPOperation {
-        MXHTTPOperation.start(on: .main, completion) {
-            try await discoverHomeserver(of: serverName, options: options)
-        }
-    }
-
     /// - Parameter base: Where the server name's site is.
     @concurrent
     package static func discoverHomeserver(at base: String, options: MXRestClientOptions) async throws -> MXDiscovery {
@@ -62,21 +51,9 @@ extension MXRestClient {
         return MXWellKnown(try await json(call))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func wellKnown(completion: @escaping (MXResponse<MXWellKnown>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.wellKnown() }
-    }
-
     /// What the server speaks.
     public func supportedVersions() async throws -> MXMatrixVersions {
         try await value(APICall(.get, "versions", authorization: .optional))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func supportedVersions(completion: @escaping (MXResponse<MXMatrixVersions>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.supportedVersions() }
     }
 
     /// What the server lets the user do: the members of its `capabilities`.
@@ -84,12 +61,6 @@ extension MXRestClient {
         let call = APICall(.get, "v3/capabilities")
         guard let capabilities = try await json(call)["capabilities"] else { throw Self.unexpected(call) }
         return capabilities
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func capabilities(completion: @escaping (MXResponse<JSONView>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.capabilities() }
     }
 }
 

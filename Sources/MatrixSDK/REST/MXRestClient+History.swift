@@ -22,18 +22,6 @@ extension MXRestClient {
             start: answer["start"]?.string, end: answer["end"]?.string)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func messages(
-        forRoom roomId: String, from: String? = nil, to: String? = nil, direction: MXTimelineDirection = .backwards,
-        limit: Int = 10, filter: String? = nil, completion: @escaping (MXResponse<MXPaginationResponse>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.messages(
-                forRoom: roomId, from: from, to: to, direction: direction, limit: limit, filter: filter)
-        }
-    }
-
     /// An event, and what was said around it.
     ///
     /// - Parameter limit: Events on both sides together.
@@ -53,28 +41,11 @@ extension MXRestClient {
             end: answer["end"]?.string)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func contextOfEvent(
-        _ eventId: String, inRoom roomId: String, limit: Int = 10, filter: String? = nil,
-        completion: @escaping (MXResponse<MXEventContext>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.contextOfEvent(eventId, inRoom: roomId, limit: limit, filter: filter) }
-    }
-
     /// One event.
     public func event(withId eventId: String, inRoom roomId: String) async throws -> MXEvent {
         let call = APICall(.get, "v3/rooms/\(roomId)/event/\(eventId)")
         guard let event = MXEvent(json: try await json(call), roomId: roomId) else { throw Self.unexpected(call) }
         return event
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func event(
-        withId eventId: String, inRoom roomId: String, completion: @escaping (MXResponse<MXEvent>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.event(withId: eventId, inRoom: roomId) }
     }
 
     /// Events that relate to one: edits, reactions, replies in its thread.
@@ -99,20 +70,6 @@ extension MXRestClient {
             chunk: answer["chunk"]?.events(inRoom: roomId) ?? [], nextBatch: answer["next_batch"]?.string)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func relations(
-        forEvent eventId: String, inRoom roomId: String, relationType: String? = nil, eventType: MXEventType? = nil,
-        from: String? = nil, limit: Int? = nil, direction: MXTimelineDirection = .backwards,
-        completion: @escaping (MXResponse<MXRelationsResponse>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.relations(
-                forEvent: eventId, inRoom: roomId, relationType: relationType, eventType: eventType, from: from,
-                limit: limit, direction: direction)
-        }
-    }
-
     /// The threads of a room, newest first: their roots.
     ///
     /// - Parameter participatedOnly: Those in which the user wrote.
@@ -128,17 +85,6 @@ extension MXRestClient {
         let answer = try await json(call)
         return MXRelationsResponse(
             chunk: answer["chunk"]?.events(inRoom: roomId) ?? [], nextBatch: answer["next_batch"]?.string)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func threads(
-        inRoom roomId: String, participatedOnly: Bool = false, from: String? = nil, limit: Int? = nil,
-        completion: @escaping (MXResponse<MXRelationsResponse>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.threads(inRoom: roomId, participatedOnly: participatedOnly, from: from, limit: limit)
-        }
     }
 }
 

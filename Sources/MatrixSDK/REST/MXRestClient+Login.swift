@@ -1,17 +1,12 @@
 import JSONBytes
 import MatrixProtocol
+import Basics
 import Transport
 
 extension MXRestClient {
     /// The ways to log in that the server offers.
     public func loginFlows() async throws -> [MXLoginFlow] {
         try await list("flows", of: APICall(.get, "v3/login", authorization: .none)).compactMap { MXLoginFlow($0) }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func loginFlows(completion: @escaping (MXResponse<[MXLoginFlow]>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.loginFlows() }
     }
 
     /// Logs in with a password, and makes the calls of this client those of the user.
@@ -33,19 +28,6 @@ extension MXRestClient {
                 ].merging(device(deviceId, deviceDisplayName)) { $1 }))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func login(
-        type: MXLoginFlowType = .password, username: String, password: String, deviceId: String? = nil,
-        deviceDisplayName: String? = nil, completion: @escaping (MXResponse<MXCredentials>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.login(
-                type: type, username: username, password: password, deviceId: deviceId,
-                deviceDisplayName: deviceDisplayName)
-        }
-    }
-
     /// Logs in with a token that is good for one login: from a browser, or of ``loginToken()``.
     @discardableResult
     public func login(token: String, deviceId: String? = nil, deviceDisplayName: String? = nil) async throws
@@ -56,17 +38,6 @@ extension MXRestClient {
                 ["type": "m.login.token", "token": token].merging(device(deviceId, deviceDisplayName)) { $1 }))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func login(
-        token: String, deviceId: String? = nil, deviceDisplayName: String? = nil,
-        completion: @escaping (MXResponse<MXCredentials>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.login(token: token, deviceId: deviceId, deviceDisplayName: deviceDisplayName)
-        }
-    }
-
     /// Logs in with any parameters of the specification's. `refresh_token` is added.
     @discardableResult
     public func login(parameters: [String: Any]) async throws -> MXCredentials {
@@ -74,21 +45,12 @@ extension MXRestClient {
     }
 
     @discardableResult
-    func login(parameters: EncodedJSON) async throws -> MXCredentials {
+    package func login(parameters: EncodedJSON) async throws -> MXCredentials {
         let body = EncodedJSON(
             ["refresh_token": true].merging(JSONView(try parameters.bytes.get())?.foundation as? [String: Any] ?? [:]) {
                 $1
             })
         return try adopt(try await json(APICall(.post, "v3/login", body: body, authorization: .none)))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func login(parameters: [String: Any], completion: @escaping (MXResponse<MXCredentials>) -> Void)
-        -> MXHTTPOperation
-    {
-        let encodedParameters = EncodedJSON(parameters)
-        return operation(completion) { try await self.login(parameters: encodedParameters) }
     }
 
     private func device(_ id: String?, _ name: String?) -> [String: Any] {
@@ -139,14 +101,6 @@ extension MXRestClient {
         }
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func loginToken(completion: @escaping (MXResponse<MXInteractiveStep<MXLoginToken>>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.loginToken() }
-    }
-
     /// Whose the access token is. Also takes over user and device id, for a token from elsewhere.
     public func whoAmI() async throws -> MXWhoAmI {
         let who: MXWhoAmI = try await value(APICall(.get, "v3/account/whoami"))
@@ -158,12 +112,6 @@ extension MXRestClient {
         return who
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func whoAmI(completion: @escaping (MXResponse<MXWhoAmI>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.whoAmI() }
-    }
-
     // MARK: Logging out
 
     /// Logs out; the server deletes the device. A token that is dead already counts as logged out.
@@ -171,21 +119,9 @@ extension MXRestClient {
         try await logOut("v3/logout")
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func logout(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.logout() }
-    }
-
     /// Logs out all devices of the user.
     public func logoutAll() async throws {
         try await logOut("v3/logout/all")
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func logoutAll(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.logoutAll() }
     }
 
     private func logOut(_ path: EndpointPath) async throws {

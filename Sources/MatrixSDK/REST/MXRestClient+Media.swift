@@ -1,6 +1,7 @@
 import CurlTransport
 import JSONBytes
 import MatrixProtocol
+import Basics
 import Transport
 
 extension MXRestClient {
@@ -11,12 +12,6 @@ extension MXRestClient {
         let bytes = answer?["m.upload.size"]?.int
         homeserver.facts.withLock { $0.maximumUploadSize = HomeserverFacts.UploadSize(bytes: bytes) }
         return bytes
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func maximumUploadSize(completion: @escaping (MXResponse<Int?>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.maximumUploadSize() }
     }
 
     // MARK: Upload
@@ -35,17 +30,6 @@ extension MXRestClient {
         return try await upload(size: body.count, fileName, mimeType, onProgress) { $0.body = body }
     }
 
-    /// The same with a callback: some `progress`, then `success` or `failure`.
-    @discardableResult
-    public func uploadContent(
-        _ data: Data, fileName: String? = nil, mimeType: String = "application/octet-stream",
-        completion: @escaping (MXProgress<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { report in
-            try await self.uploadContent(data, fileName: fileName, mimeType: mimeType, onProgress: report)
-        }
-    }
-
     /// Uploads a file, piece by piece: it may be larger than the memory.
     ///
     /// - Parameter fileName: What others see; nil is the file's own name.
@@ -59,17 +43,6 @@ extension MXRestClient {
         let body = HTTPBodyFile(path: file.path, count: Int64(size))
         return try await upload(size: size, fileName ?? file.lastPathComponent, mimeType, onProgress) {
             $0.bodyFile = body
-        }
-    }
-
-    /// The same with a callback: some `progress`, then `success` or `failure`.
-    @discardableResult
-    public func uploadFile(
-        _ file: URL, fileName: String? = nil, mimeType: String = "application/octet-stream",
-        completion: @escaping (MXProgress<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { report in
-            try await self.uploadFile(file, fileName: fileName, mimeType: mimeType, onProgress: report)
         }
     }
 
@@ -120,17 +93,6 @@ extension MXRestClient {
         try await download(uri, "download", [], to: .file(file), acceptedTypes, onProgress)
     }
 
-    /// The same with a callback: some `progress`, then `success` or `failure`.
-    @discardableResult
-    public func downloadContent(
-        _ uri: String, to file: URL, acceptedTypes: [String]? = nil,
-        completion: @escaping (MXProgress<MXDownload>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { report in
-            try await self.downloadContent(uri, to: file, acceptedTypes: acceptedTypes, onProgress: report)
-        }
-    }
-
     /// Downloads media into a folder, under the name that its sender gave it as far as that can be a name, else under its
     /// id. No file is replaced: a number makes the name new.
     @concurrent
@@ -140,17 +102,6 @@ extension MXRestClient {
         onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
     ) async throws -> MXDownload {
         try await download(uri, "download", [], to: .folder(folder), acceptedTypes, onProgress)
-    }
-
-    /// The same with a callback: some `progress`, then `success` or `failure`.
-    @discardableResult
-    public func downloadContent(
-        _ uri: String, intoFolder folder: URL, acceptedTypes: [String]? = nil,
-        completion: @escaping (MXProgress<MXDownload>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { report in
-            try await self.downloadContent(uri, intoFolder: folder, acceptedTypes: acceptedTypes, onProgress: report)
-        }
     }
 
     /// Downloads a smaller picture of an image.
@@ -169,18 +120,6 @@ extension MXRestClient {
             ("animated", isAnimated ? "true" : nil),
         ]
         return try await download(uri, "thumbnail", query, to: .file(file), nil, nil)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func downloadThumbnail(
-        _ uri: String, to file: URL, width: Int, height: Int, method: MXThumbnailMethod = .scale,
-        isAnimated: Bool = false, completion: @escaping (MXResponse<MXDownload>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.downloadThumbnail(
-                uri, to: file, width: width, height: height, method: method, isAnimated: isAnimated)
-        }
     }
 
     private func download(
@@ -234,13 +173,6 @@ extension MXRestClient {
             return APICall(.get, old, query: query + [("allow_redirect", "true")], authorization: .none)
         }
         return APICall(.get, "v1/media/\(what)/\(content.server)/\(content.mediaId)", query: query)
-    }
-
-    private func operation<Value: Sendable>(
-        _ completion: @escaping (MXProgress<Value>) -> Void,
-        _ body: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> Value
-    ) -> MXHTTPOperation {
-        MXHTTPOperation.start(on: completionQueue, completion, body)
     }
 }
 

@@ -7,33 +7,14 @@ extension MXRestClient {
         return MXProfile(displayName: answer["displayname"]?.string, avatarUrl: answer["avatar_url"]?.string)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func profile(ofUser userId: String, completion: @escaping (MXResponse<MXProfile>) -> Void) -> MXHTTPOperation
-    {
-        operation(completion) { try await self.profile(ofUser: userId) }
-    }
-
     /// Sets the user's display name; nil removes it.
     public func setDisplayName(_ name: String?) async throws {
         try await setProfile("displayname", name)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func setDisplayName(_ name: String?, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.setDisplayName(name) }
-    }
-
     /// Sets the user's avatar, an `mxc:` URL; nil removes it.
     public func setAvatarUrl(_ url: String?) async throws {
         try await setProfile("avatar_url", url)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func setAvatarUrl(_ url: String?, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.setAvatarUrl(url) }
     }
 
     private func setProfile(_ field: String, _ value: String?) async throws {

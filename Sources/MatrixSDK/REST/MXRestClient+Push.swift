@@ -7,25 +7,11 @@ extension MXRestClient {
         try await json(APICall(.get, "v3/pushrules/"))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func pushRules(completion: @escaping (MXResponse<JSONView>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.pushRules() }
-    }
-
     /// One push rule.
     ///
     /// - Parameter kind: `override`, `content`, `room`, `sender` or `underride`.
     public func pushRule(kind: String, ruleId: String) async throws -> JSONView {
         try await json(APICall(.get, "v3/pushrules/global/\(kind)/\(ruleId)"))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func pushRule(kind: String, ruleId: String, completion: @escaping (MXResponse<JSONView>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.pushRule(kind: kind, ruleId: ruleId) }
     }
 
     /// Adds a push rule, or replaces it.
@@ -40,23 +26,13 @@ extension MXRestClient {
         try await setPushRule(kind: kind, ruleId: ruleId, rule: EncodedJSON(rule), before: before, after: after)
     }
 
-    func setPushRule(kind: String, ruleId: String, rule: EncodedJSON, before: String?, after: String?) async throws {
+    package func setPushRule(kind: String, ruleId: String, rule: EncodedJSON, before: String?, after: String?)
+        async throws
+    {
         try await perform(
             APICall(
                 .put, "v3/pushrules/global/\(kind)/\(ruleId)", query: [("before", before), ("after", after)], body: rule
             ))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func setPushRule(
-        kind: String, ruleId: String, rule: [String: Any], before: String? = nil, after: String? = nil,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        let encodedRule = EncodedJSON(rule)
-        return operation(completion) {
-            try await self.setPushRule(kind: kind, ruleId: ruleId, rule: encodedRule, before: before, after: after)
-        }
     }
 
     /// Removes a push rule.
@@ -64,26 +40,10 @@ extension MXRestClient {
         try await perform(APICall(.delete, "v3/pushrules/global/\(kind)/\(ruleId)"))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func removePushRule(kind: String, ruleId: String, completion: @escaping (MXResponse<Void>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.removePushRule(kind: kind, ruleId: ruleId) }
-    }
-
     /// Switches a push rule on or off.
     public func enablePushRule(kind: String, ruleId: String, enabled: Bool) async throws {
         try await perform(
             APICall(.put, "v3/pushrules/global/\(kind)/\(ruleId)/enabled", json: ["enabled": enabled]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func enablePushRule(
-        kind: String, ruleId: String, enabled: Bool, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.enablePushRule(kind: kind, ruleId: ruleId, enabled: enabled) }
     }
 
     /// Sets what a push rule does.
@@ -96,14 +56,6 @@ extension MXRestClient {
         try await perform(
             APICall(
                 .put, "v3/pushrules/global/\(kind)/\(ruleId)/actions", body: EncodedJSON(["actions": list])))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func setPushRuleActions(
-        kind: String, ruleId: String, actions: String, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.setPushRuleActions(kind: kind, ruleId: ruleId, actions: actions) }
     }
 
     // MARK: Pushers
@@ -126,7 +78,7 @@ extension MXRestClient {
             append: append, enabled: enabled)
     }
 
-    func setPusher(
+    package func setPusher(
         pushKey: String, kind: MXPusherKind, appId: String, appDisplayName: String, deviceDisplayName: String,
         profileTag: String, lang: String, data: EncodedJSON, append: Bool, enabled: Bool
     ) async throws {
@@ -140,31 +92,9 @@ extension MXRestClient {
         try await perform(APICall(.post, "v3/pushers/set", body: EncodedJSON(fields)))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func setPusher(
-        pushKey: String, kind: MXPusherKind, appId: String, appDisplayName: String, deviceDisplayName: String,
-        profileTag: String, lang: String, data: [String: Any], append: Bool, enabled: Bool = true,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        let encodedData = EncodedJSON(data)
-        return operation(completion) {
-            try await self.setPusher(
-                pushKey: pushKey, kind: kind, appId: appId, appDisplayName: appDisplayName,
-                deviceDisplayName: deviceDisplayName, profileTag: profileTag, lang: lang, data: encodedData,
-                append: append, enabled: enabled)
-        }
-    }
-
     /// The user's pushers.
     public func pushers() async throws -> [MXPusher] {
         try await list("pushers", of: APICall(.get, "v3/pushers")).compactMap { MXPusher($0) }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func pushers(completion: @escaping (MXResponse<[MXPusher]>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.pushers() }
     }
 
     /// Notifications of the past, newest first.
@@ -184,15 +114,6 @@ extension MXRestClient {
         return MXNotifications(
             notifications: answer["notifications"]?.array?.compactMap { MXNotifications.Notification($0) } ?? [],
             nextToken: answer["next_token"]?.string)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func notifications(
-        from: String? = nil, limit: Int? = nil, onlyHighlights: Bool = false,
-        completion: @escaping (MXResponse<MXNotifications>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.notifications(from: from, limit: limit, onlyHighlights: onlyHighlights) }
     }
 }
 

@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 extension MXRestClient {
     /// Says how far the user has read.
@@ -16,17 +16,6 @@ extension MXRestClient {
                 json: ["thread_id": threadId]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendReadReceipt(
-        toRoom roomId: String, forEvent eventId: String, threadId: String? = nil, isPrivate: Bool = false,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendReadReceipt(toRoom: roomId, forEvent: eventId, threadId: threadId, isPrivate: isPrivate)
-        }
-    }
-
     /// Sets the markers of how far the user has read; nil leaves one alone.
     public func sendReadMarkers(
         toRoom roomId: String, fullyRead: String? = nil, read: String? = nil, privateRead: String? = nil
@@ -35,17 +24,6 @@ extension MXRestClient {
             APICall(
                 .post, "v3/rooms/\(roomId)/read_markers",
                 json: ["m.fully_read": fullyRead, "m.read": read, "m.read.private": privateRead]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendReadMarkers(
-        toRoom roomId: String, fullyRead: String? = nil, read: String? = nil, privateRead: String? = nil,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendReadMarkers(toRoom: roomId, fullyRead: fullyRead, read: read, privateRead: privateRead)
-        }
     }
 
     /// Says that the user is typing, or has stopped.
@@ -61,17 +39,6 @@ extension MXRestClient {
                 json: ["typing": typing, "timeout": typing ? milliseconds : nil]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendTypingNotification(
-        inRoom roomId: String, typing: Bool, timeout: Duration = .seconds(30),
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendTypingNotification(inRoom: roomId, typing: typing, timeout: timeout)
-        }
-    }
-
     // MARK: Presence
 
     /// Says how the user is there.
@@ -85,25 +52,9 @@ extension MXRestClient {
                 json: ["presence": presence.rawValue, "status_msg": statusMessage]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func setPresence(
-        _ presence: MXPresence, statusMessage: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.setPresence(presence, statusMessage: statusMessage) }
-    }
-
     /// How a user is there.
     public func presence(ofUser userId: String) async throws -> MXPresenceStatus {
         try await value(APICall(.get, "v3/presence/\(userId)/status"))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func presence(ofUser userId: String, completion: @escaping (MXResponse<MXPresenceStatus>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.presence(ofUser: userId) }
     }
 }
 

@@ -1,6 +1,7 @@
 import CurlTransport
 import JSONBytes
 import MatrixProtocol
+import Basics
 import Transport
 
 extension MXRestClient {

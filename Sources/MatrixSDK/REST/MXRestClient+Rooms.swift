@@ -9,16 +9,7 @@ extension MXRestClient {
         try await createRoom(body: parameters.encoded)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func createRoom(
-        parameters: MXRoomCreationParameters, completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        let body = parameters.encoded
-        return operation(completion) { try await self.createRoom(body: body) }
-    }
-
-    func createRoom(body: EncodedJSON) async throws -> String {
+    package func createRoom(body: EncodedJSON) async throws -> String {
         try await text("room_id", of: APICall(.post, "v3/createRoom", body: body))
     }
 
@@ -36,15 +27,6 @@ extension MXRestClient {
                 .post, "v3/join/\(roomIdOrAlias)", query: Self.servers(viaServers), json: ["reason": reason]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func joinRoom(
-        _ roomIdOrAlias: String, viaServers: [String]? = nil, reason: String? = nil,
-        completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.joinRoom(roomIdOrAlias, viaServers: viaServers, reason: reason) }
-    }
-
     /// Asks to be let in.
     ///
     /// - Returns: The room's id.
@@ -58,15 +40,6 @@ extension MXRestClient {
                 .post, "v3/knock/\(roomIdOrAlias)", query: Self.servers(viaServers), json: ["reason": reason]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func knockRoom(
-        _ roomIdOrAlias: String, viaServers: [String]? = nil, reason: String? = nil,
-        completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.knockRoom(roomIdOrAlias, viaServers: viaServers, reason: reason) }
-    }
-
     /// Under the parameter's name and its older one.
     private static func servers(_ names: [String]?) -> [(name: String, value: String?)] {
         (names ?? []).flatMap { [("via", $0), ("server_name", $0)] }
@@ -77,36 +50,14 @@ extension MXRestClient {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/leave", json: ["reason": reason]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func leaveRoom(_ roomId: String, reason: String? = nil, completion: @escaping (MXResponse<Void>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.leaveRoom(roomId, reason: reason) }
-    }
-
     /// Forgets a room that was left: its history is not there any more.
     public func forgetRoom(_ roomId: String) async throws {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/forget", body: .empty))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func forgetRoom(_ roomId: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.forgetRoom(roomId) }
-    }
-
     /// Invites a user.
     public func inviteUser(_ userId: String, toRoom roomId: String, reason: String? = nil) async throws {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/invite", json: ["user_id": userId, "reason": reason]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func inviteUser(
-        _ userId: String, toRoom roomId: String, reason: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.inviteUser(userId, toRoom: roomId, reason: reason) }
     }
 
     /// Invites by email, through an identity server.
@@ -122,30 +73,9 @@ extension MXRestClient {
                 ]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func inviteByEmail(
-        _ address: String, toRoom roomId: String, identityServer: String, identityAccessToken: String,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.inviteByEmail(
-                address, toRoom: roomId, identityServer: identityServer, identityAccessToken: identityAccessToken)
-        }
-    }
-
     /// Removes a user from a room.
     public func kickUser(_ userId: String, fromRoom roomId: String, reason: String? = nil) async throws {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/kick", json: ["user_id": userId, "reason": reason]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func kickUser(
-        _ userId: String, fromRoom roomId: String, reason: String? = nil,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.kickUser(userId, fromRoom: roomId, reason: reason) }
     }
 
     /// Removes a user from a room, and keeps them out.
@@ -153,27 +83,9 @@ extension MXRestClient {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/ban", json: ["user_id": userId, "reason": reason]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func banUser(
-        _ userId: String, fromRoom roomId: String, reason: String? = nil,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.banUser(userId, fromRoom: roomId, reason: reason) }
-    }
-
     /// Lets a user in again.
     public func unbanUser(_ userId: String, fromRoom roomId: String, reason: String? = nil) async throws {
         try await perform(APICall(.post, "v3/rooms/\(roomId)/unban", json: ["user_id": userId, "reason": reason]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func unbanUser(
-        _ userId: String, fromRoom roomId: String, reason: String? = nil,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.unbanUser(userId, fromRoom: roomId, reason: reason) }
     }
 
     // MARK: Whole rooms
@@ -186,29 +98,12 @@ extension MXRestClient {
             "replacement_room", of: APICall(.post, "v3/rooms/\(roomId)/upgrade", json: ["new_version": version]))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func upgradeRoom(
-        _ roomId: String, toVersion version: String, completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.upgradeRoom(roomId, toVersion: version) }
-    }
-
     /// Reports an event to the administrators of the server.
     ///
     /// - Parameter score: From −100, most offensive, to 0.
     public func reportEvent(_ eventId: String, inRoom roomId: String, reason: String?, score: Int? = nil) async throws {
         try await perform(
             APICall(.post, "v3/rooms/\(roomId)/report/\(eventId)", json: ["reason": reason, "score": score]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func reportEvent(
-        _ eventId: String, inRoom roomId: String, reason: String?, score: Int? = nil,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.reportEvent(eventId, inRoom: roomId, reason: reason, score: score) }
     }
 
     /// The rooms of a space, page by page.
@@ -225,18 +120,6 @@ extension MXRestClient {
         return MXSpaceHierarchy(rooms: answer["rooms"]?.array ?? [], nextBatch: answer["next_batch"]?.string)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func spaceHierarchy(
-        ofRoom roomId: String, suggestedOnly: Bool = false, limit: Int? = nil, maxDepth: Int? = nil,
-        from: String? = nil, completion: @escaping (MXResponse<MXSpaceHierarchy>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.spaceHierarchy(
-                ofRoom: roomId, suggestedOnly: suggestedOnly, limit: limit, maxDepth: maxDepth, from: from)
-        }
-    }
-
     /// The event next to a moment.
     ///
     /// - Parameter timestamp: Milliseconds since 1970.
@@ -247,15 +130,6 @@ extension MXRestClient {
             APICall(
                 .get, "v1/rooms/\(roomId)/timestamp_to_event",
                 query: [("ts", String(timestamp)), ("dir", direction.parameter)]))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func eventId(
-        inRoom roomId: String, at timestamp: UInt64, direction: MXTimelineDirection = .forwards,
-        completion: @escaping (MXResponse<MXEventAtTime>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.eventId(inRoom: roomId, at: timestamp, direction: direction) }
     }
 }
 

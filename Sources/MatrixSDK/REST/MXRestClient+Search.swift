@@ -34,32 +34,11 @@ extension MXRestClient {
             nextBatch: found["next_batch"]?.string)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func searchMessages(
-        _ pattern: String, inRooms rooms: [String]? = nil, limit: Int? = nil, before: Int = 0, after: Int = 0,
-        byRank: Bool = false, nextBatch: String? = nil, completion: @escaping (MXResponse<MXSearchResults>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.searchMessages(
-                pattern, inRooms: rooms, limit: limit, before: before, after: after, byRank: byRank,
-                nextBatch: nextBatch)
-        }
-    }
-
     /// Users whom the server knows, by name or id.
     public func searchUsers(_ pattern: String, limit: Int? = nil) async throws -> MXUserSearchResponse {
         var call = APICall(.post, "v3/user_directory/search", json: ["search_term": pattern, "limit": limit])
         call.isRepeatable = true  // only reads
         return try await value(call)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func searchUsers(
-        _ pattern: String, limit: Int? = nil, completion: @escaping (MXResponse<MXUserSearchResponse>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.searchUsers(pattern, limit: limit) }
     }
 }
 

@@ -19,7 +19,7 @@ extension MXRestClient {
             toRoom: roomId, eventType: eventType, content: EncodedJSON(content), transactionId: transactionId)
     }
 
-    func sendEvent(toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, transactionId: String?)
+    package func sendEvent(toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, transactionId: String?)
         async throws -> String
     {
         _ = try content.bytes.get()  // what cannot be sent costs no question
@@ -40,19 +40,6 @@ extension MXRestClient {
                 hasTransactionId: true))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendEvent(
-        toRoom roomId: String, eventType: MXEventType, content: [String: Any], transactionId: String? = nil,
-        completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        let encodedContent = EncodedJSON(content)
-        return operation(completion) {
-            try await self.sendEvent(
-                toRoom: roomId, eventType: eventType, content: encodedContent, transactionId: transactionId)
-        }
-    }
-
     /// Sends an event whose content is JSON text already, as a store keeps it.
     ///
     /// - Parameter transactionId: The server takes a repeat with the same one for the same request; nil makes one.
@@ -65,18 +52,6 @@ extension MXRestClient {
             transactionId: transactionId)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendEvent(
-        toRoom roomId: String, eventType: MXEventType, contentJSON: String, transactionId: String? = nil,
-        completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendEvent(
-                toRoom: roomId, eventType: eventType, contentJSON: contentJSON, transactionId: transactionId)
-        }
-    }
-
     /// Sends a message: an event of type `m.room.message`.
     ///
     /// - Parameter transactionId: The server takes a repeat with the same one for the same request; nil makes one.
@@ -87,21 +62,10 @@ extension MXRestClient {
         try await sendMessage(toRoom: roomId, content: EncodedJSON(content), transactionId: transactionId)
     }
 
-    func sendMessage(toRoom roomId: String, content: EncodedJSON, transactionId: String?) async throws -> String {
+    package func sendMessage(toRoom roomId: String, content: EncodedJSON, transactionId: String?) async throws -> String
+    {
         try await sendEvent(
             toRoom: roomId, eventType: .roomMessage, content: content, transactionId: transactionId)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendMessage(
-        toRoom roomId: String, content: [String: Any], transactionId: String? = nil,
-        completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        let encodedContent = EncodedJSON(content)
-        return operation(completion) {
-            try await self.sendMessage(toRoom: roomId, content: encodedContent, transactionId: transactionId)
-        }
     }
 
     /// Sends text.
@@ -119,19 +83,6 @@ extension MXRestClient {
             transactionId: transactionId)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendTextMessage(
-        toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
-        transactionId: String? = nil, completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendTextMessage(
-                toRoom: roomId, threadId: threadId, text: text, formattedText: formattedText,
-                transactionId: transactionId)
-        }
-    }
-
     /// Sends what the user does, shown after the name.
     ///
     /// - Parameters:
@@ -147,19 +98,6 @@ extension MXRestClient {
             transactionId: transactionId)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendEmote(
-        toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
-        transactionId: String? = nil, completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendEmote(
-                toRoom: roomId, threadId: threadId, text: text, formattedText: formattedText,
-                transactionId: transactionId)
-        }
-    }
-
     /// Sends text of a program's, to which no other program reacts.
     ///
     /// - Parameters:
@@ -173,19 +111,6 @@ extension MXRestClient {
         try await sendMessage(
             toRoom: roomId, content: Self.text(text, html: formattedText, type: "m.notice", threadId: threadId),
             transactionId: transactionId)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendNotice(
-        toRoom roomId: String, threadId: String? = nil, text: String, formattedText: String? = nil,
-        transactionId: String? = nil, completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendNotice(
-                toRoom: roomId, threadId: threadId, text: text, formattedText: formattedText,
-                transactionId: transactionId)
-        }
     }
 
     private static func text(_ body: String, html: String?, type: String, threadId: String?) -> EncodedJSON {
@@ -207,19 +132,6 @@ extension MXRestClient {
         return try await sendMessage(toRoom: roomId, content: EncodedJSON(content), transactionId: transactionId)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendEdit(
-        ofEvent eventId: String, inRoom roomId: String, text: String, formattedText: String? = nil,
-        transactionId: String? = nil, completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendEdit(
-                ofEvent: eventId, inRoom: roomId, text: text, formattedText: formattedText, transactionId: transactionId
-            )
-        }
-    }
-
     /// Answers a message, in the thread where it is, and mentions its sender.
     ///
     /// - Parameter formattedText: The same as HTML.
@@ -231,18 +143,6 @@ extension MXRestClient {
         let content = MessageContent.reply(
             to: event, with: MessageContent.text(text, html: formattedText), currentUser: try userId())
         return try await sendMessage(toRoom: roomId, content: EncodedJSON(content), transactionId: transactionId)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendReply(
-        to event: MXEvent, inRoom roomId: String, text: String, formattedText: String? = nil,
-        transactionId: String? = nil, completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendReply(
-                to: event, inRoom: roomId, text: text, formattedText: formattedText, transactionId: transactionId)
-        }
     }
 
     /// Reacts to an event. The same reaction twice is `M_DUPLICATE_ANNOTATION`.
@@ -258,17 +158,6 @@ extension MXRestClient {
             transactionId: transactionId)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendReaction(
-        _ key: String, toEvent eventId: String, inRoom roomId: String, transactionId: String? = nil,
-        completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sendReaction(key, toEvent: eventId, inRoom: roomId, transactionId: transactionId)
-        }
-    }
-
     /// Takes an event's content away, for everybody.
     ///
     /// - Returns: The id of the redaction.
@@ -282,17 +171,6 @@ extension MXRestClient {
         return try await text("event_id", of: call)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func redactEvent(
-        _ eventId: String, inRoom roomId: String, reason: String? = nil, transactionId: String? = nil,
-        completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.redactEvent(eventId, inRoom: roomId, reason: reason, transactionId: transactionId)
-        }
-    }
-
     /// Sends to devices, past rooms.
     ///
     /// - Parameter messages: Contents by user and device; `*` is all devices of a user.
@@ -300,22 +178,10 @@ extension MXRestClient {
         try await sendToDevice(eventType: eventType, messages: EncodedJSON(messages), transactionId: transactionId)
     }
 
-    func sendToDevice(eventType: String, messages: EncodedJSON, transactionId: String?) async throws {
+    package func sendToDevice(eventType: String, messages: EncodedJSON, transactionId: String?) async throws {
         let transaction = transactionId ?? Self.newTransactionId()
         let body = EncodedJSON(["messages": JSONView(try messages.bytes.get())?.foundation ?? [:]])
         try await perform(
             APICall(.put, "v3/sendToDevice/\(eventType)/\(transaction)", body: body, hasTransactionId: true))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendToDevice(
-        eventType: String, messages: [String: Any], transactionId: String? = nil,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        let encodedMessages = EncodedJSON(messages)
-        return operation(completion) {
-            try await self.sendToDevice(eventType: eventType, messages: encodedMessages, transactionId: transactionId)
-        }
     }
 }

@@ -8,26 +8,11 @@ extension MXRestClient {
         try await json(APICall(.get, "v3/rooms/\(roomId)/state")).events(inRoom: roomId)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func state(ofRoom roomId: String, completion: @escaping (MXResponse<[MXEvent]>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.state(ofRoom: roomId) }
-    }
-
     /// The content of one state event.
     public func stateEvent(ofRoom roomId: String, eventType: MXEventType, stateKey: String = "") async throws
         -> JSONView
     {
         try await json(APICall(.get, "v3/rooms/\(roomId)/state/\(eventType.identifier)/\(orEmpty: stateKey)"))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func stateEvent(
-        ofRoom roomId: String, eventType: MXEventType, stateKey: String = "",
-        completion: @escaping (MXResponse<JSONView>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) { try await self.stateEvent(ofRoom: roomId, eventType: eventType, stateKey: stateKey) }
     }
 
     /// Sets one state event.
@@ -42,7 +27,7 @@ extension MXRestClient {
     }
 
     @discardableResult
-    func sendStateEvent(toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, stateKey: String)
+    package func sendStateEvent(toRoom roomId: String, eventType: MXEventType, content: EncodedJSON, stateKey: String)
         async throws -> String
     {
         try await text(
@@ -51,31 +36,10 @@ extension MXRestClient {
                 .put, "v3/rooms/\(roomId)/state/\(eventType.identifier)/\(orEmpty: stateKey)", body: content))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sendStateEvent(
-        toRoom roomId: String, eventType: MXEventType, content: [String: Any], stateKey: String = "",
-        completion: @escaping (MXResponse<String>) -> Void
-    ) -> MXHTTPOperation {
-        let encodedContent = EncodedJSON(content)
-        return operation(completion) {
-            try await self.sendStateEvent(
-                toRoom: roomId, eventType: eventType, content: encodedContent, stateKey: stateKey)
-        }
-    }
-
     /// Sets a room's name.
     public func setRoomName(_ name: String, ofRoom roomId: String) async throws {
         try await sendStateEvent(
             toRoom: roomId, eventType: .roomName, content: EncodedJSON(["name": name]), stateKey: "")
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func setRoomName(_ name: String, ofRoom roomId: String, completion: @escaping (MXResponse<Void>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.setRoomName(name, ofRoom: roomId) }
     }
 
     /// Sets a room's topic.
@@ -84,26 +48,10 @@ extension MXRestClient {
             toRoom: roomId, eventType: .roomTopic, content: EncodedJSON(["topic": topic]), stateKey: "")
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func setRoomTopic(_ topic: String, ofRoom roomId: String, completion: @escaping (MXResponse<Void>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.setRoomTopic(topic, ofRoom: roomId) }
-    }
-
     /// Sets a room's avatar, an `mxc:` URL.
     public func setRoomAvatar(_ url: String, ofRoom roomId: String) async throws {
         try await sendStateEvent(
             toRoom: roomId, eventType: .roomAvatar, content: EncodedJSON(["url": url]), stateKey: "")
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func setRoomAvatar(_ url: String, ofRoom roomId: String, completion: @escaping (MXResponse<Void>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.setRoomAvatar(url, ofRoom: roomId) }
     }
 
     /// Members of a room, as events.
@@ -124,17 +72,6 @@ extension MXRestClient {
         return try await list("chunk", of: call).compactMap { MXEvent(json: $0, roomId: roomId) }
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func members(
-        ofRoom roomId: String, at token: String? = nil, membership: MXMembership? = nil,
-        notMembership: MXMembership? = nil, completion: @escaping (MXResponse<[MXEvent]>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.members(ofRoom: roomId, at: token, membership: membership, notMembership: notMembership)
-        }
-    }
-
     /// Who is in a room, by user id.
     public func joinedMembers(ofRoom roomId: String) async throws -> [String: MXProfile] {
         struct Answer: Decodable, Sendable { var joined: [String: MXProfile.Member] }
@@ -142,22 +79,8 @@ extension MXRestClient {
         return answer.joined.mapValues { MXProfile(displayName: $0.display_name, avatarUrl: $0.avatar_url) }
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func joinedMembers(ofRoom roomId: String, completion: @escaping (MXResponse<[String: MXProfile]>) -> Void)
-        -> MXHTTPOperation
-    {
-        operation(completion) { try await self.joinedMembers(ofRoom: roomId) }
-    }
-
     /// The rooms that the user is in.
     public func joinedRooms() async throws -> [String] {
         try await list("joined_rooms", of: APICall(.get, "v3/joined_rooms")).compactMap(\.string)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func joinedRooms(completion: @escaping (MXResponse<[String]>) -> Void) -> MXHTTPOperation {
-        operation(completion) { try await self.joinedRooms() }
     }
 }

@@ -1,6 +1,6 @@
 public import JSONBytes
 import MatrixProtocol
-import Transport
+import Basics
 
 extension MXRestClient {
     /// What is new since `since`: the bytes of the answer. Waits on the server for at most `timeout`.
@@ -38,19 +38,6 @@ extension MXRestClient {
         return try await perform(call)
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func sync(
-        since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
-        fullState: Bool = false, useStateAfter: Bool = true, completion: @escaping (MXResponse<[UInt8]>) -> Void
-    ) -> MXHTTPOperation {
-        operation(completion) {
-            try await self.sync(
-                since: since, timeout: timeout, filter: filter, setPresence: setPresence, fullState: fullState,
-                useStateAfter: useStateAfter)
-        }
-    }
-
     /// Stores a filter with the server.
     ///
     /// - Returns: Its id.
@@ -58,28 +45,12 @@ extension MXRestClient {
         try await createFilter(EncodedJSON(filter))
     }
 
-    func createFilter(_ filter: EncodedJSON) async throws -> String {
+    package func createFilter(_ filter: EncodedJSON) async throws -> String {
         try await text("filter_id", of: APICall(.post, "v3/user/\(try userId())/filter", body: filter))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func createFilter(_ filter: [String: Any], completion: @escaping (MXResponse<String>) -> Void)
-        -> MXHTTPOperation
-    {
-        let encodedFilter = EncodedJSON(filter)
-        return operation(completion) { try await self.createFilter(encodedFilter) }
     }
 
     /// A filter that is stored with the server.
     public func filter(withId filterId: String) async throws -> JSONView {
         try await json(APICall(.get, "v3/user/\(try userId())/filter/\(filterId)"))
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func filter(withId filterId: String, completion: @escaping (MXResponse<JSONView>) -> Void) -> MXHTTPOperation
-    {
-        operation(completion) { try await self.filter(withId: filterId) }
     }
 }

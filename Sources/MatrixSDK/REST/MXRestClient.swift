@@ -1,6 +1,6 @@
 public import Dispatch
 import MatrixProtocol
-import Transport
+import Basics
 
 /// The client-server API of a homeserver, call by call.
 ///
@@ -8,9 +8,8 @@ import Transport
 ///     _ = try await client.login(username: "alice", password: password)
 ///     let eventId = try await client.sendTextMessage(toRoom: roomId, text: "hello")
 ///
-/// Every call has an `async` form, and one with a callback that returns an ``MXHTTPOperation``. Callbacks arrive on
-/// ``completionQueue``, exactly once, also after ``MXHTTPOperation/cancel()``; cancelling the task of an `async` form
-/// cancels the HTTP request. What the server says is thrown as ``MXError``, everything else as ``MatrixError``.
+/// Cancelling the task of a call cancels the HTTP request. What the server says is thrown as ``MXError``, everything else
+/// as ``MatrixError``. The module `SwiftMatrixSDK` adds a form with a callback to each call.
 ///
 /// A server that limits the rate is waited for and asked again, see ``MXRestClientOptions``. When the connection fails,
 /// requests that may be repeated (reading, and sending with a transaction id) are tried again; others only if nothing of
@@ -95,12 +94,5 @@ public final class MXRestClient: Sendable {
             throw MatrixError(.unauthenticated, "nobody is logged in; this call needs a user")
         }
         return userId
-    }
-
-    /// The callback form of a call.
-    func operation<Value: Sendable>(
-        _ completion: @escaping (MXResponse<Value>) -> Void, _ body: @escaping @Sendable () async throws -> Value
-    ) -> MXHTTPOperation {
-        MXHTTPOperation.start(on: completionQueue, completion, body)
     }
 }

@@ -1,4 +1,5 @@
 import MatrixProtocol
+import Basics
 import Transport
 
 /// How an ``MXRestClient`` behaves. The defaults are good.

@@ -39,7 +39,7 @@ public struct MXRoomCreationParameters {
     /// All is left to the server.
     public init() {}
 
-    var encoded: EncodedJSON {
+    package var encoded: EncodedJSON {
         var fields: [String: Any] = [:]
         fields["name"] = name
         fields["topic"] = topic

@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 /// Which rooms are encrypted, as far as requests need to know: what is sent in the clear there would be read by everybody
 /// who should not, and shown by nobody's client.

@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 /// The events around one that somebody points to, in both directions. It is not live, and nothing of it is stored.
 public final class MXContextTimeline: Sendable {

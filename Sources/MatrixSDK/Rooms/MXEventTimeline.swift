@@ -1,6 +1,6 @@
 import Dispatch
 import MatrixProtocol
-import Transport
+import Basics
 
 /// The events of a room in order: forwards as they happen, backwards by paginating.
 ///
@@ -23,6 +23,9 @@ public final class MXEventTimeline: Sendable {
     private let locked = Lock(State())
     /// One page at a time.
     private let turns = Turns()
+
+    /// The calls of the homeserver.
+    package var rest: MXRestClient { core.rest }
 
     init(roomId: String, core: SessionCore) {
         self.roomId = roomId
@@ -55,7 +58,7 @@ public final class MXEventTimeline: Sendable {
     var hasListeners: Bool { locked.withLock { !$0.listeners.isEmpty } }
 
     /// The room's current state; nil when it is not joined any more.
-    public var state: MXRoomState? { core.roomState(roomId) }
+    public var state: MXRoomState? { core.account.roomState(roomId) }
 
     func deliver(_ event: MXEvent, state: MXRoomState?, direction: MXTimelineDirection = .forwards) {
         for (listener, handler) in locked.withLock({ $0.listeners.interested(in: event.eventType) })
@@ -81,12 +84,12 @@ public final class MXEventTimeline: Sendable {
     /// Whether there may be more in this direction. New events come by themselves.
     public func canPaginate(_ direction: MXTimelineDirection) -> Bool {
         guard direction == .backwards else { return false }
-        return core.summary(roomId)?.paginationToken != nil || remainingMessagesForBackPaginationInStore > 0
+        return core.account.summary(roomId)?.paginationToken != nil || remainingMessagesForBackPaginationInStore > 0
     }
 
     /// How many events the store has that were not given yet; counts to 1,000.
     public var remainingMessagesForBackPaginationInStore: Int {
-        (try? core.store { store throws(MatrixError) in
+        (try? core.account.store { store throws(MatrixError) in
             try store.events(in: roomId, before: locked.withLock { $0.position }, limit: 1000).count
         }) ?? 0
     }
@@ -101,8 +104,20 @@ public final class MXEventTimeline: Sendable {
     public func paginate(
         _ count: UInt, direction: MXTimelineDirection = .backwards, onlyFromStore: Bool = false
     ) async throws -> [MXEvent] {
-        try requireBackwards(direction)
-        return try await turns.inTurn { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
+        try await queuedPage(count, direction, onlyFromStore: onlyFromStore)()
+    }
+
+    /// Takes the turn of a page. It is taken when this returns: callback forms need that to keep the order of the calls.
+    ///
+    /// - Returns: Paginates. Later pages wait for this as long as something holds it.
+    package func queuedPage(
+        _ count: UInt, _ direction: MXTimelineDirection, onlyFromStore: Bool
+    ) -> @Sendable () async throws -> [MXEvent] {
+        let turn = turns.take()
+        return {
+            try self.requireBackwards(direction)
+            return try await turn.run { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
+        }
     }
 
     private func requireBackwards(_ direction: MXTimelineDirection) throws {
@@ -116,7 +131,8 @@ public final class MXEventTimeline: Sendable {
         // A server may answer with empty pages; they are bounded.
         for _ in 0..<20 {
             given += try giveFromStore(count - given.count)
-            guard given.count < count, !onlyFromStore, core.summary(roomId)?.paginationToken != nil else { break }
+            guard given.count < count, !onlyFromStore else { break }
+            guard core.account.summary(roomId)?.paginationToken != nil else { break }
             let generation = locked.withLock { $0.generation }
             let members = try await core.loadOlder(roomId, limit: max(count - given.count, 10))
             let isCurrent = locked.withLock { state in
@@ -133,7 +149,7 @@ public final class MXEventTimeline: Sendable {
         guard count > 0 else { return [] }
         var steps: [(MXEvent, MXRoomState?)] = []
         // No sync comes between the events, the state that they led to, and the place after them.
-        let events = try core.read(roomId) { store, current throws(MatrixError) in
+        let events = try core.account.read(roomId) { store, current throws(MatrixError) in
             let position = locked.withLock { state in
                 state.isPaginated = true
                 return state.position
@@ -155,18 +171,5 @@ public final class MXEventTimeline: Sendable {
             for (event, state) in given { self.deliver(event, state: state, direction: .backwards) }
         }
         return events
-    }
-
-    /// The same with a callback, which comes after those of the listeners.
-    @discardableResult
-    public func paginate(
-        _ count: UInt, direction: MXTimelineDirection, onlyFromStore: Bool,
-        completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation? {
-        let turn = turns.take()
-        return core.rest.operation(completion) {
-            try self.requireBackwards(direction)
-            _ = try await turn.run { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
-        }
     }
 }

@@ -1,11 +1,5 @@
 import MatrixProtocol
 
-/// Whom to invite.
-@nonexhaustive
-public enum MXRoomInvitee: Sendable, Hashable {
-    case userId(String)
-}
-
 /// Who is in the room.
 extension MXRoom {
     /// Joins the room that we are invited to.
@@ -44,54 +38,4 @@ extension MXRoom {
 
     /// Says what the room is about.
     public func setTopic(_ topic: String) async throws { try await core.rest.setRoomTopic(topic, ofRoom: roomId) }
-
-    // MARK: With callbacks
-
-    /// The same with a callback.
-    @discardableResult
-    public func join(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.join() }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func leave(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.leave() }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func invite(_ userId: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.invite(userId) }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func invite(_ invitee: MXRoomInvitee, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        switch invitee {
-        case .userId(let userId): invite(userId, completion: completion)
-        }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func kickUser(
-        _ userId: String, reason: String, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.kickUser(userId, reason: reason) }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func banUser(
-        _ userId: String, reason: String, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.banUser(userId, reason: reason) }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func unbanUser(_ userId: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.unbanUser(userId) }
-    }
 }

@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 /// Reading, typing, tags.
 extension MXRoom {
@@ -15,7 +15,7 @@ extension MXRoom {
 
     /// Marks everything as read that is here. The counts are 0 at once, and again what they were if it fails.
     public func markAllAsRead() async throws {
-        let newest = try core.store { store throws(MatrixError) in
+        let newest = try core.account.store { store throws(MatrixError) in
             try store.events(in: roomId, before: nil, limit: 1).first
         }
         guard let newest else { return }
@@ -38,7 +38,7 @@ extension MXRoom {
 
     /// How far users have read.
     public func receipts() throws -> [MXReceipt] {
-        try core.store { store throws(MatrixError) in try store.receipts(in: roomId) }
+        try core.account.store { store throws(MatrixError) in try store.receipts(in: roomId) }
     }
 
     /// Puts the room under a tag such as `m.favourite`.
@@ -50,28 +50,4 @@ extension MXRoom {
 
     /// Takes a tag away.
     public func removeTag(_ tag: String) async throws { try await core.rest.removeTag(tag, fromRoom: roomId) }
-
-    // MARK: With callbacks
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendTypingNotification(
-        typing: Bool, timeout: TimeInterval?, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.sendTypingNotification(typing: typing, timeout: timeout) }
-    }
-
-    /// The same with a callback, which may be left out.
-    @discardableResult
-    public func markAllAsRead(completion: ((MXResponse<Void>) -> Void)? = nil) -> MXHTTPOperation {
-        core.rest.operation(completion ?? { _ in }) { try await self.markAllAsRead() }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func sendReadReceipt(
-        _ eventId: String, threadId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.sendReadReceipt(eventId, threadId: threadId) }
-    }
 }

@@ -27,6 +27,17 @@ extension MXRoom {
         try sendQueue.add(type: type.identifier, content: content)
     }
 
+    /// Puts an event into the queue. Its place is taken when this returns: callback forms need that to keep the order of
+    /// the calls.
+    ///
+    /// - Returns: `echo` stands for the event until the server has confirmed it; `send` sends the event.
+    package func queuedEvent(
+        _ type: MXEventType, _ content: [String: Any]
+    ) throws -> (echo: MXEvent?, send: @Sendable () async throws -> String) {
+        let entry = try enqueue(type, content)
+        return (entry.event.event(sender: core.userId), { try await self.sendQueue.send(entry) })
+    }
+
     /// Sends a text.
     ///
     /// - Parameters:
@@ -41,7 +52,7 @@ extension MXRoom {
         try await sendEvent(.roomMessage, content: content("m.text", text, formattedText, threadId, replaces))
     }
 
-    func content(
+    package func content(
         _ type: String, _ text: String, _ html: String?, _ threadId: String?, _ replaces: String?
     ) -> [String: Any] {
         let content = MessageContent.text(text, html: html, type: type)
@@ -76,9 +87,11 @@ extension MXRoom {
     /// Answers an event, and mentions who sent it.
     @discardableResult
     public func sendReply(to event: MXEvent, text: String, formattedText: String? = nil) async throws -> String {
-        let content = MessageContent.text(text, html: formattedText)
-        return try await sendEvent(
-            .roomMessage, content: MessageContent.reply(to: event, with: content, currentUser: core.userId))
+        try await sendEvent(.roomMessage, content: replyContent(to: event, text, formattedText))
+    }
+
+    package func replyContent(to event: MXEvent, _ text: String, _ html: String?) -> [String: Any] {
+        MessageContent.reply(to: event, with: MessageContent.text(text, html: html), currentUser: core.userId)
     }
 
     /// Replaces the text of a message of our own.
@@ -124,12 +137,21 @@ extension MXRoom {
     }
 
     func react(_ key: String, toEvent eventId: String, keepsFailed: Bool) async throws {
-        guard ownReaction(key, to: eventId) == nil else { return }
-        let entry = try enqueue(.reaction, MessageContent.reaction(key, to: eventId))
-        try await send(reaction: entry, keepsFailed: keepsFailed)
+        try await queuedReaction(key, toEvent: eventId, keepsFailed: keepsFailed)?()
     }
 
-    private func send(reaction entry: SendQueue.Entry, keepsFailed: Bool = true) async throws {
+    /// Puts a reaction into the queue. Its place is taken when this returns.
+    ///
+    /// - Returns: Sends the reaction; nil if we have reacted so already.
+    package func queuedReaction(
+        _ key: String, toEvent eventId: String, keepsFailed: Bool = true
+    ) throws -> (@Sendable () async throws -> Void)? {
+        guard ownReaction(key, to: eventId) == nil else { return nil }
+        let entry = try enqueue(.reaction, MessageContent.reaction(key, to: eventId))
+        return { try await self.send(reaction: entry, keepsFailed: keepsFailed) }
+    }
+
+    private func send(reaction entry: SendQueue.Entry, keepsFailed: Bool) async throws {
         do {
             _ = try await sendQueue.send(entry, keepsFailed: keepsFailed)
         } catch let error as MXError where error.errcode == kMXErrCodeStringDuplicateAnnotation {
@@ -155,126 +177,19 @@ extension MXRoom {
 
     /// Takes away what an event says.
     public func redactEvent(_ eventId: String, reason: String? = nil) async throws {
-        try await sendQueue.turns.inTurn { try await self.redact(eventId, reason: reason) }
+        try await queuedRedaction(of: eventId, reason: reason)()
+    }
+
+    /// Puts a redaction into the queue. Its place is taken when this returns.
+    ///
+    /// - Returns: Redacts the event. What comes later in the queue waits for this as long as something holds it.
+    package func queuedRedaction(of eventId: String, reason: String?) -> @Sendable () async throws -> Void {
+        let turn = sendQueue.turns.take()
+        return { try await turn.run { try await self.redact(eventId, reason: reason) } }
     }
 
     private func redact(_ eventId: String, reason: String?) async throws {
         _ = try await core.rest.redactEvent(eventId, inRoom: roomId, reason: reason)
         try core.redacted(eventId, in: roomId)
-    }
-
-    // MARK: With callbacks
-
-    /// Sends an event of any type, with a callback that is given its id. It takes its place in the queue at once.
-    @discardableResult
-    public func sendEvent(
-        _ type: MXEventType, content: [String: Any], completion: @escaping (MXResponse<String?>) -> Void
-    ) -> MXHTTPOperation {
-        var echo: MXEvent?
-        return sendEvent(type, content: content, localEcho: &echo, completion: completion)
-    }
-
-    /// The same, with what stands for the event until the server has confirmed it; nil if it cannot be sent.
-    @discardableResult
-    public func sendEvent(
-        _ type: MXEventType, content: [String: Any], localEcho: inout MXEvent?,
-        completion: @escaping (MXResponse<String?>) -> Void
-    ) -> MXHTTPOperation {
-        let entry = Result { try enqueue(type, content) }
-        localEcho = (try? entry.get()).flatMap { $0.event.event(sender: core.userId) }
-        return core.rest.operation(completion) { try await self.sendQueue.send(entry.get()) }
-    }
-
-    /// Sends a text, with a callback that is given its id.
-    @discardableResult
-    public func sendTextMessage(
-        _ text: String, formattedText: String? = nil, threadId: String? = nil, replaces: String? = nil,
-        completion: @escaping (MXResponse<String?>) -> Void
-    ) -> MXHTTPOperation {
-        sendEvent(
-            .roomMessage, content: content("m.text", text, formattedText, threadId, replaces), completion: completion)
-    }
-
-    /// The same, with what stands for the message until the server has confirmed it.
-    @discardableResult
-    public func sendTextMessage(
-        _ text: String, formattedText: String? = nil, threadId: String? = nil, replaces: String? = nil,
-        localEcho: inout MXEvent?, completion: @escaping (MXResponse<String?>) -> Void
-    ) -> MXHTTPOperation {
-        sendEvent(
-            .roomMessage, content: content("m.text", text, formattedText, threadId, replaces), localEcho: &localEcho,
-            completion: completion)
-    }
-
-    /// Sends what the user does, with a callback that is given its id.
-    @discardableResult
-    public func sendEmote(
-        _ text: String, formattedText: String? = nil, threadId: String? = nil,
-        completion: @escaping (MXResponse<String?>) -> Void
-    ) -> MXHTTPOperation {
-        sendEvent(
-            .roomMessage, content: content("m.emote", text, formattedText, threadId, nil), completion: completion)
-    }
-
-    /// The same, with what stands for the message until the server has confirmed it.
-    @discardableResult
-    public func sendEmote(
-        _ text: String, formattedText: String? = nil, threadId: String? = nil, localEcho: inout MXEvent?,
-        completion: @escaping (MXResponse<String?>) -> Void
-    ) -> MXHTTPOperation {
-        sendEvent(
-            .roomMessage, content: content("m.emote", text, formattedText, threadId, nil), localEcho: &localEcho,
-            completion: completion)
-    }
-
-    /// Replaces the text of a message of our own, with a callback that is given the id of the edit.
-    @discardableResult
-    public func editMessage(
-        _ eventId: String, markdown text: String, completion: @escaping (MXResponse<String?>) -> Void
-    ) -> MXHTTPOperation {
-        sendEvent(
-            .roomMessage, content: MessageContent.edit(of: eventId, to: MessageContent.typed(text)),
-            completion: completion)
-    }
-
-    /// Answers an event, with a callback that is given the answer's id.
-    @discardableResult
-    public func sendReply(
-        to event: MXEvent, text: String, formattedText: String? = nil,
-        completion: @escaping (MXResponse<String?>) -> Void
-    ) -> MXHTTPOperation {
-        let content = MessageContent.text(text, html: formattedText)
-        return sendEvent(
-            .roomMessage, content: MessageContent.reply(to: event, with: content, currentUser: core.userId),
-            completion: completion)
-    }
-
-    /// Reacts to an event, with a callback.
-    @discardableResult
-    public func react(
-        _ key: String, toEvent eventId: String, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        guard ownReaction(key, to: eventId) == nil else { return core.rest.operation(completion) {} }
-        let entry = Result { try enqueue(.reaction, MessageContent.reaction(key, to: eventId)) }
-        return core.rest.operation(completion) { try await self.send(reaction: entry.get()) }
-    }
-
-    /// Takes a reaction of our own back, with a callback.
-    @discardableResult
-    public func unreact(
-        _ key: String, toEvent eventId: String, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.unreact(key, toEvent: eventId) }
-    }
-
-    /// Takes away what an event says, with a callback.
-    @discardableResult
-    public func redactEvent(
-        _ eventId: String, reason: String?, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        let turn = sendQueue.turns.take()
-        return core.rest.operation(completion) {
-            try await turn.run { try await self.redact(eventId, reason: reason) }
-        }
     }
 }

@@ -1,6 +1,6 @@
 public import JSONBytes
 import MatrixProtocol
-import Transport
+import Basics
 
 /// A room that we are in, are invited to, or have knocked on.
 ///
@@ -28,8 +28,8 @@ public final class MXRoom: Sendable {
         sendQueue.close()
     }
 
-    /// Hands over the live timeline.
-    public func liveTimeline(_ done: @escaping (MXEventTimeline) -> Void) { done(liveTimeline) }
+    /// The calls of the homeserver, which a room keeps when its session is gone.
+    package var rest: MXRestClient { core.rest }
 
     /// The session that it belongs to; nil when that is gone.
     public var mxSession: MXSession? { core.session.withLock { $0.session } }
@@ -40,7 +40,7 @@ public final class MXRoom: Sendable {
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     /// What a list shows of it. Of a room that was left, what it was.
     public var summary: MXRoomSummary! {
-        if let summary = core.summary(roomId) { last.withLock { $0 = summary } }
+        if let summary = core.account.summary(roomId) { last.withLock { $0 = summary } }
         return last.withLock { $0 }
     }
 
@@ -48,7 +48,7 @@ public final class MXRoom: Sendable {
     public var displayName: String { summary.displayName }
 
     /// The current state; nil when the room was left, or the store cannot be read. The first access may read the store.
-    public var state: MXRoomState? { core.roomState(roomId) }
+    public var state: MXRoomState? { core.account.roomState(roomId) }
 
     /// Whether it is a direct chat.
     public var isDirect: Bool { summary.isDirect }
@@ -57,11 +57,11 @@ public final class MXRoom: Sendable {
     public var directUserId: String? { summary.directUserId }
 
     /// Who is typing, without ourselves.
-    public var typingUsers: [String] { core.model { $0.rooms[roomId]?.typingUsers ?? [] } ?? [] }
+    public var typingUsers: [String] { core.account.model { $0.rooms[roomId]?.typingUsers ?? [] } ?? [] }
 
     /// The room's own account data of a type, such as `m.fully_read`.
     public func accountData(_ type: String) -> JSONView? {
-        (core.model { $0.rooms[roomId]?.accountData[type] } ?? nil)?.contentJSON
+        (core.account.model { $0.rooms[roomId]?.accountData[type] } ?? nil)?.contentJSON
     }
 
     /// Everybody who is in the room or invited. With lazily loaded members the first call asks the server.
@@ -73,14 +73,8 @@ public final class MXRoom: Sendable {
     /// A member, or somebody who was one when what was paged through was said.
     func knownMember(_ userId: String) -> MXRoomMember? {
         if let member = state?.members.member(withUserId: userId) { return member }
-        let event = core.model { $0.rooms[roomId]?.earlierMembers[userId] } ?? nil
+        let event = core.account.model { $0.rooms[roomId]?.earlierMembers[userId] } ?? nil
         return event.flatMap { MXRoomMember($0) }
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func members(completion: @escaping (MXResponse<MXRoomMembers>) -> Void) -> MXHTTPOperation {
-        core.rest.operation(completion) { try await self.members() }
     }
 
     // MARK: Messages
@@ -89,29 +83,27 @@ public final class MXRoom: Sendable {
     ///
     /// - Parameter limit: How many at most.
     public func storedMessages(limit: Int = 50) throws -> [MXEvent] {
-        try core.store { store throws(MatrixError) in
+        try core.account.store { store throws(MatrixError) in
             Array(try store.events(in: roomId, before: nil, limit: limit).reversed())
         }
     }
 
     /// An event of the room: from the store, else from the server.
     public func event(withId eventId: String) async throws -> MXEvent {
-        if let event = try core.store({ store throws(MatrixError) in try store.event(eventId, in: roomId) }) {
-            return event
-        }
+        if let event = try core.account.event(eventId, in: roomId) { return event }
         return try await core.rest.event(withId: eventId, inRoom: roomId)
     }
 
     /// The newest message that a list shows.
     public var lastMessage: MXEvent? {
         guard let id = summary.lastMessageId else { return nil }
-        return try? core.store { store throws(MatrixError) in try store.event(id, in: roomId) }
+        return try? core.account.event(id, in: roomId)
     }
 
     /// Messages of our own that no sync has brought back yet, oldest first: those on their way, those that have failed, and
     /// those that the server has already. Their ``MXEvent/transactionId`` is that of the event that a sync brings.
     public var outgoingMessages: [MXEvent] {
-        (core.model { $0.rooms[roomId]?.outgoing ?? [] } ?? []).compactMap { $0.event(sender: core.userId) }
+        (core.account.model { $0.rooms[roomId]?.outgoing ?? [] } ?? []).compactMap { $0.event(sender: core.userId) }
     }
 
     /// A timeline around an event, for a permalink. It is not live, and nothing of it is stored.
@@ -123,9 +115,9 @@ public final class MXRoom: Sendable {
 
     /// Reactions to an event and edits of it, as far as they are known here; nil if there are none.
     public func aggregations(forEvent eventId: String) -> MXEventAggregations? {
-        core.loadRelations(of: eventId, in: roomId)
-        let original = try? core.store { store throws(MatrixError) in try store.event(eventId, in: roomId) }
-        return core.model {
+        core.account.loadRelations(of: eventId, in: roomId)
+        let original = try? core.account.event(eventId, in: roomId)
+        return core.account.model {
             $0.rooms[roomId]?.relations.aggregations(
                 forEvent: eventId, original: original ?? nil, currentUser: core.userId)
         } ?? nil
@@ -133,8 +125,8 @@ public final class MXRoom: Sendable {
 
     /// The event as it reads now: with the content of its newest edit.
     public func edited(_ event: MXEvent) -> MXEvent {
-        core.loadRelations(of: event.eventId, in: roomId)
-        return core.model { $0.rooms[roomId]?.relations.edited(event) ?? event } ?? event
+        core.account.loadRelations(of: event.eventId, in: roomId)
+        return core.account.model { $0.rooms[roomId]?.relations.edited(event) ?? event } ?? event
     }
 
     /// Calls back with the id of each event about which there is something new: a reaction more or less, an edit. On the

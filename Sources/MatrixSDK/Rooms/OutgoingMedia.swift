@@ -3,22 +3,13 @@ import JSONBytes
 import MatrixProtocol
 
 /// A file that is to be sent.
-struct OutgoingMedia: Sendable {
+package struct OutgoingMedia: Sendable {
     /// How a room shows it.
-    enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         case image = "m.image"
         case video = "m.video"
         case audio = "m.audio"
         case file = "m.file"
-
-        static func of(_ mimeType: String) -> Kind {
-            switch mimeType.prefix(while: { $0 != "/" }).lowercased() {
-            case "image": .image
-            case "video": .video
-            case "audio": .audio
-            default: .file
-            }
-        }
     }
 
     let file: URL
@@ -27,10 +18,12 @@ struct OutgoingMedia: Sendable {
     let caption: String?
     let thumbnail: URL?
     let threadId: String?
-    var size: PixelSize?
-    var duration: Duration?
+    package var size: PixelSize?
+    package var duration: Duration?
 
-    init(_ file: URL, type: Kind, mimeType: String, caption: String?, thumbnail: URL?, threadId: String?) {
+    package init(
+        _ file: URL, type: Kind, mimeType: String, caption: String?, thumbnail: URL?, threadId: String?
+    ) {
         (self.file, self.type, self.mimeType) = (file, type, mimeType)
         (self.caption, self.thumbnail, self.threadId) = (caption, thumbnail, threadId)
         if type == .image { size = PixelSize(ofImage: file) }
@@ -73,13 +66,13 @@ struct OutgoingMedia: Sendable {
         return text
     }
 
+}
+
+extension OutgoingMedia {
+    /// A picture that does not say what it is counts as JPEG.
     private static func imageType(_ file: URL) -> String {
-        switch file.pathExtension.lowercased() {
-        case "png": "image/png"
-        case "gif": "image/gif"
-        case "webp": "image/webp"
-        default: "image/jpeg"
-        }
+        let type = MediaType(of: file)
+        return type.kind == .image ? type.mime : "image/jpeg"
     }
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// How large an image is, from the first bytes of its file.
-struct PixelSize: Sendable, Hashable {
+package struct PixelSize: Sendable, Hashable {
     let width: Int
     let height: Int
 
@@ -10,7 +10,7 @@ struct PixelSize: Sendable, Hashable {
     }
 
     /// - Returns: Nil for what is no size.
-    init?(_ size: CGSize) {
+    package init?(_ size: CGSize) {
         self.init(width: Int(exactly: size.width.rounded()), height: Int(exactly: size.height.rounded()))
     }
 

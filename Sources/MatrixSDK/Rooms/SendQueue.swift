@@ -1,5 +1,5 @@
 import MatrixProtocol
-import Transport
+import Basics
 
 /// The messages of a room on their way to the server, one after the other in the order of the calls.
 ///
@@ -39,7 +39,7 @@ final class SendQueue: Sendable {
             ts: AccessTokens.now, state: .preparing)
         let turn = turns.take()
         do {
-            try core.change { model, _ in
+            try core.account.change { model, _ in
                 model.add(outgoing: event)
                 return MXStoreChanges(outgoing: event)
             }
@@ -56,7 +56,7 @@ final class SendQueue: Sendable {
         let turn = turns.take()
         var entry: Entry?
         do {
-            try core.change { model, _ throws(MatrixError) in
+            try core.account.change { model, _ throws(MatrixError) in
                 guard model.outgoing(localEventId, in: roomId)?.lacksUpload != true else {
                     throw MatrixError(
                         .invalidArgument,
@@ -79,7 +79,7 @@ final class SendQueue: Sendable {
     /// Gives up a message that has failed.
     func remove(failed localEventId: String) throws(MatrixError) {
         var removed: MXOutgoingEvent?
-        try core.change { model, _ throws(MatrixError) in
+        try core.account.change { model, _ throws(MatrixError) in
             guard let event = model.outgoing(localEventId, in: roomId), event.state == .failed else { throw notFailed }
             model.removeOutgoing(event)
             removed = event
@@ -94,7 +94,7 @@ final class SendQueue: Sendable {
 
     /// Reactions are never encrypted.
     private func requirePlain(_ type: String) throws(MatrixError) {
-        guard type != MXEventType.reaction.identifier, try core.isEncrypted(roomId) else { return }
+        guard type != MXEventType.reaction.identifier, try core.account.isEncrypted(roomId) else { return }
         throw MatrixError(
             .encryptionNotAvailable,
             "room \(roomId) is encrypted, and this library cannot encrypt: the message was not sent", roomId: roomId)
@@ -179,7 +179,7 @@ final class SendQueue: Sendable {
 
     /// - Throws: Also if it is not to be sent any more.
     private func update(_ event: MXOutgoingEvent) throws(MatrixError) {
-        try core.change { model, _ throws(MatrixError) in
+        try core.account.change { model, _ throws(MatrixError) in
             guard model.update(outgoing: event) else {
                 throw MatrixError(
                     .eventNotFound, "the message was given up, or has arrived: it is not sent", roomId: roomId)
@@ -200,7 +200,7 @@ final class SendQueue: Sendable {
     /// The server has it, whether or not the store can take that at once.
     private func confirm(_ event: MXOutgoingEvent, as eventId: String) {
         var isNews = false
-        try? core.change { model, store in
+        try? core.account.change { model, store in
             let stored = (try? store.knownEvents(among: [eventId], in: event.roomId)) ?? []
             let changes = model.confirm(event, as: eventId, isStored: !stored.isEmpty)
             isNews = changes != nil
@@ -213,7 +213,7 @@ final class SendQueue: Sendable {
 
     /// Nothing is left of a message.
     func remove(_ event: MXOutgoingEvent) throws(MatrixError) {
-        try core.change { model, _ in
+        try core.account.change { model, _ in
             model.removeOutgoing(event)
             return MXStoreChanges(sent: event)
         }

@@ -112,7 +112,7 @@ extension MXRoom {
     /// Asks the server for the reactions to an event that the store does not have: it then may lack some of them. Those to
     /// one that it has came after it, and are there too.
     func completeReactions(to eventId: String) async throws {
-        let isStored = try core.store { store throws(MatrixError) in try store.event(eventId, in: roomId) != nil }
+        let isStored = try core.account.event(eventId, in: roomId) != nil
         if !isStored { try await core.fetchReactions(to: eventId, in: roomId) }
     }
 }

@@ -31,7 +31,7 @@ extension MXMatrixService {
     public func joinRoom(roomIdOrAlias: String) async throws -> String {
         let session = try liveAccount().session
         return try await MatrixServiceError.mapped {
-            let invitation = session.core.summary(roomIdOrAlias).flatMap { $0.membership == .invite ? $0 : nil }
+            let invitation = session.core.account.summary(roomIdOrAlias).flatMap { $0.membership == .invite ? $0 : nil }
             let roomId: String
             do {
                 roomId = try await session.matrixRestClient.joinRoom(roomIdOrAlias)

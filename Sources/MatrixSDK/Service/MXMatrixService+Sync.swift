@@ -46,13 +46,9 @@ extension MXMatrixService {
             guard let roomId = event.roomId else { return }
             tell(event, of: roomId, session)
         case .relationsChanged(let roomId, let eventId):
-            guard
-                let event = try? session.core.store({ store throws(MatrixError) in try store.event(eventId, in: roomId)
-                }
-                )
-            else { return }
+            guard let event = try? session.core.account.event(eventId, in: roomId) else { return }
             tell(event, of: roomId, session)
-            if session.core.summary(roomId)?.lastMessageId == eventId { tellRoom(roomId, session) }
+            if session.core.account.summary(roomId)?.lastMessageId == eventId { tellRoom(roomId, session) }
         case .ephemeral(let event):
             guard event.type == "m.typing", let onTypingIndicator, let roomId = event.roomId else { return }
             onTypingIndicator(roomId, session.room(withRoomId: roomId)?.typingUsers ?? [])

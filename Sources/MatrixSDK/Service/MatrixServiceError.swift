@@ -1,5 +1,5 @@
 public import Foundation
-import Transport
+import Basics
 
 /// Why a ``MatrixServiceProtocol`` could not do what it was asked for.
 ///

@@ -36,13 +36,13 @@ struct MessageReader: Sendable {
                     found += try await eventsOfServer(limit: limit - found.count, before: position)
                     break
                 }
-                let page = try core.store { store throws(MatrixError) in
+                let page = try core.account.store { store throws(MatrixError) in
                     try store.events(in: room.roomId, before: position, limit: Self.pageSize)
                 }
                 found += page.filter(isShown)
                 position = page.last?.eventId ?? position
                 guard page.isEmpty else { continue }
-                guard core.summary(room.roomId)?.paginationToken != nil else { break }
+                guard core.account.summary(room.roomId)?.paginationToken != nil else { break }
                 try await core.loadOlder(room.roomId, limit: Self.pageSize)
             }
         } catch  where !found.isEmpty && !error.isCancellation {}
@@ -66,12 +66,14 @@ struct MessageReader: Sendable {
     }
 
     private func stored(_ eventId: String) throws -> MXEvent? {
-        try core.store { store throws(MatrixError) in try store.event(eventId, in: room.roomId) }
+        try core.account.event(eventId, in: room.roomId)
     }
 
     private func isShown(_ event: MXEvent) -> Bool {
         MatrixMessage.isMessage(event) && !isIgnored(event.sender)
     }
 
-    private func isIgnored(_ userId: String) -> Bool { core.model { $0.ignoredUsers.contains(userId) } ?? false }
+    private func isIgnored(_ userId: String) -> Bool {
+        core.account.model { $0.ignoredUsers.contains(userId) } ?? false
+    }
 }

@@ -1,5 +1,6 @@
 public import JSONBytes
 import MatrixProtocol
+import Basics
 import Transport
 
 /// Where ``MXSession/rooms()`` lives beside the property of that name: old programs use both.
@@ -23,7 +24,7 @@ extension MXSession {
 
     /// What lists show of all rooms, invitations included, the one with the newest message first.
     public var roomsSummaries: [MXRoomSummary] {
-        core.summaries.sorted { ($0.lastMessageTs, $1.roomId) > ($1.lastMessageTs, $0.roomId) }
+        core.account.summaries.sorted { ($0.lastMessageTs, $1.roomId) > ($1.lastMessageTs, $0.roomId) }
     }
 
     /// A room that we are in, are invited to, or have knocked on.
@@ -31,50 +32,44 @@ extension MXSession {
 
     /// A room by its canonical alias.
     public func room(withAlias alias: String) -> MXRoom? {
-        core.summaries.first { $0.canonicalAlias == alias }.flatMap { core.room($0.roomId) }
+        core.account.summaries.first { $0.canonicalAlias == alias }.flatMap { core.room($0.roomId) }
     }
 
     /// A user of whom something is known: presence.
-    public func user(withUserId userId: String) -> MXUser? { core.model { $0.users[userId] } ?? nil }
+    public func user(withUserId userId: String) -> MXUser? { core.account.model { $0.users[userId] } ?? nil }
 
     /// Direct chats by user.
     public var directRooms: [String: [String]] {
-        Dictionary(grouping: core.model { $0.directUsers } ?? [:], by: \.value).mapValues { $0.map(\.key).sorted() }
+        let users = core.account.model { $0.directUsers } ?? [:]
+        return Dictionary(grouping: users, by: \.value).mapValues { $0.map(\.key).sorted() }
     }
 
     /// Users whose messages are not shown.
-    public var ignoredUsers: Set<String> { core.model { $0.ignoredUsers } ?? [] }
+    public var ignoredUsers: Set<String> { core.account.model { $0.ignoredUsers } ?? [] }
 
     /// Global account data of a type, such as `m.direct`.
     public func accountData(_ type: String) -> JSONView? {
-        (core.model { $0.accountData[type] } ?? nil)?.contentJSON
+        (core.account.model { $0.accountData[type] } ?? nil)?.contentJSON
     }
 
     // MARK: Coming and going
 
     /// Creates a room, and waits until it is here.
     public func createRoom(parameters: MXRoomCreationParameters) async throws -> MXRoom {
-        try await createRoom(
-            parameters.encoded, RoomCreation(parameters),
-            directUser: parameters.isDirect ? parameters.inviteArray?.first : nil)
+        try await creation(parameters)()
     }
 
-    private func createRoom(_ body: EncodedJSON, _ creation: RoomCreation, directUser: String?) async throws -> MXRoom {
-        let roomId = try await core.createRoom(body, creation)
-        let room = try await core.appeared(roomId, creation.isComplete)
-        if let directUser { try await core.addDirectRoom(roomId, with: directUser) }
-        return room
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func createRoom(
-        parameters: MXRoomCreationParameters, completion: @escaping (MXResponse<MXRoom>) -> Void
-    ) -> MXHTTPOperation {
+    /// Encodes the parameters, which cannot be sent to another thread.
+    ///
+    /// - Returns: Creates the room, and waits until it is here.
+    package func creation(_ parameters: MXRoomCreationParameters) -> @Sendable () async throws -> MXRoom {
         let (body, creation) = (parameters.encoded, RoomCreation(parameters))
         let directUser = parameters.isDirect ? parameters.inviteArray?.first : nil
-        return matrixRestClient.operation(completion) {
-            try await self.createRoom(body, creation, directUser: directUser)
+        return {
+            let roomId = try await self.core.createRoom(body, creation)
+            let room = try await self.core.appeared(roomId, creation.isComplete)
+            if let directUser { try await self.core.addDirectRoom(roomId, with: directUser) }
+            return room
         }
     }
 
@@ -82,7 +77,7 @@ extension MXSession {
     ///
     /// - Parameter viaServers: Servers that know the room, for an id that ours does not know.
     public func joinRoom(_ roomIdOrAlias: String, viaServers: [String]? = nil) async throws -> MXRoom {
-        let summary = core.summary(roomIdOrAlias)
+        let summary = core.account.summary(roomIdOrAlias)
         let roomId = try await matrixRestClient.joinRoom(roomIdOrAlias, viaServers: viaServers)
         let room = try await core.appeared(roomId)
         if let summary, summary.membership == .invite, summary.isDirect, let inviter = summary.inviter {
@@ -91,23 +86,9 @@ extension MXSession {
         return room
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func joinRoom(
-        _ roomIdOrAlias: String, viaServers: [String]? = nil, completion: @escaping (MXResponse<MXRoom>) -> Void
-    ) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.joinRoom(roomIdOrAlias, viaServers: viaServers) }
-    }
-
     /// Leaves a room, or declines an invitation. While the session syncs it waits until the room is gone.
     public func leaveRoom(_ roomId: String) async throws {
         try await matrixRestClient.leaveRoom(roomId)
         try await core.disappeared(roomId)
-    }
-
-    /// The same with a callback.
-    @discardableResult
-    public func leaveRoom(_ roomId: String, completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.leaveRoom(roomId) }
     }
 }

@@ -1,7 +1,7 @@
 import Dispatch
 import MatrixProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// An account that is kept up to date: its rooms, their messages, who is there.
 ///
@@ -57,8 +57,8 @@ public final class MXSession: Sendable, MXSessionRooms {
 
     /// Told what goes wrong. Held weakly.
     @MainActor public var delegate: (any MXSessionDelegate)? {
-        get { core.state.withLock { $0.delegate }?.delegate }
-        set { core.state.withLock { $0.delegate = SessionCore.WeakDelegate(delegate: newValue) } }
+        get { core.state.withLock { $0.audience.delegate }?.delegate }
+        set { core.state.withLock { $0.audience.delegate = SessionCore.WeakDelegate(delegate: newValue) } }
     }
 
     // MARK: Life
@@ -68,11 +68,6 @@ public final class MXSession: Sendable, MXSessionRooms {
     ///
     /// - Throws: `MatrixError` of code `store` if it cannot be opened, or is used by another process.
     public func setStore(_ store: any MXStore) throws(MatrixError) { try core.setStore(store) }
-
-    /// The same with a callback.
-    public func setStore(_ store: any MXStore, completion: @escaping (MXResponse<Void>) -> Void) {
-        _ = matrixRestClient.operation(completion) { try self.setStore(store) }
-    }
 
     /// Begins to sync, or tries again at once if a retry is waited for. Returns after the first sync was applied.
     ///
@@ -84,22 +79,14 @@ public final class MXSession: Sendable, MXSessionRooms {
         try await core.start(filterId: filterId)
     }
 
-    /// The same with a callback, which is called once in any case.
-    @discardableResult
-    public func start(
-        withSyncFilterId filterId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.start(withSyncFilterId: filterId) }
-    }
-
-    /// Stops syncing; nothing new comes until ``resume(_:)``. While something needs the session to run, it only asks for
+    /// Stops syncing; nothing new comes until ``resume()``. While something needs the session to run, it only asks for
     /// the pause: see ``retainPreventPause()``.
     public func pause() {
         let isPrevented = core.state.withLock { state in
             // What does not run has nothing to ask for.
             let isRunning = state.driver != nil && state.state != .paused && state.state != .backgroundSyncInProgress
-            state.isPauseWanted = state.pausePreventers > 0 && isRunning
-            return state.isPauseWanted
+            state.pausing.isWanted = state.pausing.preventers > 0 && isRunning
+            return state.pausing.isWanted
         }
         if isPrevented {
             core.setState(.pauseRequested)
@@ -108,12 +95,8 @@ public final class MXSession: Sendable, MXSessionRooms {
         }
     }
 
-    /// Syncs again.
-    ///
-    /// - Parameter done: Called when the session is up to date, or cannot be.
-    public func resume(_ done: (() -> Void)? = nil) {
-        _ = matrixRestClient.operation({ (_: MXResponse<Void>) in done?() }) { try await self.start() }
-    }
+    /// Syncs again. Returns at once; ``start(withSyncFilterId:)`` does the same and waits for the first sync.
+    public func resume() { _ = RequestOperation.start { try? await self.start() } }
 
     /// One sync of a session that is paused, and stays so. Its ``state`` is `backgroundSyncInProgress` meanwhile, and the
     /// user does not show as online.
@@ -125,24 +108,12 @@ public final class MXSession: Sendable, MXSessionRooms {
         try await core.backgroundSync(timeout: min(.bounded(seconds: timeout) ?? .seconds(30), .seconds(86_400)))
     }
 
-    /// The same with a callback.
-    @discardableResult
-    public func backgroundSync(
-        timeout: TimeInterval = 30, completion: @escaping (MXResponse<Void>) -> Void
-    ) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.backgroundSync(timeout: timeout) }
-    }
-
     /// Keeps ``pause()`` from taking effect until ``releasePreventPause()`` was called as often.
-    public func retainPreventPause() { core.state.withLock { $0.pausePreventers += 1 } }
+    public func retainPreventPause() { core.state.withLock { $0.pausing.preventers += 1 } }
 
     /// Takes back one ``retainPreventPause()``; a pause that was asked for meanwhile happens with the last.
     public func releasePreventPause() {
-        let mustPause = core.state.withLock { state in
-            state.pausePreventers = max(state.pausePreventers - 1, 0)
-            return state.pausePreventers == 0 && state.isPauseWanted
-        }
-        if mustPause { pause() }
+        if core.state.withLock({ $0.pausing.release() }) { pause() }
     }
 
     /// Gives up the request that is under way and asks anew at once.
@@ -153,12 +124,6 @@ public final class MXSession: Sendable, MXSessionRooms {
 
     /// Logs out: the tokens are dead then. Close the session, and delete its store.
     public func logout() async throws { try await matrixRestClient.logout() }
-
-    /// The same with a callback.
-    @discardableResult
-    public func logout(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.logout() }
-    }
 
     // MARK: Events
 
@@ -171,13 +136,13 @@ public final class MXSession: Sendable, MXSessionRooms {
         _ types: [MXEventType]? = nil, _ block: @escaping (MXEvent, MXTimelineDirection, MXRoomState?) -> Void
     ) -> Any {
         let box = EventListeners.Handler(call: block)
-        return core.state.withLock { $0.listeners.add(types, box.call) }
+        return core.state.withLock { $0.audience.listeners.add(types, box.call) }
     }
 
     /// Ends the calls of a listener; also from within one.
     public func removeListener(_ listener: Any) {
         guard let listener = listener as? MXEventListener else { return }
-        _ = core.state.withLock { $0.listeners.remove(listener) }
+        _ = core.state.withLock { $0.audience.listeners.remove(listener) }
     }
 }
 

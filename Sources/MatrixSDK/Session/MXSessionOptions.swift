@@ -21,7 +21,11 @@ public struct MXSessionOptions: Sendable {
     public var setsPresence = false
     /// How long a message is tried again when the network fails, before it counts as failed.
     public var sendRetryBound: Duration = .seconds(300)
-    /// Told at debug what was left out of the server's answers.
+    /// Where bindings of the session are called. Listeners, callbacks and notifications have the REST client's
+    /// ``MXRestClient/completionQueue``.
+    public var callbackQueue = EventCallbackQueue.own
+    /// Told at debug what was left out of the server's answers, and at warning when nothing is asked for any more since
+    /// events are not taken.
     public var logger: Logger?
 
     /// The defaults.

@@ -1,6 +1,6 @@
 import CurlTransport
 import MatrixProtocol
-import Transport
+import Basics
 
 /// One sync of a session that is paused.
 extension SessionCore {

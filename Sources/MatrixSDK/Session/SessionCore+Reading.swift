@@ -1,4 +1,5 @@
 import MatrixProtocol
+import Basics
 import Transport
 
 /// What is known of single events, and what is read.
@@ -10,7 +11,7 @@ extension SessionCore {
         for _ in 0..<20 {
             let page = try await rest.relations(
                 forEvent: eventId, inRoom: roomId, relationType: "m.annotation", eventType: .reaction, from: token)
-            try change { model, _ in
+            try account.change { model, _ in
                 model.add(relations: page.chunk, of: eventId, in: roomId)
                 return nil
             }
@@ -31,7 +32,7 @@ extension SessionCore {
 
     private func tellRelations(in roomId: String, _ change: (inout SessionModel) -> [String]) throws(MatrixError) {
         var targets: [String] = []
-        try self.change { model, _ in
+        try account.change { model, _ in
             targets = change(&model)
             return nil
         }
@@ -41,9 +42,9 @@ extension SessionCore {
 
     /// - Returns: What the counts were.
     func markRead(_ roomId: String) throws(MatrixError) -> MXRoomSummary? {
-        let old = summary(roomId)
+        let old = account.summary(roomId)
         do {
-            try change { model, _ in model.markRead(roomId).map { MXStoreChanges(summary: $0) } }
+            try account.change { model, _ in model.markRead(roomId).map { MXStoreChanges(summary: $0) } }
         } catch {
             if let old { try? restoreCounts(of: old) }
             throw error
@@ -53,7 +54,7 @@ extension SessionCore {
     }
 
     func restoreCounts(of old: MXRoomSummary) throws(MatrixError) {
-        try change { model, _ in model.restoreCounts(of: old).map { MXStoreChanges(summary: $0) } }
+        try account.change { model, _ in model.restoreCounts(of: old).map { MXStoreChanges(summary: $0) } }
         tell([.summaryChanged(roomId: old.roomId)])
     }
 

@@ -1,7 +1,7 @@
 import CurlTransport
 import MatrixProtocol
 import Realtime
-import Transport
+import Basics
 
 /// Names of events that are made here, beside the types of the Matrix specification. Their data is JSON.
 public enum MatrixEventName {
@@ -27,8 +27,14 @@ extension SessionCore {
     var accountChannel: String { "matrix:" + userId }
 
     func handOver(_ notices: [SessionNotice]) {
-        let (sinks, lastSync) = (sinks, state.withLock { $0.lastSync })
-        guard !sinks.isEmpty else { return }
+        let lastSync = state.withLock { $0.lastSync }
+        func gap(_ roomId: String) -> SourceGap {
+            SourceGap(channelName: "matrix:" + roomId, start: lastSync ?? Date(), end: Date())
+        }
+        guard isHeard else {
+            for case .gap(let roomId) in notices { publish(gap(roomId)) }
+            return
+        }
         var events = SourceEvents()
         for notice in notices {
             switch notice {
@@ -42,7 +48,7 @@ extension SessionCore {
             case .joined(let roomId):
                 append(MatrixEventName.join, ["room_id": roomId], to: roomId, &events)
             case .invited(let roomId, let inviter):
-                let name = state.withLock { $0.model?.rooms[roomId]?.summary.displayName }
+                let name = account.summary(roomId)?.displayName
                 append(
                     MatrixEventName.invite, ["room_id": roomId, "name": name, "inviter": inviter], to: roomId,
                     userId: inviter, notifies: true, &events)
@@ -63,23 +69,15 @@ extension SessionCore {
                     ], to: summary.roomId, &events)
             case .gap(let roomId):
                 // Events before it and after it must stand on their sides of the gap.
-                hand(events, to: sinks)
+                publish(events)
                 events = SourceEvents()
-                let gap = SourceGap(channelName: "matrix:" + roomId, start: lastSync ?? Date(), end: Date())
-                for sink in sinks { sink.receive(gap) }
+                publish(gap(roomId))
             case .toDevice, .knocked, .changed, .relationsChanged, .echoConfirmed, .summaryChanged,
                 .directRoomsChanged, .ignoredUsersChanged:
                 break
             }
         }
-        hand(events, to: sinks)
-    }
-
-    func hand(_ events: SourceEvents) { hand(events, to: sinks) }
-
-    private func hand(_ events: SourceEvents, to sinks: [any RealtimeEventSink]) {
-        guard !events.isEmpty else { return }
-        for sink in sinks { sink.receive(events) }
+        publish(events)
     }
 
     private func append(
@@ -100,55 +98,44 @@ extension SessionCore {
             name: name, channel: "matrix:" + roomId, data: data ?? Data("{}".utf8), userId: userId, notifies: notifies)
     }
 
-    // MARK: Sinks
+    // MARK: Who listens
 
-    var sinks: [any RealtimeEventSink] { state.withLock { $0.sinkReferences.compactMap(\.sink) } }
+    func hold(for reader: EventReader) { withDriver { $0.hold(for: reader) } }
 
-    func attach(_ sink: any RealtimeEventSink) {
-        _ = state.withLock { state in
-            let others = state.remove(sink)
-            state.sinkReferences.append(WeakSink(sink: sink))
-            return others
+    func release(for reader: EventReader) { withDriver { $0.release(for: reader) } }
+
+    func hold(_ isHeld: Bool) { withDriver { $0.hold(isHeld) } }
+
+    func lost(_ loss: EventLoss, channelName: String?) {
+        switch loss {
+        case .oldest: break
+        case .rest:
+            publish(SourceFailure("a sequence of events was read too slowly and has ended", channelName: channelName))
         }
-        holdOrRelease()
     }
 
-    func detach(_ sink: any RealtimeEventSink) {
-        _ = state.withLock { $0.remove(sink) }
-        holdOrRelease()
-    }
+    func execute(_ job: @escaping @Sendable () -> Void) { NetworkActor.execute { job() } }
 
-    func hold(_ isHeld: Bool, for sink: any RealtimeEventSink) {
-        let id = ObjectIdentifier(sink)
-        state.withLock { state in
-            // One that was detached meanwhile holds nothing.
-            if isHeld, state.sinkReferences.contains(where: { $0.id == id }) {
-                state.holders.insert(id)
-            } else {
-                state.holders.remove(id)
-            }
-        }
-        holdOrRelease()
-    }
-
-    /// By what holds then: of two changes from two threads the last has the last word.
-    private func holdOrRelease() {
-        withDriver { [weak self] driver in
-            guard let self else { return }
-            driver.hold(state.withLock { !$0.holders.isEmpty })
-        }
+    func publish(_ state: MXSessionState) {
+        publish(SourceState(channelName: accountChannel, connectionState: state.connection, underlying: state))
+        var events = SourceEvents()
+        events.append(
+            name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(state)"}"#.utf8)
+        publish(events)
     }
 }
 
-extension SessionCore.State {
-    /// Removes a sink, and those that are gone.
-    ///
-    /// - Returns: The others, to be let go of after the lock: this may hold the last reference to one.
-    fileprivate mutating func remove(_ sink: any RealtimeEventSink) -> [any RealtimeEventSink] {
-        let living = sinkReferences.compactMap(\.sink)
-        let ids = Set(living.map { ObjectIdentifier($0) }).subtracting([ObjectIdentifier(sink)])
-        sinkReferences.removeAll { !ids.contains($0.id) }
-        holders.formIntersection(ids)
-        return living
+extension MXSessionState {
+    /// What a state means for the connection to the homeserver.
+    fileprivate var connection: ConnectionState {
+        switch self {
+        case .running: .connected
+        case .syncInProgress: .connecting
+        case .homeserverNotReachable, .syncError, .initialSyncFailed: .reconnecting
+        case .closed, .initialised, .storeDataReady, .processingBackgroundSyncCache, .backgroundSyncInProgress, .paused,
+            .pauseRequested:
+            .disconnected
+        @unknown default: .disconnected
+        }
     }
 }

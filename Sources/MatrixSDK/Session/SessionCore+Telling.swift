@@ -1,7 +1,7 @@
 import Dispatch
 import MatrixProtocol
 import Realtime
-import Transport
+import Basics
 
 /// What a session tells who observes it.
 enum SessionReport: Sendable {
@@ -29,12 +29,12 @@ extension SessionCore {
     /// For one who wants to hear everything, on the completion queue.
     func observe(_ observer: @escaping @Sendable (SessionReport) -> Void) {
         _ = state.withLock { state in  // the old one is let go of after the lock
-            defer { state.observer = observer }
-            return state.observer
+            defer { state.audience.observer = observer }
+            return state.audience.observer
         }
     }
 
-    func report(_ report: SessionReport) { state.withLock { $0.observer }?(report) }
+    func report(_ report: SessionReport) { state.withLock { $0.audience.observer }?(report) }
 
     func onQueue(_ body: @escaping @Sendable (SessionCore) -> Void) {
         rest.completionQueue.async { [weak self] in
@@ -44,7 +44,7 @@ extension SessionCore {
 
     /// - Parameter body: Is called on the main thread: the delegate's methods say so.
     func withDelegate(_ body: @escaping @Sendable @MainActor (any MXSessionDelegate) -> Void) {
-        let delegate = state.withLock { $0.delegate }
+        let delegate = state.withLock { $0.audience.delegate }
         DispatchQueue.main.async {
             MainActor.assumeIsolated {
                 if let delegate = delegate?.delegate { body(delegate) }
@@ -63,7 +63,7 @@ extension SessionCore {
 
     private func deliver(_ notice: SessionNotice, _ rooms: [String: MXRoom]) {
         // One that was asked for since then is told, too.
-        func loadedRoom(_ roomId: String) -> MXRoom? { rooms[roomId] ?? state.withLock { $0.rooms[roomId] } }
+        func loadedRoom(_ roomId: String) -> MXRoom? { rooms[roomId] ?? account.knownRoom(roomId) }
         switch notice {
         case .live(let live):
             call(live.event, state: live.state)
@@ -101,8 +101,8 @@ extension SessionCore {
 
     /// Calls the session's listeners, each if it is still there.
     private func call(_ event: MXEvent, state roomState: MXRoomState?) {
-        for (listener, handler) in state.withLock({ $0.listeners.interested(in: event.eventType) })
-        where state.withLock({ $0.listeners.has(listener) }) {
+        for (listener, handler) in state.withLock({ $0.audience.listeners.interested(in: event.eventType) })
+        where state.withLock({ $0.audience.listeners.has(listener) }) {
             handler.call(event, .forwards, roomState)
         }
     }

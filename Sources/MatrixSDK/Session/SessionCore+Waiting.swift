@@ -1,19 +1,20 @@
 import MatrixProtocol
-import Transport
+import Basics
+
+/// Somebody who waits for a room to come or to go.
+struct RoomWaiter: Sendable {
+    /// - Parameter room: Nil: we are not in it, nor invited.
+    typealias Condition = @Sendable (_ room: RoomModel?) -> Bool
+
+    let id: UUID
+    let roomId: String
+    /// Called with the account's lock held.
+    let condition: Condition
+    let continuation: CheckedContinuation<Void, any Error>
+}
 
 /// Waiting for a sync to bring what a call has done.
 extension SessionCore {
-    /// A room whose coming or going somebody waits for.
-    struct RoomWaiter: Sendable {
-        let id: Int
-        let roomId: String
-        let condition: RoomCondition
-        let continuation: CheckedContinuation<Void, any Error>
-    }
-
-    /// - Parameter room: Nil: we are not in it, nor invited.
-    typealias RoomCondition = @Sendable (_ room: RoomModel?) -> Bool
-
     /// How long a sync may take to bring a room that was joined or created.
     private static let bound = Duration.seconds(60)
     /// The same for those who can go on without.
@@ -21,7 +22,7 @@ extension SessionCore {
 
     /// Waits for the coming or going of a room if a sync is to tell of it soon. That it does not is no error: the homeserver
     /// has done it.
-    func settle(_ roomId: String, _ condition: @escaping RoomCondition) async throws {
+    func settle(_ roomId: String, _ condition: @escaping RoomWaiter.Condition) async throws {
         guard isSyncing else { return }
         do {
             try await wait(for: roomId, bound: Self.settlingBound, condition)
@@ -43,11 +44,11 @@ extension SessionCore {
     ///
     /// - Throws: If none does in time, or the session is not syncing. The homeserver has done it nevertheless.
     func appeared(
-        _ roomId: String, _ condition: @escaping RoomCondition = { $0.isJoined }
+        _ roomId: String, _ condition: @escaping RoomWaiter.Condition = { $0.isJoined }
     ) async throws -> MXRoom {
         switch state.withLock({ $0.state }) {
         case .initialised, .storeDataReady, .paused:
-            guard model({ condition($0.rooms[roomId]) }) == true else {
+            guard account.model({ condition($0.rooms[roomId]) }) == true else {
                 throw MatrixError(
                     .cancelled, "the homeserver has done it; room \(roomId) is here when the session has synced",
                     roomId: roomId)
@@ -65,12 +66,9 @@ extension SessionCore {
     func disappeared(_ roomId: String) async throws { try await settle(roomId) { $0 == nil } }
 
     private func wait(
-        for roomId: String, bound: Duration = SessionCore.bound, _ condition: @escaping RoomCondition
+        for roomId: String, bound: Duration = SessionCore.bound, _ condition: @escaping RoomWaiter.Condition
     ) async throws {
-        let id = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
+        let id = UUID()
         let timer = Task {
             try await Task.sleep(for: bound)
             self.endWait(
@@ -83,15 +81,8 @@ extension SessionCore {
         defer { timer.cancel() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let outcome = state.withLock { state -> Result<Void, any Error>? in
-                    guard let model = state.model else { return .failure(MatrixError.sessionClosed) }
-                    if condition(model.rooms[roomId]) { return .success(()) }
-                    if Task.isCancelled { return .failure(CancellationError()) }
-                    // From here on whoever takes the waiter out resumes it, and nobody else.
-                    state.waiters.append(
-                        RoomWaiter(id: id, roomId: roomId, condition: condition, continuation: continuation))
-                    return nil
-                }
+                let outcome = account.add(
+                    RoomWaiter(id: id, roomId: roomId, condition: condition, continuation: continuation))
                 outcome.map { continuation.resume(with: $0) }
             }
         } onCancel: {
@@ -99,29 +90,12 @@ extension SessionCore {
         }
     }
 
-    private func endWait(_ id: Int, _ result: Result<Void, any Error>) {
-        let waiter = state.withLock { state -> RoomWaiter? in
-            guard let index = state.waiters.firstIndex(where: { $0.id == id }) else { return nil }
-            return state.waiters.remove(at: index)
-        }
-        waiter?.continuation.resume(with: result)
+    private func endWait(_ id: UUID, _ result: Result<Void, any Error>) {
+        account.takeWaiter(id)?.continuation.resume(with: result)
     }
 
     /// Called when a sync was told of.
-    func endWaits() {
-        let done = state.withLock { state -> [RoomWaiter] in
-            guard let model = state.model else { return [] }
-            let done = state.waiters.filter { $0.condition(model.rooms[$0.roomId]) }
-            let ids = Set(done.map(\.id))
-            state.waiters.removeAll { ids.contains($0.id) }
-            return done
-        }
-        for waiter in done { waiter.continuation.resume() }
-    }
-
-    func failWaits(_ waiters: [RoomWaiter]) {
-        for waiter in waiters { waiter.continuation.resume(throwing: MatrixError.sessionClosed) }
-    }
+    func endWaits() { for waiter in account.takeDoneWaiters() { waiter.continuation.resume() } }
 }
 
 extension RoomModel? {

@@ -4,58 +4,45 @@ import Logging
 import MatrixProtocol
 import PeerLog
 import Realtime
-import Transport
+import Basics
 
-/// Joins the model of an account to the network, the store and the application.
+/// Joins an account to the network and the application.
 ///
-///     poll ──► answer ──► model ──► store ──► listeners, bindings
+///     poll ──► answer ──► account: model and store ──► listeners, bindings
 ///
-/// The model and the store's changes have one owner at a time: what is in the store is what the model has told. Everybody
-/// else sees the model as it was told last.
-final class SessionCore: Sendable {
+/// An answer is told when the ``StoredAccount`` has stored it.
+final class SessionCore: HubOwner {
     struct State: Sendable {
         var state = MXSessionState.initialised
-        /// Nil before the store is open, and after the session was closed. Changed in ``SessionCore/inTurn(_:)``; what is
-        /// loaded into it beside may be lost.
-        var model: SessionModel?
-        /// Counts the models.
-        var modelNumber = 0
-        /// Called in ``SessionCore/inTurn(_:)``, or to read, and never with the lock held.
-        var store: (any MXStore)?
-        var rooms: [String: MXRoom] = [:]
-        var listeners = EventListeners()
-        /// Rooms that were created here with encryption: no sync may have said so yet.
-        var encryptedRooms: Set<String> = []
-        /// See ``Draft``.
-        var uncommitted: [Uncommitted] = []
-        /// See ``Draft``.
-        var growth: [String: Int] = [:]
-        var sinkReferences: [WeakSink] = []
-        var holders: Set<ObjectIdentifier> = []
-        var delegate: WeakDelegate?
-        var filterId: String?
         var driver: SyncDriver?
+        var filterId: String?
         /// Waiting for the first sync.
         var starts: [UUID: CheckedContinuation<Void, any Error>] = [:]
-        var pausePreventers = 0
-        /// ``MXSession/pause()`` waits for the last of them.
-        var isPauseWanted = false
-        /// Called on the completion queue.
-        var observer: (@Sendable (SessionReport) -> Void)?
-        var waiters: [RoomWaiter] = []
-        var lastWaiter = 0
+        var pausing = Pausing()
+        var audience = Audience()
         /// When each gap is dated from; nil before the first sync of this session.
         var lastSync: Date?
     }
 
-    struct WeakSink: Sendable {
-        let id: ObjectIdentifier
-        weak var sink: (any RealtimeEventSink)?
+    /// What keeps the session from pausing.
+    struct Pausing: Sendable {
+        var preventers = 0
+        /// ``MXSession/pause()`` waits for the last of them.
+        var isWanted = false
 
-        init(sink: any RealtimeEventSink) {
-            id = ObjectIdentifier(sink)
-            self.sink = sink
+        /// - Returns: Whether the session must pause now.
+        mutating func release() -> Bool {
+            preventers = max(preventers - 1, 0)
+            return preventers == 0 && isWanted
         }
+    }
+
+    /// Who is told, beside those of the hub.
+    struct Audience: Sendable {
+        var listeners = EventListeners()
+        /// Called on the completion queue.
+        var observer: (@Sendable (SessionReport) -> Void)?
+        var delegate: WeakDelegate?
     }
 
     struct WeakDelegate: Sendable {
@@ -65,8 +52,9 @@ final class SessionCore: Sendable {
     let rest: MXRestClient
     let options: MXSessionOptions
     let userId: String
-    let state: Lock<State>
-    let storeOwner = StoreOwner()
+    let state = Lock(State())
+    let hub: EventHub<SourceNotice>
+    let account = StoredAccount()
     let session = Lock(WeakSession())
     let directRoomChanges = Turns()
 
@@ -78,7 +66,7 @@ final class SessionCore: Sendable {
         self.rest = rest
         self.options = options
         userId = rest.credentials?.userId ?? ""
-        state = Lock(State())
+        hub = EventHub(options.callbackQueue, capacity: CallbackLoad(count: 1024, byteCount: 16 << 20))
     }
 
     // MARK: Store
@@ -87,43 +75,17 @@ final class SessionCore: Sendable {
         guard !userId.isEmpty else {
             throw MatrixError(.unauthenticated, "the session has no user: log in first")
         }
-        let reason = try storeOwner.run { () throws(MatrixError) in try open(store) }
+        let reason = try account.open(store, userId: userId, deviceId: rest.credentials?.deviceId) {
+            state.withLock { $0.state == .initialised }
+        }
         setState(.storeDataReady)
         if let reason { tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil) }
-    }
-
-    /// - Returns: Why the store was begun anew, if it was.
-    private func open(_ store: any MXStore) throws(MatrixError) -> String? {
-        guard state.withLock({ $0.store == nil && $0.state == .initialised }) else {
-            throw MatrixError(.invalidArgument, "the session has a store already: it is set once, before the start")
-        }
-        let stored = try store.open(userId: userId, deviceId: rest.credentials?.deviceId)
-        var model = SessionModel(userId: userId, stored: stored, now: .now)
-        // What was on its way when the last process ended has not arrived as far as anybody knows.
-        let interrupted = model.failInterruptedMessages()
-        if !interrupted.isEmpty {
-            var changes = MXStoreChanges()
-            changes.outgoing = interrupted
-            do {
-                try store.commit(changes)
-            } catch {
-                store.close()
-                throw error
-            }
-        }
-        let opened = model
-        state.withLock { state in
-            state.store = store
-            state.model = opened
-            state.modelNumber += 1
-        }
-        return stored.rebuildReason
     }
 
     // MARK: Running
 
     func start(filterId: String?) async throws {
-        if state.withLock({ $0.store == nil && $0.state == .initialised }) { try setStore(MXMemoryStore()) }
+        if state.withLock({ $0.state == .initialised }), !account.isOpen { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
         let id = UUID()
         let isCancelled = Lock(false)
@@ -131,14 +93,14 @@ final class SessionCore: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 // Behind a pause that is on its way to the driver: that one ends the starts before it, not this.
                 NetworkActor.execute {
-                    let (failure, isHeld) = self.state.withLock { state -> ((any Error)?, Bool) in
-                        guard !isCancelled.withLock({ $0 }) else { return (CancellationError(), false) }
-                        guard state.driver === driver else { return (MatrixError.sessionClosed, false) }
+                    let failure = self.state.withLock { state -> (any Error)? in
+                        guard !isCancelled.withLock({ $0 }) else { return CancellationError() }
+                        guard state.driver === driver else { return MatrixError.sessionClosed }
                         state.starts[id] = continuation
-                        return (nil, !state.holders.isEmpty)
+                        return nil
                     }
                     if let failure { return continuation.resume(throwing: failure) }
-                    driver.hold(isHeld)
+                    driver.hold(self.hub.isHeldBySinks)
                     driver.start()
                 }
             }
@@ -152,18 +114,20 @@ final class SessionCore: Sendable {
     }
 
     private func makeDriver(filterId: String?) throws(MatrixError) -> SyncDriver {
+        guard let hasSynced = account.model({ $0.syncToken != nil }) else { throw .sessionClosed }
         let driver = state.withLock { state -> SyncDriver? in
+            // Nobody would close a driver that is made after the end.
+            guard state.state != .closed else { return nil }
             state.filterId = filterId ?? state.filterId
-            state.isPauseWanted = false
+            state.pausing.isWanted = false
             if let driver = state.driver { return driver }
-            guard let model = state.model else { return nil }
             var configuration = SyncLoop.Configuration()
             configuration.pollTimeout = options.pollTimeout.bounded
             configuration.connection.connectTimeout = options.initialSyncTimeout
             configuration.connection.pongTimeout = options.pongTimeout
             configuration.connection.reconnectPolicy = options.reconnectPolicy
             let loop = SyncLoop(
-                configuration: configuration, state: state.state, hasSynced: model.syncToken != nil,
+                configuration: configuration, state: state.state, hasSynced: hasSynced,
                 seed: .random(in: .min ... .max))
             let driver = SyncDriver(loop) { [weak self] poll in
                 guard let self else { return .failed(.unreachable, MatrixError.sessionClosed) }
@@ -191,6 +155,12 @@ final class SessionCore: Sendable {
             // A start that cannot succeed is over; one that may goes on in the background.
             finishStarts(with: .failure(error))
             tellOfFailure("the sync with the homeserver failed", error, retryAfter: delay)
+        case .held(let message):
+            options.logger?.report(.warning, "no events are asked for", ["matrix.reason": "\(message)"])
+            publish(SourceFailure(message, willRetry: true))
+        case .resumed(let message):
+            options.logger?.report(.notice, "events are asked for again", ["matrix.reason": "\(message)"])
+            publish(SourceFailure(message, willRetry: true))
         }
     }
 
@@ -212,10 +182,7 @@ final class SessionCore: Sendable {
             return true
         }
         guard isNew else { return false }
-        var events = SourceEvents()
-        events.append(
-            name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(new)"}"#.utf8)
-        hand(events)
+        publish(new)
         // The end of a background sync is no end of a start that has come meanwhile.
         let isEnd = new == .closed || new == .paused && old == nil
         if isEnd { finishStarts(with: .failure(MatrixError.sessionClosed)) }
@@ -227,9 +194,9 @@ final class SessionCore: Sendable {
     }
 
     private func tellOfFailure(_ what: String, _ error: any Error, retryAfter: Duration?) {
-        let failure = SourceFailure(
-            "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter)
-        for sink in sinks { sink.receive(failure) }
+        publish(
+            SourceFailure(
+                "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter, underlying: error))
         onQueue { core in
             core.report(.failed(error, willRetry: retryAfter != nil))
             guard let session = core.session.withLock({ $0.session }) else { return }
@@ -242,7 +209,7 @@ final class SessionCore: Sendable {
     func sync(_ poll: SyncLoop.Poll, setsPresence: Bool) async -> SyncDriver.SyncOutcome {
         do {
             try commitWaiting()
-            let since = state.withLock { $0.model?.syncToken }
+            let since = account.model { $0.syncToken } ?? nil
             let bytes = try await rest.sync(
                 since: since, timeout: poll.serverTimeout, filter: filter(isFirst: since == nil),
                 setPresence: setsPresence ? nil : .offline,
@@ -283,8 +250,8 @@ final class SessionCore: Sendable {
         default: break
         }
         // A server that does not know the point of its stream any more: everything is asked for anew.
-        if error.status == 400, state.withLock({ $0.model?.syncToken != nil }) {
-            try? change { model, _ in
+        if error.status == 400, account.model({ $0.syncToken != nil }) == true {
+            try? account.change { model, _ in
                 model.forgetSyncToken()
                 return nil
             }
@@ -294,30 +261,17 @@ final class SessionCore: Sendable {
 
     /// Where decrypted events enter: between the answer and the model.
     private func take(_ response: SyncResponse) throws {
-        let wantsAll = state.withLock { !$0.listeners.isEmpty }
-        let committed = try inTurn { draft throws(MatrixError) in
-            try draft.commitChanges()
-            let rooms = draft.rooms
-            // An answer that cannot be applied as a whole changes nothing.
-            var model = draft.model
-            let applied = try model.apply(response, store: draft.store, now: .now) { roomId in
-                wantsAll || rooms[roomId]?.liveTimeline.hasListeners == true
-            }
-            draft.model = model
-            try draft.commit(applied)
-        }.committed
-        tell(committed)
+        let wantsAllStates = state.withLock { !$0.audience.listeners.isEmpty }
+        tell(try account.apply(response, wantsAllStates: wantsAllStates))
         state.withLock { $0.lastSync = Date() }
     }
 
     /// Stores what has been applied, then tells of it.
     private func commitWaiting() throws(MatrixError) {
-        while !state.withLock({ $0.uncommitted.isEmpty }) {
-            tell(try inTurn { draft throws(MatrixError) in try draft.commitNext() }.committed)
-        }
+        while account.hasUncommitted { tell(try account.commitNext()) }
     }
 
-    private func tell(_ committed: [Uncommitted]) {
+    private func tell(_ committed: [StoredAccount.Uncommitted]) {
         for committed in committed {
             let isSync = committed.applied.changes.syncToken != nil
             tell(committed.applied.notices, rooms: committed.rooms ?? [:], isSync: isSync)
@@ -336,30 +290,23 @@ final class SessionCore: Sendable {
 
     func close() {
         setState(.closed)
-        storeOwner.runLast { end() }
+        account.close { stop() }
     }
 
-    private func end() {
+    private func stop() {
         let old = state.withLock { state -> State in
             let old = state
-            state.model = nil
-            state.store = nil
-            state.rooms = [:]
-            state.uncommitted = []
-            state.listeners = EventListeners()
-            state.sinkReferences = []
+            state.audience.listeners = EventListeners()
             state.driver = nil
-            state.waiters = []
             state.starts = [:]
             return old
         }
         // Those that came after the state had changed.
         for start in old.starts.values { start.resume(throwing: MatrixError.sessionClosed) }
-        failWaits(old.waiters)
-        for room in old.rooms.values { room.close() }
-        for waiting in old.uncommitted { for room in (waiting.rooms ?? [:]).values { room.close() } }
-        if let driver = old.driver { NetworkActor.execute { driver.close() } }
-        old.store?.close()
+        NetworkActor.execute { [hub, driver = old.driver] in
+            driver?.close()
+            hub.close()
+        }
     }
 }
 

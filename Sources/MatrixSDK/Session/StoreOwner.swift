@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 import MatrixProtocol
-import Transport
+import Basics
 
 /// Lets one thread at a time change a session's model and its store, in the order in which they come.
 ///

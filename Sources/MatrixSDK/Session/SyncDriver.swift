@@ -1,12 +1,10 @@
 import CurlTransport
 import MatrixProtocol
-import Transport
+import Realtime
+import Basics
 
-/// Carries out what the ``SyncLoop`` orders: makes requests, keeps time, watches the network.
-///
-/// One answer at a time is fetched, applied and stored; the loop hears of it when that is done.
-@NetworkActor
-final class SyncDriver {
+/// Performs what the ``SyncLoop`` orders: makes requests, and tells the session.
+final class SyncDriver: Shell {
     /// Fetches, applies and stores one answer.
     typealias Sync = @Sendable (SyncLoop.Poll) async -> SyncOutcome
 
@@ -16,113 +14,106 @@ final class SyncDriver {
         case failed(SyncLoop.Problem, any Error)
     }
 
-    private var loop: SyncLoop
-    private let sync: Sync
-    private let tell: @Sendable (Report) -> Void
-    private var task: Task<Void, Never>?
-    private var lastError: (any Error)?
-    private var timer: NetworkTimer?
-    private var network: NetworkMonitor.Observation?
-
     /// What the session is told, in order.
     enum Report: Sendable {
         case changed(MXSessionState)
         case synced
         case failed(any Error, retryAfter: Duration?)
+        /// Nothing has been asked for long, since somebody takes events too slowly.
+        case held(String)
+        /// That has ended.
+        case resumed(String)
     }
 
-    nonisolated init(_ loop: SyncLoop, sync: @escaping Sync, tell: @escaping @Sendable (Report) -> Void) {
-        self.loop = loop
+    let driver: Driver<SyncLoop>
+    private let sync: Sync
+    private let tell: @Sendable (Report) -> Void
+    @NetworkActor private var task: Task<Void, Never>?
+    @NetworkActor private var borrowers: [CheckedContinuation<Void, Never>] = []
+    @NetworkActor private var lastError: (any Error)?
+
+    init(_ loop: SyncLoop, sync: @escaping Sync, tell: @escaping @Sendable (Report) -> Void) {
+        driver = Driver(loop)
         self.sync = sync
         self.tell = tell
     }
 
+    @NetworkActor
     func start() {
         watchNetwork()
-        carryOut(loop.start(now: .now))
-        tell(.changed(loop.state))  // the session may say that it is to pause
+        handle { loop, now in loop.start(now: now) }
+        let state = peek { $0.state }
+        tell(.changed(state))  // the session may say that it is to pause
         // It is up to date already, and the next answer may be long in coming.
-        if loop.state == .running { tell(.synced) }
+        if state == .running { tell(.synced) }
     }
 
-    /// A sync beside the loop, which is paused. Should it go on meanwhile, its request waits for the end of this one.
+    /// A sync between the loop's requests. While it is paused that is at once, or after what was given up.
+    @NetworkActor
     func once(_ sync: @escaping @Sendable () async -> SyncOutcome) -> Task<SyncOutcome, Never> {
-        let last = task
-        let once = Task {
-            await last?.value
-            return await sync()
+        Task {
+            await withCheckedContinuation { continuation in
+                self.borrowers.append(continuation)
+                self.handle { loop, _ in loop.borrow() }
+            }
+            let outcome = await sync()
+            NetworkActor.execute { self.handle { loop, _ in loop.returned() } }
+            return outcome
         }
-        task = Task { _ = await once.value }
-        return once
     }
 
-    func pause() { carryOut(loop.pause(now: .now)) }
+    @NetworkActor
+    func pause() { handle { loop, now in loop.pause(now: now) } }
 
-    func reconnect() { carryOut(loop.reconnect(now: .now)) }
+    @NetworkActor
+    func reconnect() { handle { loop, now in loop.reconnect(now: now) } }
 
-    func hold(_ isHeld: Bool) { carryOut(loop.hold(isHeld, now: .now)) }
+    @NetworkActor
+    func hold(_ isHeld: Bool) { handle { loop, now in loop.hold(isHeld, now: now) } }
 
+    @NetworkActor
+    func hold(for reader: EventReader) { handle { loop, now in loop.hold(for: reader, now: now) } }
+
+    @NetworkActor
+    func release(for reader: EventReader) { handle { loop, now in loop.release(for: reader, now: now) } }
+
+    @NetworkActor
     func close() {
-        carryOut(loop.close(now: .now))
-        timer = nil
-        network = nil
+        handle { loop, now in loop.close(now: now) }
+        closeDriver()
     }
 
-    private func watchNetwork() {
-        guard network == nil else { return }
-        network = NetworkMonitor.shared.observe { [weak self] change in
-            guard let self else { return }
-            switch change {
-            case .lost: carryOut(loop.networkLost(now: .now))
-            case .returned, .changed: carryOut(loop.networkReturned(now: .now))
-            }
+    @NetworkActor
+    func carryOut(_ action: SyncLoop.Action) {
+        switch action {
+        case .poll(let poll): start(poll)
+        case .cancelPoll: task?.cancel()
+        case .lend: if !borrowers.isEmpty { borrowers.removeFirst().resume() }
+        case .changed(_, let state): tell(.changed(state))
+        case .synced: tell(.synced)
+        case .held(let message): tell(.held(message))
+        case .resumed(let message): tell(.resumed(message))
+        case .failed(let problem, let delay): tell(.failed(lastError ?? problem.error, retryAfter: delay))
         }
     }
 
-    private func carryOut(_ actions: [SyncLoop.Action]) {
-        for action in actions {
-            switch action {
-            case .poll(let poll): start(poll)
-            case .cancelPoll: task?.cancel()
-            case .changed(_, let state): tell(.changed(state))
-            case .failed(let problem, let delay): tell(.failed(lastError ?? problem.error, retryAfter: delay))
-            }
-        }
-        arm()
-    }
-
-    /// The next request waits for the end of the last one, which may still be applying its answer.
+    @NetworkActor
     private func start(_ poll: SyncLoop.Poll) {
-        let (last, sync) = (task, sync)
         lastError = nil
-        task = Task { [weak self] in
-            await last?.value
-            guard !Task.isCancelled else { return }
+        task = Task { [weak self, sync] in
             let outcome = await sync(poll)
             NetworkActor.execute { self?.ended(poll, outcome) }
         }
     }
 
+    @NetworkActor
     private func ended(_ poll: SyncLoop.Poll, _ outcome: SyncOutcome) {
         switch outcome {
-        case .applied:
-            let actions = loop.answered(poll.number, now: .now)
-            carryOut(actions)
-            if !actions.isEmpty || loop.state == .running { tell(.synced) }
+        case .applied: handle { loop, now in loop.answered(poll.number, now: now) }
         case .failed(let problem, let error):
             lastError = error
-            carryOut(loop.failed(poll.number, problem, now: .now))
+            handle { loop, now in loop.failed(poll.number, problem, now: now) }
         }
-    }
-
-    private func arm() {
-        if timer == nil {
-            timer = NetworkTimer { [weak self] in
-                guard let self else { return }
-                carryOut(loop.timePassed(now: .now))
-            }
-        }
-        timer?.set(loop.nextDeadline)
     }
 }
 

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Lets one task after the other, in the order in which they come.
 final class Turns: Sendable {

@@ -1,6 +1,7 @@
 public import Foundation
 import GRDB
 public import MatrixProtocol
+import Basics
 import Transport
 
 /// Keeps an account in files: one SQLite database for each user, in a folder of its own that only its owner can read.

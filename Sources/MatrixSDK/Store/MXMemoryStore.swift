@@ -1,5 +1,5 @@
 public import MatrixProtocol
-import Transport
+import Basics
 
 /// Keeps everything in memory: gone when it is closed.
 public final class MXMemoryStore: MXStore {

@@ -1,5 +1,6 @@
 import Foundation
 import PusherProtocol
+import Basics
 import Transport
 
 /// Builds the requests of the HTTP API (Pusher HTTP API, “Authentication”).

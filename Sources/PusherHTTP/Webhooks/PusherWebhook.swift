@@ -1,6 +1,6 @@
 public import Foundation
 import PusherProtocol
-import Transport
+import Basics
 
 /// A request that the server made to the application's webhook URL, verified.
 ///

@@ -1,3 +1,4 @@
+import Basics
 import Transport
 
 /// Why a webhook was not accepted. Holds nothing of the body and no secret.

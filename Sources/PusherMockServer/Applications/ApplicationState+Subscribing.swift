@@ -1,5 +1,5 @@
 import PusherProtocol
-import Transport
+import Basics
 
 extension ApplicationState {
     mutating func subscribe(_ socketID: SocketID, _ request: ClientMessage.Subscription, now: MonotonicInstant) {

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Admits at most `limit` things in any span of one second.
 struct RateLimiter {

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// When a channel's number of subscribers is told: at every change, but of a large channel not more often than
 /// every five seconds. Pusher protocol, "Subscription count events".

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// The last event of each cache channel, for those who subscribe later. Pusher protocol, "Cache channels".
 struct EventCache {

@@ -1,5 +1,5 @@
 import PusherProtocol
-import Transport
+import Basics
 
 /// Checks the signature of an HTTP API request. Pusher HTTP API, "Authentication".
 ///

@@ -1,5 +1,5 @@
 import PusherProtocol
-import Transport
+import Basics
 
 /// What can be asked about a channel with `info`.
 enum ChannelAttribute: String {

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// When the server pings a silent client, and when it gives up on it. Pusher protocol, "Ping and pong messages".
 struct KeepAlive {

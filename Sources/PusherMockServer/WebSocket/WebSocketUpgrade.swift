@@ -6,7 +6,7 @@ import NIOWebSocket
 final class WebSocketUpgrade {
     private let core: ServerCore
     private let http: HTTPHandler
-    private var connection: WebSocketConnection?
+    private var connection: WebSocketHandler?
 
     init(core: ServerCore, http: HTTPHandler) {
         self.core = core
@@ -40,7 +40,7 @@ final class WebSocketUpgrade {
             return nil
         case nil, .refuse, .close, .errorFirst, .text, .delay, .never: break
         }
-        connection = WebSocketConnection(core: core, request: request(for: target), fault: fault)
+        connection = WebSocketHandler(core: core, request: request(for: target), fault: fault)
         // No subprotocol means anything to this server: an offered one is echoed for the sake of strict clients.
         let offered = head.headers[canonicalForm: "Sec-WebSocket-Protocol"].first.map(String.init)
         return HTTPHeaders(offered.map { [("Sec-WebSocket-Protocol", $0)] } ?? [])

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Departures that are not told yet: who left may come right back, and then nothing has happened.
 struct Departures {

@@ -1,5 +1,5 @@
 import PusherProtocol
-import Transport
+import Basics
 
 /// The webhooks of one application on their way: one request at a time and in order, repeated until it is taken.
 struct WebhookQueue {

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import PusherProtocol
-import Transport
+import Basics
 
 /// Posts the webhooks of one application. Confined to the server's event loop.
 final class WebhookSender {

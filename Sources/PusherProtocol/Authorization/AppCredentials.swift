@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// An application's key and secret, and every signature of the protocol made with them.
 ///

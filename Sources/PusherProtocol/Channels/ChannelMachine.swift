@@ -1,5 +1,5 @@
 import Realtime
-import Transport
+import Basics
 
 /// One channel's subscription on the present connection.
 ///

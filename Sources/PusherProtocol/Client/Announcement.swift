@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// A `pusher:error` with a close code. Servers send it before the close of the same fault, which is to be reported once,
 /// with what happens next; but some send it and stay (Pusher protocol, "Error codes").

@@ -1,5 +1,5 @@
 package import Realtime
-package import Transport
+package import Basics
 
 /// The channels as the application has them. Its last intent wins, whatever is pending.
 extension ClientMachine {

@@ -1,5 +1,5 @@
 package import Realtime
-package import Transport
+package import Basics
 
 /// Events from client to client (Pusher protocol, "Triggering channel client events").
 extension ClientMachine {

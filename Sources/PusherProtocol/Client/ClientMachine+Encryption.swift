@@ -1,5 +1,5 @@
 import Realtime
-import Transport
+import Basics
 
 /// Events of encrypted channels (Pusher protocol, "Encrypted channels").
 ///

@@ -1,4 +1,5 @@
 package import Realtime
+package import Basics
 package import Transport
 
 /// What comes in.

@@ -1,5 +1,6 @@
 package import Realtime
-package import Transport
+package import Basics
+import Transport
 
 extension ClientMachine {
     /// What the application is told. The rare cases are indirect: a notice is as large as its largest case, and nearly
@@ -23,6 +24,8 @@ extension ClientMachine {
         indirect case signInFailed(PusherError, event: RealtimeEvent)
         indirect case watchlistChanged(WatchlistChange)
         case pingAnswered(after: Duration)
+        /// Of a source that is attached.
+        indirect case sourceStateChanged(SourceState)
         /// Nothing has been received for long, since somebody takes events too slowly.
         indirect case readingHeld(PusherError)
         /// That has ended.

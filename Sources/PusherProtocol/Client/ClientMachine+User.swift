@@ -1,6 +1,7 @@
 import JSONBytes
 import Realtime
-package import Transport
+package import Basics
+import Transport
 
 /// Signing in, events to the signed-in user, and the watchlist (Pusher protocol, "User authentication").
 extension ClientMachine {

@@ -1,12 +1,11 @@
 package import Realtime
+package import Basics
 package import Transport
 
 /// A whole Pusher client as a value: the connection, its channels, and what they ask for.
 ///
-/// Nothing here touches the network, a clock or the application's code. Each event of the outside world is a method;
-/// it appends orders to `actions`, which the owner takes and carries out in order, and `notices`, which the owner
-/// passes on to the application in order. It calls ``timePassed(now:)`` no later than ``nextDeadline``.
-package struct ClientMachine: Sendable {
+/// Events append orders to `actions` and what the application is told to `notices`, which are taken as the first action.
+package struct ClientMachine: Machine {
     package struct Configuration: Sendable {
         package var connection = ConnectionMachine.Configuration()
         /// Requests for authorization under way at a time.
@@ -29,6 +28,8 @@ package struct ClientMachine: Sendable {
     }
 
     package enum Action: Sendable {
+        /// Passes these on to the application, in order.
+        case tell([Notice])
         case open(ConnectionMachine.TransportID, url: String)
         case close(ConnectionMachine.TransportID)
         case drop(ConnectionMachine.TransportID)
@@ -129,11 +130,11 @@ package struct ClientMachine: Sendable {
     package var reconnectAttempts: Int { connection.attempts }
 
     package mutating func takeActions() -> [Action] {
+        let notices = notices.take()
         defer { actions = [] }
-        return actions
+        guard !notices.isEmpty else { return actions }
+        return actions.isEmpty ? [.tell(notices)] : [.tell(notices)] + actions
     }
-
-    package mutating func takeNotices() -> [Notice] { notices.take() }
 
     /// When ``timePassed(now:)`` may have something to do next.
     package var nextDeadline: MonotonicInstant? {

@@ -1,3 +1,4 @@
+package import Basics
 package import Transport
 
 /// How long each step of a connection attempt took.

@@ -1,3 +1,5 @@
+package import Realtime
+import Basics
 import Transport
 
 /// What went wrong, to what, and what happens next.
@@ -63,10 +65,22 @@ public struct PusherError: Error, Hashable, Sendable {
     /// How many more errors of this kind there were since the last that was reported. A server that causes many gets 20
     /// of a kind reported at once, then one a second.
     public private(set) var omittedCount = 0
+    /// The source's own error, where ``kind-swift.property`` is `sourceFailed`; nil if there is none. Not compared.
+    public var underlying: (any Error)? { cause.error }
+    private let cause: Cause
+
+    /// Errors of other types have no equality.
+    private struct Cause: Hashable, Sendable {
+        let error: (any Error)?
+
+        static func == (lhs: Cause, rhs: Cause) -> Bool { true }
+
+        func hash(into hasher: inout Hasher) {}
+    }
 
     package init(
         _ kind: Kind, code: Int? = nil, _ message: String, channelName: String? = nil, willRetry: Bool = false,
-        retryAfter: Duration? = nil
+        retryAfter: Duration? = nil, underlying: (any Error)? = nil
     ) {
         self.kind = kind
         self.code = code
@@ -74,6 +88,14 @@ public struct PusherError: Error, Hashable, Sendable {
         self.channelName = channelName.map { PeerText($0).description }
         self.willRetry = willRetry
         self.retryAfter = retryAfter
+        cause = Cause(error: underlying)
+    }
+
+    /// What went wrong at a source that is attached.
+    package init(_ failure: SourceFailure) {
+        self.init(
+            .sourceFailed, failure.message, channelName: failure.channelName, willRetry: failure.willRetry,
+            retryAfter: failure.retryAfter, underlying: failure.underlying)
     }
 }
 

@@ -1,6 +1,7 @@
 import CurlTransport
 import Foundation
 import PusherProtocol
+import Basics
 import Transport
 import FoundationNetworking
 
@@ -202,7 +203,7 @@ extension ClientCore {
             return answer(request, .success(AuthAnswer(auth: auth, sharedSecret: sharedSecret)))
         }
         runCallback {
-            let fetcher = self.bindings.withLock { $0.userDataFetcher }
+            let fetcher = self.callbacks.withLock { $0.userDataFetcher }
             let member = fetcher?() ?? PusherPresenceChannelMember(userId: request.socketID.string)
             guard let channelData = member.channelData else {
                 return self.answer(request, .failure(AuthFailure("the member's userInfo cannot be written as JSON")))

@@ -2,16 +2,18 @@ public import Foundation
 import JSONBytes
 import PusherProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// A channel that was subscribed with ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
 ///
 /// Once unsubscribed it stays so; subscribing again gives a new object without the old bindings.
 ///
-/// `@unchecked Sendable` as ``PusherEventSource`` is.
-public class PusherChannel: PusherEventSource, @unchecked Sendable {
+/// `@unchecked Sendable` as ``PusherEventEmitter`` is.
+public class PusherChannel: PusherEventEmitter, @unchecked Sendable {
     /// The channel's name.
     public let name: String
+
+    override var channelName: String? { name }
 
     init(name: String, id: EventRouter.ChannelID, core: ClientCore) {
         self.name = name
@@ -29,14 +31,14 @@ public class PusherChannel: PusherEventSource, @unchecked Sendable {
 
     /// The signature that the last ``Pusher/subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``
     /// gave; nil if it gave none.
-    public var auth: PusherAuth? { core.bindings.withLock { $0.handlers[id]?.auth } }
+    public var auth: PusherAuth? { core.callbacks.withLock { $0.channels[id]?.handlers.auth } }
 
     /// Connections subscribed to the channel; nil unless the server tells, which is a setting of the application's.
     public var subscriptionCount: Int? { core.read { $0.subscriptionCount(of: id) } }
 
     /// Called when ``subscriptionCount`` changes. Bindings get it as `pusher:subscription_count`.
     public var onSubscriptionCountChanged: (@Sendable (Int) -> Void)? {
-        get { core.bindings.withLock { $0.handlers[id]?.subscriptionCountChanged } }
+        get { core.callbacks.withLock { $0.channels[id]?.handlers.subscriptionCountChanged } }
         set { core.setHandlers(of: id) { $0.subscriptionCountChanged = newValue } }
     }
 
@@ -44,7 +46,7 @@ public class PusherChannel: PusherEventSource, @unchecked Sendable {
     /// events may have been missed: the place to fetch them from elsewhere. It runs in a task of its own, beside the
     /// events that come meanwhile.
     public var onGap: (@Sendable (PusherGap) async -> Void)? {
-        get { core.bindings.withLock { $0.handlers[id]?.gap } }
+        get { core.callbacks.withLock { $0.channels[id]?.handlers.gap } }
         set { core.setHandlers(of: id) { $0.gap = newValue } }
     }
 

@@ -1,11 +1,4 @@
-public import Foundation
+public import Realtime
 
-/// A time in which a channel was not subscribed, so that events may have been missed.
-public struct PusherGap: Sendable, Hashable {
-    /// The channel's name.
-    public let channelName: String
-    /// When something was heard last on the connection that broke.
-    public let start: Date
-    /// When the channel was subscribed again.
-    public let end: Date
-}
+/// A time in which a channel may have missed events: it was not subscribed, or its source could not ask.
+public typealias PusherGap = SourceGap

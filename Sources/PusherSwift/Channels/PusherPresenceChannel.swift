@@ -1,6 +1,6 @@
 import PusherProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// A channel that knows who is on it.
 public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
@@ -30,20 +30,20 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
 
     /// Called when a user arrives.
     public var onMemberAdded: (@Sendable (PusherPresenceChannelMember) -> Void)? {
-        get { core.bindings.withLock { $0.handlers[id]?.memberAdded } }
+        get { core.callbacks.withLock { $0.channels[id]?.handlers.memberAdded } }
         set { core.setHandlers(of: id) { $0.memberAdded = newValue } }
     }
 
     /// Called when a user has left.
     public var onMemberRemoved: (@Sendable (PusherPresenceChannelMember) -> Void)? {
-        get { core.bindings.withLock { $0.handlers[id]?.memberRemoved } }
+        get { core.callbacks.withLock { $0.channels[id]?.handlers.memberRemoved } }
         set { core.setHandlers(of: id) { $0.memberRemoved = newValue } }
     }
 
     /// Arrivals and departures from this call on. Keeps the newest 1,024 for a slow reader.
     public var memberChanges: EventSequence<MemberChange> {
         let id = id
-        return core.observe(channel: id) { notice in
+        return core.observe(id) { notice in
             if case .memberAdded(id, let member) = notice { return .added(PusherPresenceChannelMember(member)) }
             if case .memberRemoved(id, let member) = notice { return .removed(PusherPresenceChannelMember(member)) }
             return nil

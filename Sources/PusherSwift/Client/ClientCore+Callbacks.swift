@@ -4,15 +4,22 @@ import Logging
 import PeerLog
 import PusherProtocol
 import Realtime
-import Transport
+import Basics
 import FoundationNetworking
 
 /// Tells the application. Everything here runs on the callback queue, unless it says otherwise.
-extension ClientCore {
-    func deliver(_ notice: ClientMachine.Notice) {
-        wakeUps.run()
+extension ClientCore: HubOwner {
+    /// Puts `notices` in line for the application.
+    @NetworkActor
+    func deliver(_ notices: [ClientMachine.Notice]) {
+        options.metrics?.delivered(notices)
+        for notice in notices { logHold(notice) }
+        putInLine(notices)
+    }
+
+    func tell(_ notice: ClientMachine.Notice) {
         switch notice {
-        case .events: return  // delivered by the next method
+        case .events: break  // the hub delivers them
         case .stateChanged(let old, let new): stateChanged(from: old, to: new)
         case .subscribed(let channel, let name): subscribed(channel, name: name)
         case .subscriptionFailed(let channel, let error, let failure, let event):
@@ -21,45 +28,43 @@ extension ClientCore {
             delegate(for: channel)??.failedToDecryptEvent(
                 eventName: event.eventName, channelName: event.channelName ?? "", data: event.data)
         case .memberAdded(let channel, let member):
-            bindings.withLock { $0.handlers[channel]?.memberAdded }?(PusherPresenceChannelMember(member))
+            callbacks.withLock { $0.channels[channel]?.handlers.memberAdded }?(PusherPresenceChannelMember(member))
         case .memberRemoved(let channel, let member):
-            bindings.withLock { $0.handlers[channel]?.memberRemoved }?(PusherPresenceChannelMember(member))
+            callbacks.withLock { $0.channels[channel]?.handlers.memberRemoved }?(PusherPresenceChannelMember(member))
         case .subscriptionCount(let channel, let count):
-            bindings.withLock { $0.handlers[channel]?.subscriptionCountChanged }?(count)
+            callbacks.withLock { $0.channels[channel]?.handlers.subscriptionCountChanged }?(count)
         case .gap(let channel, let name, let start, let end):
             let gap = PusherGap(channelName: name, from: start, to: end, now: .now)
-            if bindings.withLock({ $0.handlers[channel]?.gap }) != nil { tell(gap, on: channel) }
+            if callbacks.withLock({ $0.channels[channel]?.handlers.gap }) != nil { tell(gap, on: channel) }
         case .signedIn(let user):
             options.logger?.report(.debug, "signed in", ["pusher.user": "\(user.id)"])
-            bindings.withLock { $0.delegate }?.debugLog("signed in as \(user.id)")
-            deliver(
+            callbacks.withLock { $0.delegate }?.debugLog("signed in as \(user.id)")
+            hub.deliver(
                 RealtimeEvent(name: "pusher:signin_success", channel: nil, data: user.data), toBindingsOf: .user)
         case .signInFailed(let error, let event):
             log(error)
-            bindings.withLock { $0.delegate }?.receivedError(error: error)
-            deliver(event, toBindingsOf: .user)
+            callbacks.withLock { $0.delegate }?.receivedError(error: error)
+            hub.deliver(event, toBindingsOf: .user)
         case .watchlistChanged(let change):
-            deliver(
+            hub.deliver(
                 RealtimeEvent(name: change.name, channel: nil, data: change.data), toBindingsOf: .watchlist)
-        case .pingAnswered: break
+        case .pingAnswered, .sourceStateChanged: break  // observers hear of it
         case .error(let error):
             log(error)
-            bindings.withLock { $0.delegate }?.receivedError(error: error)
+            callbacks.withLock { $0.delegate }?.receivedError(error: error)
         case .readingHeld(let error), .readingResumed(let error, _):
-            bindings.withLock { $0.delegate }?.receivedError(error: error)
-            return  // everybody else knows
+            callbacks.withLock { $0.delegate }?.receivedError(error: error)
         }
-        for observer in bindings.withLock({ $0.observers(of: notice.channel) }) { observer.onNotice?(notice) }
     }
 
     /// The handler is asked for when it is to run: the channel or the client may have gone meanwhile.
     private func tell(_ gap: PusherGap, on channel: EventRouter.ChannelID) {
-        Task { [weak self] in await self?.bindings.withLock { $0.handlers[channel]?.gap }?(gap) }
+        Task { [weak self] in await self?.callbacks.withLock { $0.channels[channel]?.handlers.gap }?(gap) }
     }
 
-    /// Tells the log and the sequences at once that events wait for somebody: the callbacks may be what they wait for.
+    /// Tells the log at once that events wait for somebody: the callbacks may be what they wait for.
     @NetworkActor
-    func tellOfHold(_ notice: ClientMachine.Notice) {
+    private func logHold(_ notice: ClientMachine.Notice) {
         switch notice {
         case .readingHeld(let error): log(error)
         case .readingResumed(let error, _):
@@ -67,56 +72,48 @@ extension ClientCore {
                 .notice, "events are received again",
                 ["pusher.reason": "\(error.message)", "pusher.channel": "\(error.channelName ?? "-")"])
         case .events, .stateChanged, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded, .memberRemoved,
-            .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error:
-            return
-        }
-        for observer in bindings.withLock({ $0.observers(of: nil) }) { observer.onNotice?(notice) }
-    }
-
-    /// Global bindings first, then the channel's, in order of binding.
-    ///
-    /// - Parameters:
-    ///   - isLikeTheLast: Whether it has name and channel of the event before.
-    ///   - route: That of the last event. It is looked up anew when something was bound or unbound since.
-    func deliver(
-        _ event: RealtimeEvent, on channel: EventRouter.ChannelID?, isLikeTheLast: Bool = false,
-        by route: inout Route?
-    ) {
-        let version = routerVersion.value
-        let isValid =
-            isLikeTheLast
-            ? route?.isCurrent(version) == true : route?.isValid(for: event, on: channel, version: version) == true
-        if !isValid {
-            route = bindings.withLock { $0.router.route(of: event, on: channel) }
-        }
-        // A handler may unsubscribe.
-        route?.call(event, version: routerVersion, wakeUps: wakeUps) { channel in
-            bindings.withLock { $0.isLive(channel) }
+            .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .sourceStateChanged,
+            .error:
+            break
         }
     }
 
-    /// What is not a message of the server's is not for global bindings.
-    private func deliver(_ event: RealtimeEvent, toBindingsOf channel: EventRouter.ChannelID) {
-        bindings.withLock { $0.router.route(of: event, on: channel) }.callBound(
-            event, version: routerVersion, wakeUps: wakeUps
-        ) { channel in bindings.withLock { $0.isLive(channel) } }
+    // MARK: Readers that are too slow
+
+    func hold(for reader: EventReader) { perform { machine, now in machine.holdReading(for: reader, now: now) } }
+
+    func release(for reader: EventReader) { perform { machine, now in machine.releaseReading(for: reader, now: now) } }
+
+    func lost(_ loss: EventLoss, channelName: String?) {
+        options.metrics?.dropped()
+        switch loss {
+        case .oldest: break
+        case .rest:
+            report(
+                PusherError(
+                    .bufferOverflow,
+                    "a sequence was read too slowly for its buffer (EventBufferingPolicy.fail) and has ended",
+                    channelName: channelName))
+        }
     }
+
+    func execute(_ job: @escaping @Sendable () -> Void) { NetworkActor.execute { job() } }
+
+    // MARK: What is told
 
     private func stateChanged(from old: ConnectionState, to new: ConnectionState) {
         options.logger?.report(
             .debug, "connection state changed",
             ["pusher.state": "\(new.stringValue())", "pusher.state.old": "\(old.stringValue())"])
-        bindings.withLock { $0.announcedState = new }
+        callbacks.withLock { $0.announcedState = new }
         // Asked for before each call: the client may go in one.
-        bindings.withLock { $0.delegate }?.debugLog("connection state: \(old.stringValue()) → \(new.stringValue())")
-        bindings.withLock { $0.delegate }?.changedConnectionState(from: old, to: new)
+        callbacks.withLock { $0.delegate }?.debugLog("connection state: \(old.stringValue()) → \(new.stringValue())")
+        callbacks.withLock { $0.delegate }?.changedConnectionState(from: old, to: new)
     }
 
     /// Nil if the channel was unsubscribed since: the application does not want to hear of it any more.
     private func delegate(for channel: EventRouter.ChannelID) -> (any PusherDelegate)?? {
-        bindings.withLock { bindings in
-            bindings.channelObjects[channel] == nil ? nil : .some(bindings.delegate)
-        }
+        callbacks.withLock { callbacks in callbacks.channels[channel] == nil ? nil : .some(callbacks.delegate) }
     }
 
     private func subscribed(_ channel: EventRouter.ChannelID, name: String) {
@@ -134,8 +131,7 @@ extension ClientCore {
         delegate?.failedToSubscribeToChannel(
             name: error.channelName ?? "", response: failure?.status.flatMap(authResponse), data: failure?.body,
             error: error.asNSError)
-        var route: Route?
-        deliver(event, on: channel, by: &route)
+        hub.deliver(event, on: channel)
     }
 
     /// What is left of the auth endpoint's answer once its body is read.
@@ -175,16 +171,46 @@ extension PusherGap {
     }
 }
 
-extension ClientMachine.Notice {
-    /// The channel that it concerns; nil for the whole client.
-    fileprivate var channel: EventRouter.ChannelID? {
+extension ClientMachine.Notice: HubNotice {
+    package var events: EventBatch? {
+        if case .events(let batch) = self { batch } else { nil }
+    }
+
+    package var isUrgent: Bool {
+        switch self {
+        case .readingHeld, .readingResumed: true
+        case .events, .stateChanged, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded, .memberRemoved,
+            .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .sourceStateChanged,
+            .error:
+            false
+        }
+    }
+
+    package var channel: EventRouter.ChannelID? {
         switch self {
         case .subscribed(let id, _), .subscriptionFailed(let id, _, _, _), .decryptionFailed(let id, _),
             .memberAdded(let id, _), .memberRemoved(let id, _), .subscriptionCount(let id, _), .gap(let id, _, _, _):
             id
-        case .events, .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .error,
+        case .events, .stateChanged, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .sourceStateChanged,
+            .error,
             .readingHeld, .readingResumed:
             nil
         }
+    }
+}
+
+/// Bindings to every event of every channel.
+extension ClientCore {
+    func bindGlobally(_ callback: @escaping @Sendable (PusherEvent) -> Void) -> String {
+        hub.bind(to: nil, callback)?.string ?? "closed"
+    }
+
+    func bindGlobally(message callback: @escaping @Sendable (Any?) -> Void) -> String {
+        let parses = options.attemptToReturnJSONObject
+        return bindGlobally { callback($0.message(parsed: parses)) }
+    }
+
+    func unbindGlobally(_ callbackId: String) {
+        EventRouter.BindingID(string: callbackId).map { hub.unbind($0, from: nil) }
     }
 }

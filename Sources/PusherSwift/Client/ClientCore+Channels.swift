@@ -1,10 +1,10 @@
 import PusherProtocol
 import Realtime
-import Transport
+import Basics
 
 /// Channels as the application holds them.
 extension ClientCore {
-    func subscribe(to name: String, handlers: Bindings.Handlers) -> PusherChannel {
+    func subscribe(to name: String, handlers: ClientCallbacks.Handlers) -> PusherChannel {
         if isSourceChannel(name) { return sourceChannel(named: name) }
         do throws(InvalidChannelName) {
             let channelName = try ChannelName(name)
@@ -19,7 +19,7 @@ extension ClientCore {
     }
 
     func subscribeToPresenceChannel(
-        _ name: String, handlers: Bindings.Handlers
+        _ name: String, handlers: ClientCallbacks.Handlers
     ) -> PusherPresenceChannel {
         guard name.hasPrefix("presence-") else {
             report(PusherError(.invalidArgument, "“\(name.prefix(200))” is not the name of a presence channel"))
@@ -29,26 +29,22 @@ extension ClientCore {
             ?? PusherPresenceChannel(name: name, id: .none, core: self)
     }
 
-    private func subscribe(
-        to name: ChannelName, handlers: Bindings.Handlers
-    ) -> PusherChannel {
-        // Both locks in this order, so that the bindings exist before the first event can ask for them.
-        let (channel, old) = bindings.withLock { bindings -> (PusherChannel, Bindings.Handlers?) in
+    private func subscribe(to name: ChannelName, handlers: ClientCallbacks.Handlers) -> PusherChannel {
+        // The bindings exist before the first event can ask for them.
+        let (channel, old) = callbacks.withLock { callbacks -> (PusherChannel, ClientCallbacks.Handlers?) in
             let auth = handlers.auth.map { AuthAnswer($0) }
             let (id, isNew) = perform { machine, now in machine.subscribe(to: name, auth: auth, now: now) }
-            if !isNew, let channel = bindings.channelObjects[id] {
-                let old = bindings.handlers[id]
-                bindings.handlers[id]?.update(with: handlers)
-                return (channel, old)
+            if !isNew, let known = callbacks.channels[id] {
+                callbacks.channels[id]?.handlers.update(with: handlers)
+                return (known.object, known.handlers)
             }
             let channel =
                 name.kind == .presence
                 ? PusherPresenceChannel(name: name.string, id: id, core: self)
                 : PusherChannel(name: name.string, id: id, core: self)
-            guard !bindings.isClosed else { return (channel, nil) }
-            bindings.router.addChannel(id)
-            bindings.channelObjects[id] = channel
-            bindings.handlers[id] = handlers
+            guard !callbacks.isClosed else { return (channel, nil) }
+            hub.addChannel(id)
+            callbacks.channels[id] = ClientCallbacks.Channel(object: channel, handlers: handlers)
             return (channel, nil)
         }
         _ = old  // let go of after the lock
@@ -56,75 +52,73 @@ extension ClientCore {
     }
 
     func unsubscribe(from name: String) {
-        if isSourceChannel(name) { return forgetSourceChannel(named: name) }
-        let remains = bindings.withLock { bindings -> Bindings.Remains? in
-            let id = perform { machine, now in machine.unsubscribe(from: name, now: now) }
-            return id.map { bindings.removeChannel($0) }
+        let isOfSource = isSourceChannel(name)
+        let (id, old) = callbacks.withLock { callbacks -> (EventRouter.ChannelID?, ClientCallbacks.Channel?) in
+            let id =
+                isOfSource
+                ? hub.boundChannel(named: name) : perform { machine, now in machine.unsubscribe(from: name, now: now) }
+            return (id, id.flatMap { callbacks.channels.removeValue(forKey: $0) })
         }
-        remains?.end()
+        _ = old  // let go of after the lock
+        if isOfSource { hub.removeChannel(named: name) } else if let id { hub.removeChannel(id) }
     }
 
     func unsubscribeAll() {
-        let names = read { $0.channelNames } + bindings.withLock { $0.sourceChannels.names }
-        for name in names { unsubscribe(from: name) }
+        for name in read({ $0.channelNames }) + hub.channelNames { unsubscribe(from: name) }
     }
 
     var allChannels: [String: PusherChannel] {
-        bindings.withLock { bindings in
-            Dictionary(bindings.channelObjects.values.map { ($0.name, $0) }) { _, latest in latest }
+        callbacks.withLock { callbacks in
+            Dictionary(callbacks.channels.values.map { ($0.object.name, $0.object) }) { _, latest in latest }
         }
     }
 
     func channel(named name: String) -> PusherChannel? {
-        bindings.withLock { bindings in
-            read { $0.channelID(named: name) }.flatMap { bindings.channelObjects[$0] }
-        }
-    }
-
-    // MARK: Bindings
-
-    func bindGlobally(_ handler: @escaping EventRouter.Handler) -> String {
-        bindings.withLock { bindings in
-            bindings.isClosed ? "closed" : bindings.router.bindGlobally(handler).string
-        }
-    }
-
-    func unbindGlobally(_ id: String) {
-        guard let id = EventRouter.BindingID(string: id) else { return }
-        _ = bindings.withLock { $0.router.unbindGlobally(id) }
-    }
-
-    func unbindAllGlobally() {
-        _ = bindings.withLock { $0.router.unbindAllGlobally() }
-    }
-
-    func bind(
-        to channel: EventRouter.ChannelID, event: String?, _ handler: @escaping EventRouter.Handler
-    ) -> String {
-        bindings.withLock { bindings in
-            bindings.isLive(channel) ? bindings.router.bind(to: channel, event: event, handler).string : "closed"
-        }
-    }
-
-    func unbind(_ id: String, from channel: EventRouter.ChannelID, event: String?) {
-        guard let id = EventRouter.BindingID(string: id) else { return }
-        _ = bindings.withLock { $0.router.unbind(id, from: channel, event: event) }
-    }
-
-    func unbindAll(from channel: EventRouter.ChannelID, event: String? = nil) {
-        _ = bindings.withLock { bindings in
-            event.map { bindings.router.unbindAll(from: channel, event: $0) }
-                ?? bindings.router.unbindAll(from: channel)
+        callbacks.withLock { callbacks in
+            read { $0.channelID(named: name) }.flatMap { callbacks.channels[$0]?.object }
         }
     }
 
     /// The old handlers are let go of after the lock.
-    func setHandlers(of id: EventRouter.ChannelID, _ change: (inout Bindings.Handlers) -> Void) {
-        _ = bindings.withLock { bindings -> Bindings.Handlers? in
-            guard var handlers = bindings.handlers[id] else { return nil }
-            change(&handlers)
-            return bindings.handlers.updateValue(handlers, forKey: id)
+    func setHandlers(of id: EventRouter.ChannelID, _ change: (inout ClientCallbacks.Handlers) -> Void) {
+        _ = callbacks.withLock { callbacks -> ClientCallbacks.Channel? in
+            guard var channel = callbacks.channels[id] else { return nil }
+            change(&channel.handlers)
+            return callbacks.channels.updateValue(channel, forKey: id)
         }
+    }
+
+    // MARK: What is waited for
+
+    func states() -> EventSequence<ConnectionState> {
+        callbacks.withLock { callbacks in
+            observe(first: callbacks.announcedState) { notice in
+                if case .stateChanged(_, let new) = notice { new } else { nil }
+            }
+        }
+    }
+
+    func waitForSubscription(of channel: EventRouter.ChannelID, name: String) async throws {
+        do throws(InvalidChannelName) {
+            _ = try ChannelName(name)
+        } catch {
+            throw PusherError(.invalidArgument, error.description)
+        }
+        let outcomes = observe(channel) { notice -> Result<Void, PusherError>? in
+            if case .subscribed(channel, _) = notice { return .success(()) }
+            if case .subscriptionFailed(channel, let error, _, _) = notice { return .failure(error) }
+            return nil
+        }
+        let (isSubscribed, failure) = read { ($0.isSubscribed(channel), $0.failure(of: channel)) }
+        if isSubscribed { return }
+        if let failure { throw failure }
+        for await outcome in outcomes {
+            // An outcome may be older than this call: what counts is how things stand.
+            if case .failure = outcome, read({ $0.isSubscribing(channel) }) { continue }
+            return try outcome.get()
+        }
+        try Task.checkCancellation()
+        throw PusherError(.subscriptionFailed, "it was unsubscribed, or its client is gone", channelName: name)
     }
 
     // MARK: Client events
@@ -148,19 +142,5 @@ extension ClientCore {
     /// Reports a mistake of the application's in order with everything else.
     func report(_ error: PusherError) {
         perform { machine, _ in machine.report(error) }
-    }
-}
-
-extension EventRouter.ChannelID {
-    /// Of a channel that cannot be subscribed.
-    static let none = EventRouter.ChannelID(number: 0)
-}
-
-extension EventRouter.BindingID {
-    fileprivate var string: String { String(number) }
-
-    fileprivate init?(string: String) {
-        guard let number = Int(string) else { return nil }
-        self.init(number: number)
     }
 }

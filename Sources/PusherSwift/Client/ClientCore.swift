@@ -2,6 +2,7 @@ import CurlTransport
 import Logging
 import PusherProtocol
 import Realtime
+import Basics
 import Transport
 
 /// Joins the pure machine to the network and to the application.
@@ -11,37 +12,28 @@ import Transport
 ///
 /// Handles that the application holds (channels, the connection, sequences) keep the core, but only ``Pusher`` keeps
 /// it running: when that goes, ``shutDown()`` ends everything.
-final class ClientCore: Sendable {
+final class ClientCore: Shell {
     let options: PusherClientOptions
-    let bindings: Lock<Bindings>
-    /// Changes when the bindings do.
-    let routerVersion = RouterVersion()
-    /// Readers of sequences for whom the present batch has brought something.
-    let wakeUps = ReaderWakeUps()
-    let sources = Lock(AttachedSources())
-    private let machine: Lock<ClientMachine>
-    private let callbacks: CallbackQueue
+    let driver: Driver<ClientMachine>
+    let hub: EventHub<ClientMachine.Notice>
+    let callbacks = Lock(ClientCallbacks())
 
     @NetworkActor var transport: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
     /// What is let go of here is cancelled.
     @NetworkActor var authorizations: [AuthRequestID: AuthorizationWork] = [:]
     @NetworkActor var batch = AuthorizationBatch()
-    @NetworkActor private var timer: NetworkTimer?
-    @NetworkActor private var armedDeadline: MonotonicInstant?
-    @NetworkActor private var networkObservation: NetworkMonitor.Observation?
     /// A message was too large to be inflated, and those after it may have referred to it, which ended the connection. One
     /// that is not compressed can be skipped.
     @NetworkActor private var isCompressionOff = false
-    @NetworkActor private var isCarryingOut = false
-    @NetworkActor private var isToCarryOut = false
 
     init(key: String, options: PusherClientOptions) {
         self.options = options
-        bindings = Lock(Bindings(version: routerVersion))
-        callbacks = CallbackQueue(
+        hub = EventHub(
             options.callbackQueue,
-            capacity: .init(count: options.maximumQueuedEvents, byteCount: options.maximumQueuedBytes))
-        machine = Lock(
+            capacity: CallbackLoad(count: options.maximumQueuedEvents, byteCount: options.maximumQueuedBytes))
+        hub.addChannel(.user)
+        hub.addChannel(.watchlist)
+        driver = Driver(
             ClientMachine(
                 endpoint: Endpoint(key: key, options: options),
                 configuration: ClientMachine.Configuration(options), seed: .random(in: .min ... .max)))
@@ -57,67 +49,18 @@ final class ClientCore: Sendable {
     func perform<Result: Sendable, Failure: Error>(
         _ body: (inout ClientMachine, MonotonicInstant) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        defer { NetworkActor.execute { self.carryOut() } }
-        return try machine.withLock { machine throws(Failure) in try body(&machine, .now) }
+        try call(body)
     }
 
     /// Looks at the machine.
-    func read<Result: Sendable>(_ body: (ClientMachine) -> Result) -> Result {
-        machine.withLock { body($0) }
-    }
+    func read<Result: Sendable>(_ body: (ClientMachine) -> Result) -> Result { peek(body) }
 
-    func holdReading(for reader: EventReader) {
-        perform { machine, now in machine.holdReading(for: reader, now: now) }
-        holdSources()
-    }
-
-    func releaseReading(for reader: EventReader) {
-        perform { machine, now in machine.releaseReading(for: reader, now: now) }
-        releaseSources()
-    }
-
-    /// Carries out what the machine has ordered. Orders that arise meanwhile follow in order.
-    @NetworkActor
-    func carryOut() {
-        guard !isCarryingOut else { return }
-        isCarryingOut = true
-        defer { isCarryingOut = false }
-        while true {
-            let (actions, notices, deadline) = machine.withLock {
-                ($0.takeActions(), $0.takeNotices(), $0.nextDeadline)
-            }
-            if !notices.isEmpty { deliver(notices) }
-            if actions.isEmpty {
-                arm(deadline)
-                return
-            }
-            for action in actions { carryOut(action) }
-            authorizeBatch()
-        }
-    }
-
-    /// Puts `notices` in line for the application.
-    @NetworkActor
-    func deliver(_ notices: [ClientMachine.Notice]) {
-        options.metrics?.delivered(notices)
-        for notice in notices { tellOfHold(notice) }
-        callbacks.add(notices, to: self)
-    }
-
-    /// What several reads in a row bring reaches the application in one go.
-    @NetworkActor
-    private func carryOutSoon() {
-        guard !isToCarryOut else { return }
-        isToCarryOut = true
-        NetworkActor.execute { [weak self] in
-            self?.isToCarryOut = false
-            self?.carryOut()
-        }
-    }
+    // MARK: Orders
 
     @NetworkActor
-    private func carryOut(_ action: ClientMachine.Action) {
+    func carryOut(_ action: ClientMachine.Action) {
         switch action {
+        case .tell(let notices): deliver(notices)
         case .open(let id, let url): open(id, url: url)
         case .close(let id): live(id)?.close(code: 1000, reason: "")
         case .drop(let id):
@@ -132,6 +75,9 @@ final class ClientCore: Sendable {
             batch.remove(id)
         }
     }
+
+    @NetworkActor
+    func carriedOutActions() { authorizeBatch() }
 
     // MARK: Transport
 
@@ -159,21 +105,24 @@ final class ClientCore: Sendable {
     private func received(_ event: WebSocketConnection.Event, from id: ConnectionMachine.TransportID) {
         switch event {
         case .reached(let times):
-            machine.withLock { $0.transportReached(id, times) }
+            handle { machine, _ in machine.transportReached(id, times) }
         case .opened:
-            machine.withLock { $0.transportOpened(id, now: .now) }
+            handle { machine, now in machine.transportOpened(id, now: now) }
         case .received(let messages, let byteCount, let isMoreToRead):
             options.metrics?.received(messages: messages.count, bytes: byteCount)
-            machine.withLock { $0.received(messages, from: id, now: .now) }
-            if isMoreToRead { return carryOutSoon() }
+            // What several reads in a row bring reaches the application in one go.
+            if isMoreToRead {
+                handleSoon { machine, now in machine.received(messages, from: id, now: now) }
+            } else {
+                handle { machine, now in machine.received(messages, from: id, now: now) }
+            }
         case .pong:
-            machine.withLock { $0.pongReceived(now: .now) }
+            handle { machine, now in machine.pongReceived(now: now) }
         case .closed(let closure):
             if transport?.id == id { transport = nil }
             if closure.error?.code == .protocolViolation(code: 1009) { isCompressionOff = true }
-            machine.withLock { $0.transportClosed(id, closure, now: .now) }
+            handle { machine, now in machine.transportClosed(id, closure, now: now) }
         }
-        carryOut()
     }
 
     @NetworkActor
@@ -193,65 +142,22 @@ final class ClientCore: Sendable {
             let closure = WebSocketClosure(code: 1006, error: error)
             connection.drop()
             transport = nil
-            machine.withLock { $0.transportClosed(id, closure, now: .now) }
+            handle { machine, now in machine.transportClosed(id, closure, now: now) }
         }
     }
 
-    // MARK: Time and network
-
-    /// Activity only moves the deadline further away, so an armed timer is left alone: it fires, finds nothing due and
-    /// is armed again. That is much cheaper than arming it with each message.
-    @NetworkActor
-    private func arm(_ deadline: MonotonicInstant?) {
-        guard let deadline else { return }
-        if let armedDeadline, armedDeadline <= deadline { return }
-        if timer == nil {
-            timer = NetworkTimer { [weak self] in self?.timerFired() }
-        }
-        armedDeadline = deadline
-        timer?.set(deadline)
-    }
-
-    @NetworkActor
-    private func timerFired() {
-        armedDeadline = nil
-        machine.withLock { $0.timePassed(now: .now) }
-        carryOut()
-    }
-
-    @NetworkActor
-    private func watchNetwork() {
-        guard networkObservation == nil else { return }
-        networkObservation = NetworkMonitor.shared.observe { [weak self] change in
-            switch change {
-            case .lost: self?.perform { machine, now in machine.networkLost(now: now) }
-            case .returned, .changed: self?.perform { machine, now in machine.networkReturned(now: now) }
-            }
-        }
-    }
-
-    // MARK: The application's code
-
-    /// Runs code of the application that answers a question, in its place among the callbacks.
-    @NetworkActor
-    func runCallback(_ work: @escaping @Sendable () -> Void) {
-        callbacks.run(for: self, work)
-    }
+    // MARK: The end
 
     /// Whether the application wants to hear nothing more.
-    var isShutDown: Bool { bindings.withLock { $0.isClosed } }
+    var isShutDown: Bool { hub.isClosed }
 
     /// Ends everything at once. Callbacks, and other closures of the application's, that have not begun never will.
     func shutDown() {
         detachAll()
-        callbacks.close()
-        let old = bindings.withLock { $0.close() }
-        for observer in old.everyObserver { observer.onEnd() }
+        _ = callbacks.withLock { $0.close() }  // let go of after the lock
+        hub.close()
         perform { machine, now in machine.shutDown(now: now) }
-        NetworkActor.execute {
-            self.timer = nil
-            self.networkObservation = nil
-        }
+        NetworkActor.execute { self.closeDriver() }
     }
 }
 

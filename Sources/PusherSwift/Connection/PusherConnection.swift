@@ -1,16 +1,13 @@
 import PusherProtocol
 public import Realtime
-import Transport
+import Basics
 
 /// The connection of a ``Pusher``. It stops with its `Pusher`, whoever holds it.
 public final class PusherConnection: Sendable {
-    /// The bindings to every event of every channel.
-    public let globalChannel: GlobalChannel
-    private let core: ClientCore
+    let core: ClientCore
 
     init(_ core: ClientCore) {
         self.core = core
-        globalChannel = GlobalChannel(core)
     }
 
     /// The application's key.
@@ -36,19 +33,19 @@ public final class PusherConnection: Sendable {
 
     /// Told what happens. Held weakly.
     public var delegate: (any PusherDelegate)? {
-        get { core.bindings.withLock { $0.delegate } }
-        set { core.bindings.withLock { if !$0.isClosed { $0.delegate = newValue } } }
+        get { core.callbacks.withLock { $0.delegate } }
+        set { core.callbacks.withLock { if !$0.isClosed { $0.delegate = newValue } } }
     }
 
     /// Says who the user is on presence channels, with ``AuthMethod/inline(secret:)``. Called on the callback queue.
     /// Without it the user id is the socket id.
     public var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)? {
-        get { core.bindings.withLock { $0.userDataFetcher } }
+        get { core.callbacks.withLock { $0.userDataFetcher } }
         set {
             // The old one is let go of after the lock.
-            _ = core.bindings.withLock { bindings in
-                defer { if !bindings.isClosed { bindings.userDataFetcher = newValue } }
-                return bindings.userDataFetcher
+            _ = core.callbacks.withLock { callbacks in
+                defer { if !callbacks.isClosed { callbacks.userDataFetcher = newValue } }
+                return callbacks.userDataFetcher
             }
         }
     }
@@ -101,7 +98,7 @@ public final class PusherConnection: Sendable {
     /// - Throws: ``PusherError`` if the client is not connected, or the connection ends before the answer;
     ///   `CancellationError` if the task is cancelled.
     public func ping() async throws -> Duration {
-        let outcomes = core.observe(channel: nil) { notice -> Duration?? in
+        let outcomes = core.observe { notice -> Duration?? in
             if case .pingAnswered(let latency) = notice { return .some(latency) }
             if case .stateChanged = notice { return .some(nil) }
             return nil
@@ -129,7 +126,7 @@ public final class PusherConnection: Sendable {
     func observe<Element: Sendable>(
         _ pick: @escaping @Sendable (ClientMachine.Notice) -> Element?
     ) -> EventSequence<Element> {
-        core.observe(channel: nil, pick)
+        core.observe(nil, pick)
     }
 
     private func configure(_ change: @Sendable (inout ConnectionMachine.Configuration) -> Void) {

@@ -47,7 +47,7 @@ extension RealtimeEvent {
     /// the protocol does not know.
     public func property(withKey key: String) -> Any? { message(parsed: false)[key] }
 
-    /// The data as ``PusherEventSource/bind(eventName:callback:)`` gives it.
+    /// The data as ``PusherEventEmitter/bind(eventName:callback:)`` gives it.
     func value(parsed: Bool) -> Any? {
         guard parsed, let data else { return data }
         return JSON.value(data) ?? data

@@ -70,7 +70,7 @@ extension Pusher {
             case .error(let error): return error.isOfConnection ? .failed(error) : nil
             case .stateChanged, .events, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded,
                 .memberRemoved, .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered,
-                .readingHeld, .readingResumed:
+                .readingHeld, .readingResumed, .sourceStateChanged:
                 return nil
             }
         }

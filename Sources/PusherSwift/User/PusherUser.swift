@@ -7,7 +7,7 @@ import Realtime
 ///
 ///     pusher.user.bind(eventName: "notice") { event in … }
 ///     pusher.user.signIn()
-public final class PusherUser: PusherEventSource, @unchecked Sendable {
+public final class PusherUser: PusherEventEmitter, @unchecked Sendable {
     /// Users whom the signed-in user watches.
     public let watchlist: PusherWatchlist
 
@@ -32,7 +32,7 @@ public final class PusherUser: PusherEventSource, @unchecked Sendable {
     ///   is not connected.
     @discardableResult
     public func signedIn() async throws -> String {
-        let outcomes = core.observe(channel: nil) { notice -> Result<String, PusherError>? in
+        let outcomes = core.observe { notice -> Result<String, PusherError>? in
             if case .signedIn(let user) = notice { return .success(user.id) }
             if case .signInFailed(let error, _) = notice { return .failure(error) }
             return nil
@@ -51,7 +51,7 @@ public final class PusherUser: PusherEventSource, @unchecked Sendable {
 
 /// Users whom the signed-in user watches. Bindings get `online` and `offline`, whose data is
 /// `{"name": …, "user_ids": […]}`; the first ones after a sign-in tell how things stand.
-public final class PusherWatchlist: PusherEventSource, @unchecked Sendable {
+public final class PusherWatchlist: PusherEventEmitter, @unchecked Sendable {
     init(core: ClientCore) {
         super.init(id: .watchlist, core: core)
     }

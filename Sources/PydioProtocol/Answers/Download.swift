@@ -1,4 +1,5 @@
 package import Foundation
+import Basics
 package import Transport
 
 /// What tells a download from an answer about one (6.6).

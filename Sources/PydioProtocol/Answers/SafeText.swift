@@ -1,5 +1,5 @@
 import Foundation
-import Transport
+import Basics
 
 /// What may be quoted of what a server sent.
 enum SafeText {

@@ -1,3 +1,4 @@
+package import Basics
 package import Transport
 
 /// The requests of an attempt and what their answers lead to.

@@ -1,3 +1,4 @@
+package import Basics
 package import Transport
 
 /// The authorisation of all calls of one server and user as a value (section 4).

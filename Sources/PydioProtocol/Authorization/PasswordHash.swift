@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What is sent for a password (4.2).
 enum PasswordHash {

@@ -1,3 +1,4 @@
+import Basics
 import Transport
 
 /// Who logs in at a server.

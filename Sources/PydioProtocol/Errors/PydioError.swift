@@ -1,4 +1,5 @@
 public import Foundation
+import Basics
 import Transport
 
 /// What went wrong with a call to a Pydio server, or on the way to it.

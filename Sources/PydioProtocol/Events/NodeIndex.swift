@@ -56,7 +56,7 @@ package struct NodeIndex: Hashable, Sendable {
     /// - Returns: False if that has happened already.
     package mutating func move(_ path: String, to target: String, as entry: Entry) -> Bool {
         guard let old = entries.removeValue(forKey: path) else {
-            let isDone = entries[target] != nil && !isBelowUnlisted(path)
+            let isDone = entries[target]?.isSame(as: entry) == true && !isBelowUnlisted(path)
             entries[target] = entry
             return !isDone
         }
@@ -105,6 +105,21 @@ package struct NodeIndex: Hashable, Sendable {
         case created(String, Entry)
         case updated(String, Entry)
         case deleted(String, Entry)
+
+        var path: String {
+            switch self {
+            case .created(let path, _), .updated(let path, _), .deleted(let path, _): path
+            }
+        }
+    }
+
+    /// Whether nothing is different at this path.
+    func agrees(with other: NodeIndex, at path: String) -> Bool {
+        switch (entries[path], other.entries[path]) {
+        case (nil, nil): true
+        case (let mine?, let others?): mine.isSame(as: others)
+        case (nil, _?), (_?, nil): false
+        }
     }
 
     /// What must have happened for `new` to come of this: what was deleted, of folders without what was in them, then what
@@ -129,7 +144,7 @@ package struct NodeIndex: Hashable, Sendable {
         new.entries[path].map { $0.isLeaf == entries[path]?.isLeaf } ?? false
     }
 
-    private static func folders(of path: String) -> [String] {
+    static func folders(of path: String) -> [String] {
         path.indices.dropFirst().filter { path[$0] == "/" }.map { String(path[..<$0]) }
     }
 }

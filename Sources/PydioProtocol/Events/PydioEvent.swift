@@ -1,4 +1,5 @@
 public import Foundation
+import JSONBytes
 public import Realtime
 
 /// Something that happened in a workspace. Which properties are set depends on the name: see ``PydioEventName``.
@@ -38,6 +39,25 @@ public struct PydioEvent: Sendable, Hashable {
     package init(state: ConnectionState, in workspaceId: String) {
         self.init(PydioEventName.state, in: workspaceId)
         self.state = state
+    }
+
+    /// What bindings get, back from its JSON.
+    package init(_ event: RealtimeEvent, in workspaceId: String) {
+        self.init(event.eventName, in: workspaceId)
+        for (key, value) in event.json.members {
+            switch key {
+            case "path": path = value.string
+            case "original_path": originalPath = value.string
+            case "is_leaf": isLeaf = value.bool
+            case "size": size = value.int.map { Int64($0) }
+            case "mtime": mTime = value.double.map { Date(timeIntervalSince1970: $0) }
+            case "md5": md5 = value.string
+            case "seq": sequence = value.int.map { Int64($0) }
+            case "late": isLate = value.bool ?? false
+            case "state": state = ConnectionState.allCases.first { $0.stringValue() == value.string }
+            default: details[key] = value.string
+            }
+        }
     }
 
     /// A JSON object: what bindings of a Pusher client get.

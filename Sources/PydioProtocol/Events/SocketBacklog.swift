@@ -1,5 +1,3 @@
-import Transport
-
 /// What a WebSocket brings while a mailbox is still consumed as well, so that nothing is lost in between, and nothing is
 /// taken twice: both bring the same messages in the same order.
 ///
@@ -11,23 +9,25 @@ struct SocketBacklog: Sendable {
         case live
     }
 
-    /// A message that was consumed may still be on its way through the WebSocket for so long.
-    static let echoTime = Duration.seconds(5)
+    /// A message that was consumed may still be on its way through the WebSocket until it has answered so many pings: the
+    /// first may be the answer to one from before.
+    static let answeredPings = 2
     static let maximumCount = 10_000
 
     private var state = State.waiting([])
-    /// What was consumed last and has not come through the WebSocket.
+    /// What was consumed and has not come through the WebSocket; nothing waits then.
     private var echoes: ArraySlice<ChannelMessage> = []
-    private var echoesEnd = MonotonicInstant(nanoseconds: .min)
+    private var pingsToCome = 0
 
     /// A mailbox's messages: those that the WebSocket has brought as well are dropped here.
-    mutating func consumed(_ messages: [ChannelMessage], now: MonotonicInstant) {
+    mutating func consumed(_ messages: [ChannelMessage]) {
         guard case .waiting(var waiting) = state, !messages.isEmpty else { return }
         let lastStart = messages.count - waiting.count
         if lastStart >= 0, let start = (0...lastStart).last(where: { messages[$0...].starts(with: waiting) }) {
             // The WebSocket is behind the mailbox: it brings what follows as well. With nothing yet, that may be all.
-            echoes = messages[(waiting.isEmpty ? 0 : start + waiting.count)...]
-            echoesEnd = now + Self.echoTime
+            if echoes.count + messages.count > Self.maximumCount { echoes = [] }
+            echoes += messages[(waiting.isEmpty ? 0 : start + waiting.count)...]
+            pingsToCome = Self.answeredPings
             state = .waiting([])
             return
         }
@@ -39,8 +39,8 @@ struct SocketBacklog: Sendable {
     }
 
     /// - Returns: Whether a message of the WebSocket counts now.
-    mutating func isToBeTaken(_ message: ChannelMessage, now: MonotonicInstant) -> Bool {
-        if now < echoesEnd, let echo = echoes.firstIndex(of: message) {
+    mutating func isToBeTaken(_ message: ChannelMessage) -> Bool {
+        if let echo = echoes.firstIndex(of: message) {
             echoes = echoes[(echo + 1)...]
             return false
         }
@@ -51,6 +51,12 @@ struct SocketBacklog: Sendable {
         waiting.append(message)
         state = .waiting(waiting)
         return false
+    }
+
+    /// The WebSocket has answered a ping.
+    mutating func answered() {
+        pingsToCome -= 1
+        if pingsToCome <= 0 { (echoes, pingsToCome) = ([], 0) }
     }
 
     /// The workspace is listed from now on: what has happened to its nodes before is in the listing.

@@ -15,6 +15,8 @@ package struct SocketFrames: Sendable {
 
     private var waiting: [UInt8] = []
     private var parts = 0
+    /// Whether the document was waited for at the last answer to a ping.
+    private var isLate = false
 
     package init() {}
 
@@ -40,9 +42,24 @@ package struct SocketFrames: Sendable {
         return .incomplete
     }
 
+    /// A ping was answered, so what the peer sent before that is here.
+    ///
+    /// - Returns: Whether the rest of a document has not come since the answer before. The rest never comes then, and would
+    ///   take what follows with it.
+    package mutating func answered() -> Bool {
+        guard parts > 0 else { return false }
+        guard isLate else {
+            isLate = true
+            return false
+        }
+        clear()
+        return true
+    }
+
     package mutating func clear() {
         waiting = []
         parts = 0
+        isLate = false
     }
 
     private static func messages(_ bytes: [UInt8]) -> [ChannelMessage]? {

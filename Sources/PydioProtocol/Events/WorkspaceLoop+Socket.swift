@@ -1,9 +1,13 @@
 package import Realtime
-package import Transport
+package import Basics
+import Transport
 
 /// The WebSocket (section 9). It has proved itself when it has answered a ping or brought something: a server that refuses
 /// a client may close a connection only after opening it, and never acknowledges what is registered.
 extension WorkspaceLoop {
+    /// Whether what the WebSocket `id` brings counts.
+    package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { socket.isReceiving(from: id) }
+
     /// Something came, or a ping was answered.
     ///
     /// - Parameter isWoken: Whether nodes have changed.
@@ -37,7 +41,7 @@ extension WorkspaceLoop {
     package mutating func socketMissed(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) -> [Action] {
         guard socket.isReceiving(from: id), isSocketLive else { return [] }
         // The mailbox counts until things are known again: then it takes over once more.
-        isSocketLive = false
+        messenger = .mailbox
         missed(isGap: true)
         return [.socketHandsBack] + proceed(now: now)
     }
@@ -82,7 +86,7 @@ extension WorkspaceLoop {
     /// The mailbox counts again.
     mutating func handBack() -> [Action] {
         guard isSocketLive else { return [] }
-        isSocketLive = false
+        messenger = .mailbox
         return [.socketHandsBack]
     }
 
@@ -91,7 +95,7 @@ extension WorkspaceLoop {
         let wasLive = isSocketLive
         let actions = handBack()
         // What happens until the next start is not kept anywhere.
-        if wasLive, !readsFeed { isGapCertain = true }
+        if wasLive, !readsFeed { knowledge.missed(isGap: true) }
         return actions
             + socket.shutDown().compactMap { order in
                 if case .drop(let id) = order { .dropSocket(id) } else { nil }

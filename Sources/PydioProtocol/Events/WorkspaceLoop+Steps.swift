@@ -19,9 +19,16 @@ extension WorkspaceLoop {
         /// To begin with.
         case base
         /// To find out what was missed.
-        ///
-        /// - Parameter isGap: Whether something may have been missed for certain, or only if there are differences.
-        case compare(isGap: Bool)
+        case compare(Loss)
+    }
+
+    /// Whether messages were lost.
+    package enum Loss: Hashable, Sendable {
+        /// Nothing says so.
+        case unlikely
+        /// Something may have been: a request that empties the mailbox was not answered, or the mailbox is another.
+        case suspected
+        case certain
     }
 
     package enum Outcome: Hashable, Sendable {
@@ -61,7 +68,7 @@ extension WorkspaceLoop {
         case dropSocket(ConnectionMachine.TransportID)
         /// While it is true nothing is read from it.
         case pauseSocket(Bool)
-        case socketTakesOver
+        case socketTakesOver(ConnectionMachine.TransportID)
         case socketHandsBack
         case changed(from: ConnectionState, to: ConnectionState)
         /// - Parameter retryAfter: Nil: it is not tried again.

@@ -1,5 +1,6 @@
 package import Realtime
-package import Transport
+package import Basics
+import Transport
 
 /// When a workspace's events are asked for, and how: the order of requests, polls, the WebSocket, the back-off.
 ///
@@ -58,36 +59,15 @@ package struct WorkspaceLoop: Sendable {
     var socket: ConnectionMachine
     var services: WorkspaceServices?
     var needs = Needs()
-    /// Under way.
-    var step: (number: Int, step: Step)?
-    private var lastStep = 0
-    /// A server whose every answer asks for more, such as another login, is not asked as fast as the network is.
-    private var pace = Pace(interval: .milliseconds(500), burst: 30)
-    /// When the next thing may be asked, after many at once.
-    private var nextStep: MonotonicInstant?
-    var isHeld: Bool { sinkHolds || readingHolds.isHeld }
-    /// Whether one of the sinks is too slow.
-    private var sinkHolds = false
-    /// Sequences and bindings that are.
-    private var readingHolds = ReadingHolds()
-    /// Whether it is known what was in the workspace, or where its log ends.
-    var hasBase = false
-    /// Something was missed for certain, and the listing that finds out what has not ended.
-    var isGapCertain = false
-    /// A listing waits for the messages that came meanwhile.
-    private var isComparing = false
-    /// Whether the log of changes is to be used, as far as is known.
-    package internal(set) var readsFeed = false
-    /// Whether it was read since the start.
-    private var hasReadFeed = false
-    /// The WebSocket counts instead of the mailbox.
-    var isSocketLive = false
+    var turn = Turn()
+    var knowledge = Knowledge.none
+    private var feed = Feed.unused
+    var messenger = Messenger.mailbox
+    private var mailbox = Mailbox()
+    /// A failure of the WebSocket is told once, until it works again.
     var hasToldOfSocket = false
-    /// For which the mailbox is consumed the last time.
-    private var nextSocket: ConnectionMachine.TransportID?
-    var nextPoll: MonotonicInstant?
-    private var lastConsumed: MonotonicInstant?
-    private var lastRead: MonotonicInstant?
+    /// Who takes events too slowly.
+    private var readingHolds = ReadingHolds()
     private var problem = Problem.unreachable
     private var jitter: JitterGenerator
 
@@ -101,9 +81,9 @@ package struct WorkspaceLoop: Sendable {
     package var state: ConnectionState { connection.connectionState }
 
     package var nextDeadline: MonotonicInstant? {
-        let isWaiting = step == nil && !isHeld && state == .connected
-        let poll = isWaiting ? nextPoll.map { max($0, nextStep ?? $0) } : nil
-        let next = step == nil && !isHeld ? nextStep : nil
+        let isFree = turn.isFree && !isHeld
+        let poll = isFree && state == .connected ? mailbox.nextPoll.map { max($0, turn.notBefore ?? $0) } : nil
+        let next = isFree ? turn.notBefore : nil
         return [
             connection.nextDeadline, socket.nextDeadline, poll, next,
             readingHolds.nextDeadline(limit: configuration.holdLimit),
@@ -111,10 +91,19 @@ package struct WorkspaceLoop: Sendable {
     }
 
     /// Whether nothing is missing as far as is known.
-    package var isUpToDate: Bool { state == .connected && needs.isEmpty && !isComparing }
+    package var isUpToDate: Bool {
+        state == .connected && needs.isEmpty && !knowledge.isComparing && !turn.isCatchingUp
+    }
 
     /// Whether the answer to this step counts.
-    package func isUnderWay(_ number: Int) -> Bool { step?.number == number }
+    package func isUnderWay(_ number: Int) -> Bool { turn.number == number }
+
+    /// Whether the log of changes is to be used, as far as is known.
+    package var readsFeed: Bool { feed != .unused }
+
+    var isHeld: Bool { readingHolds.isHeld }
+
+    var isSocketLive: Bool { messenger == .socket }
 
     // MARK: What the application asks
 
@@ -131,7 +120,7 @@ package struct WorkspaceLoop: Sendable {
     /// Asks no more as long as `isHeld`, for the sinks; what is under way goes on.
     package mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [Action] {
         let wasHeld = self.isHeld
-        sinkHolds = isHeld
+        readingHolds.isHeldByOthers = isHeld
         return holdsChanged(from: wasHeld, now: now)
     }
 
@@ -164,7 +153,7 @@ package struct WorkspaceLoop: Sendable {
 
     /// Asks at once.
     package mutating func check(now: MonotonicInstant) -> [Action] {
-        nextPoll = now
+        mailbox.nextPoll = now
         if readsFeed, state == .connected { needs.changes = true }
         return proceed(now: now)
     }
@@ -173,63 +162,68 @@ package struct WorkspaceLoop: Sendable {
 
     /// What was asked was answered, and the answer told.
     package mutating func succeeded(_ number: Int, _ outcome: Outcome, now: MonotonicInstant) -> [Action] {
-        guard let (current, step) = step, current == number, let id = connection.transport else { return [] }
-        self.step = nil
+        guard let id = connection.transport, let step = turn.end(number) else { return [] }
         connection.heard(id, now: now)
         switch outcome {
         case .discovered(let services):
             guard discovered(services, now: now) else { return stop(.silent, now: now) }
         case .registered: break
         case .consumed(let isWoken, let isStale, let isSuspect):
-            lastConsumed = now
-            nextPoll = pollTime(now: now)
+            mailbox = Mailbox(nextPoll: pollTime(now: now), lastConsumed: turn.lastBegan ?? now)
             if isStale { needs.discovery = true }
-            if isComparing, step == .consume(.everything) { (isComparing, isGapCertain) = (false, false) }
+            if knowledge.isComparing, step == .consume(.everything), !isSuspect { knowledge = .known }
             if isSuspect, step == .consume(.everything) || step == .consumeLast { missed(isGap: false) }
             if isWoken, readsFeed { needs.changes = true }
             if step == .consumeLast, !isSuspect {
                 // The mailbox is given up: what came since is nowhere if the socket is gone, too.
-                guard socket.connectionState == .connected, socket.transport == nextSocket else {
+                guard socket.connectionState == .connected, let id = socket.transport, messenger == .handingOver(to: id)
+                else {
+                    messenger = .mailbox
                     missed(isGap: true)
                     return proceed(now: now)
                 }
-                isSocketLive = true
+                messenger = .socket
                 // Of what came before it was registered.
                 if readsFeed { needs.changes = true }
-                return [.socketTakesOver] + proceed(now: now)
+                return [.socketTakesOver(id)] + proceed(now: now)
             }
         case .listed:
-            hasBase = true
             // What happened while it was listed is in the mailbox, and is not to be told as missed.
             if case .list(.compare) = step, !readsFeed {
-                (needs.drain, isComparing) = (true, true)
+                needs.drain = true
+                knowledge = .comparing(knowledge.loss)
             } else {
-                isGapCertain = false
+                knowledge = .known
             }
         case .changesRead(let isReset):
             needs.isFarBehind = isReset
             if isReset {
                 needs.changes = true
-                isGapCertain = true
-                needs.listing = .compare(isGap: true)
+                knowledge = .missed
+                needs.listing = .compare(.certain)
+            } else if knowledge == .none {
+                knowledge = .known
+            } else if feed == .used(lastRead: nil) {
+                // It is known from a listing: what has happened since then is not in the log, which begins here.
+                needs.listing = .compare(knowledge.loss)
             }
-            (hasBase, hasReadFeed, lastRead) = (true, true, now)
-            if services?.hasMailbox != true { nextPoll = pollTime(now: now) }
+            feed = .used(lastRead: now)
+            if services?.hasMailbox != true { mailbox.nextPoll = pollTime(now: now) }
         }
         return proceed(now: now)
     }
 
     package mutating func failed(_ number: Int, _ problem: Problem, now: MonotonicInstant) -> [Action] {
-        guard step?.number == number, let id = connection.transport else { return [] }
-        step = nil
+        guard let id = connection.transport, let step = turn.end(number) else { return [] }
+        answerLost(to: step)
         self.problem = problem
         let disposition: ConnectionMachine.Disposition
         switch problem {
-        case .withoutFeed where !hasReadFeed:
+        case .withoutFeed where feed == .used(lastRead: nil):
             guard services?.hasMailbox == true else { return stop(.silent, now: now) }
-            readsFeed = false
+            feed = .unused
             (needs.changes, needs.isFarBehind) = (false, false)
-            missed(isGap: hasBase)
+            missed(isGap: knowledge != .none)
             return proceed(now: now)
         case .unreachable, .timedOut: disposition = .backOff(atLeast: .zero)
         case .refused, .withoutFeed: disposition = .backOff(atLeast: configuration.errorDelay)
@@ -248,7 +242,11 @@ package struct WorkspaceLoop: Sendable {
         self.services = services
         guard services.hasMailbox || services.hasFeed && configuration.usesFeed else { return false }
         let readFeed = readsFeed
-        readsFeed = services.hasFeed && configuration.usesFeed
+        if !(services.hasFeed && configuration.usesFeed) {
+            feed = .unused
+        } else if !readFeed {
+            feed = .used(lastRead: nil)
+        }
         guard state == .connecting else {
             if readFeed && !readsFeed { missed(isGap: true) }
             if readsFeed && !readFeed { (needs.changes, needs.isFarBehind) = (true, true) }
@@ -259,9 +257,10 @@ package struct WorkspaceLoop: Sendable {
         if readsFeed {
             (needs.changes, needs.isFarBehind) = (true, true)
             // The log began anew, and nobody knows yet what was missed.
-            if isGapCertain { needs.listing = .compare(isGap: true) }
+            if knowledge.loss == .certain { needs.listing = .compare(.certain) }
         } else {
-            needs.listing = hasBase ? .compare(isGap: isGapCertain || isMailboxExpired(now: now)) : .base
+            if isMailboxExpired(now: now) { knowledge.missed(isGap: true) }
+            needs.listing = knowledge == .none ? .base : .compare(knowledge.loss)
         }
         return true
     }
@@ -269,7 +268,7 @@ package struct WorkspaceLoop: Sendable {
     // MARK: Time and network
 
     package mutating func timePassed(now: MonotonicInstant) -> [Action] {
-        if let nextStep, nextStep <= now { self.nextStep = nil }
+        turn.timePassed(now: now)
         return carryOut(connection.timePassed(now: now), now: now)
             + carryOutSocket(socket.timePassed(now: now), now: now) + proceed(now: now)
             + readingHolds.takeOverdue(limit: configuration.holdLimit, now: now).map { .held(message: $0.message) }
@@ -289,20 +288,17 @@ package struct WorkspaceLoop: Sendable {
 
     /// Asks the next thing that is due, if nothing is under way.
     mutating func proceed(now: MonotonicInstant) -> [Action] {
-        guard step == nil, !isHeld, let id = connection.transport, connection.isReceiving(from: id) else { return [] }
+        guard turn.isFree, !isHeld, let id = connection.transport, connection.isReceiving(from: id) else { return [] }
         var actions: [Action] = []
         if state == .connecting, needs.isEmpty {
             actions += carryOut(connection.established(id, activityTimeout: nil, now: now), now: now)
-            if nextPoll == nil { nextPoll = pollTime(now: now) }
+            if mailbox.nextPoll == nil { mailbox.nextPoll = pollTime(now: now) }
         }
         if state == .connected { actions += openSocketIfNeeded(now: now) }
-        if let nextStep, nextStep > now { return actions }
+        if let notBefore = turn.notBefore, notBefore > now { return actions }
         guard let next = dueStep(now: now) else { return actions }
-        lastStep += 1
-        step = (lastStep, next)
-        nextStep = pace.done(now: now)
         begin(next)
-        return actions + [.perform(next, number: lastStep)]
+        return actions + [.perform(next, number: turn.begin(next, now: now))]
     }
 
     /// What is asked for meanwhile is asked for anew.
@@ -311,7 +307,7 @@ package struct WorkspaceLoop: Sendable {
         case .discover: needs.discovery = false
         case .register: needs.registration = false
         case .consume: needs.drain = false
-        case .consumeLast: nextSocket = socket.transport
+        case .consumeLast: messenger = socket.transport.map { .handingOver(to: $0) } ?? .mailbox
         case .list: needs.listing = nil
         case .readChanges: needs.changes = false
         }
@@ -319,34 +315,41 @@ package struct WorkspaceLoop: Sendable {
 
     private mutating func dueStep(now: MonotonicInstant) -> Step? {
         if needs.discovery { return .discover }
-        if state == .connected, let nextPoll, nextPoll <= now { pollIsDue(now: now) }
+        if state == .connected, let nextPoll = mailbox.nextPoll, nextPoll <= now { pollIsDue(now: now) }
+        if isMailboxMissed(now: now) {
+            mailbox.nextPoll = nil
+            missed(isGap: true)
+        }
         if needs.registration { return .register }
         if needs.drain { return .consume(drainPurpose(now: now)) }
         if let listing = needs.listing { return .list(listing) }
         if needs.changes { return .readChanges(isFlattened: needs.isFarBehind) }
         guard state == .connected else { return nil }
         if socket.connectionState == .connected, !isSocketLive { return .consumeLast }
-        guard let nextPoll, nextPoll <= now, !isSocketLive else { return nil }
+        guard let nextPoll = mailbox.nextPoll, nextPoll <= now, !isSocketLive else { return nil }
         return .consume(.everything)
     }
 
     /// A mailbox that is new may have what waits for others, which is old.
     private func drainPurpose(now: MonotonicInstant) -> WorkspaceModel.Purpose {
-        guard hasBase else { return .nothing }
-        guard !isComparing else { return .everything }
-        return isGapCertain || isMailboxExpired(now: now) ? .allButNodes : .everything
+        switch knowledge {
+        case .none: .nothing
+        case .comparing: .everything
+        case .suspected, .missed: .allButNodes
+        case .known: isMailboxExpired(now: now) ? .allButNodes : .everything
+        }
     }
 
     private mutating func pollIsDue(now: MonotonicInstant) {
-        if readsFeed, lastRead.map({ now - $0 >= configuration.feedInterval }) ?? true || services?.hasMailbox != true {
-            needs.changes = true
+        switch feed {
+        case .unused: break
+        case .used(let lastRead):
+            let isTime = lastRead.map { now - $0 >= configuration.feedInterval } ?? true
+            if isTime || services?.hasMailbox != true { needs.changes = true }
         }
         if services?.hasMailbox != true || isSocketLive {
             // The socket wakes; the log is read once in a while all the same.
-            nextPoll = readsFeed ? now + (isSocketLive ? configuration.feedInterval : pollInterval) : nil
-        } else if isMailboxExpired(now: now) {
-            nextPoll = nil
-            missed(isGap: true)
+            mailbox.nextPoll = readsFeed ? now + (isSocketLive ? configuration.feedInterval : pollInterval) : nil
         }
     }
 
@@ -356,17 +359,24 @@ package struct WorkspaceLoop: Sendable {
             if readsFeed { (needs.changes, needs.isFarBehind) = (true, true) }
             return
         }
-        (needs.registration, needs.drain, isComparing) = (true, true, false)
+        (needs.registration, needs.drain) = (true, true)
         if readsFeed {
+            knowledge.comparisonEnds()
             (needs.changes, needs.isFarBehind) = (true, true)
         } else {
-            isGapCertain = isGapCertain || isGap
-            needs.listing = hasBase ? .compare(isGap: isGapCertain) : .base
+            knowledge.missed(isGap: isGap)
+            needs.listing = knowledge == .none ? .base : .compare(knowledge.loss)
         }
     }
 
+    /// Whether it is to be consumed, and has expired.
+    private func isMailboxMissed(now: MonotonicInstant) -> Bool {
+        guard services?.hasMailbox == true, isMailboxExpired(now: now) else { return false }
+        return knowledge.isComparing || !needs.registration && !needs.drain
+    }
+
     private func isMailboxExpired(now: MonotonicInstant) -> Bool {
-        !isSocketLive && (lastConsumed.map { now - $0 >= configuration.mailboxLife } ?? false)
+        !isSocketLive && (mailbox.lastConsumed.map { now - $0 >= configuration.mailboxLife } ?? false)
     }
 
     private var pollInterval: Duration {
@@ -386,11 +396,11 @@ package struct WorkspaceLoop: Sendable {
             switch order {
             case .open:
                 needs = Needs(discovery: true)
-                isComparing = false
-                nextPoll = nil
+                knowledge.comparisonEnds()
+                mailbox.nextPoll = nil
             case .ping(let id):
                 // What is under way proves as much; where the socket is all there is, it is asked itself.
-                if isSocketLive, !readsFeed { connection.heard(id, now: now) } else { nextPoll = now }
+                if isSocketLive, !readsFeed { connection.heard(id, now: now) } else { mailbox.nextPoll = now }
             case .drop: actions += giveUp()
             case .close(let id):
                 actions += giveUp()
@@ -417,8 +427,16 @@ package struct WorkspaceLoop: Sendable {
     }
 
     private mutating func giveUp() -> [Action] {
-        guard step != nil else { return [] }
-        step = nil
+        guard let step = turn.giveUp() else { return [] }
+        answerLost(to: step)
         return [.cancelStep]
+    }
+
+    /// What a mailbox gives out, it forgets.
+    private mutating func answerLost(to step: Step) {
+        switch step {
+        case .consume, .consumeLast: if !readsFeed { knowledge.missed(isGap: false) }
+        case .discover, .register, .list, .readChanges: break
+        }
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-package import Transport
 
 /// What is known of a workspace, and what of that which comes is news: messages, listings and the log of changes in,
 /// events out.
@@ -40,6 +39,8 @@ package struct WorkspaceModel: Sendable {
     package struct Comparison: Hashable, Sendable {
         /// Nil if there was nothing to compare with.
         package var events: [PydioEvent]?
+        /// Whether the listing shows what no message told, even where later messages have covered it up.
+        package var isGap = false
     }
 
     package let configuration: Configuration
@@ -52,14 +53,21 @@ package struct WorkspaceModel: Sendable {
 
     /// What comes next may have been listed.
     private var mayRepeat = false
+    /// How many pings the WebSocket is still to answer until nothing comes by it that is older than the listing.
+    private var lateness = 0
     private var wasRegistryStale = false
     /// A listing that is to be compared.
     private var listing: Listing?
+    /// While messages are taken that came during it.
+    private var surprises: ListingSurprises?
 
     private struct Listing: Sendable {
         let index: NodeIndex?
+        /// What messages tell may hide that one before them was lost: any difference is a gap.
+        var isLossSuspected = false
     }
-    private var socketBacklog = SocketBacklog()
+    /// While a WebSocket is open.
+    private var socketBacklog: SocketBacklog?
 
     package init(_ configuration: Configuration) {
         self.configuration = configuration
@@ -70,24 +78,31 @@ package struct WorkspaceModel: Sendable {
 
     // MARK: Mailbox
 
-    package mutating func consumed(
-        _ messages: [ChannelMessage], for purpose: Purpose, now: MonotonicInstant
-    ) -> Taken {
-        socketBacklog.consumed(messages, now: now)
+    package mutating func consumed(_ messages: [ChannelMessage], for purpose: Purpose) -> Taken {
+        socketBacklog?.consumed(messages)
         let isStaleAgain = wasRegistryStale
         wasRegistryStale = messages.contains { if case .requireRegistryReload = $0 { true } else { false } }
         var taken = Taken()
         guard purpose != .nothing else { return taken }
+        if purpose == .everything, let index, let listed = listing?.index {
+            surprises = ListingSurprises(of: listed, after: index)
+        }
+        defer { surprises = nil }
+        let differs = surprises?.isExplained == false
         for message in messages {
             // The newer server says so with each poll as long as it holds.
             if isStaleAgain, case .requireRegistryReload = message { continue }
             take(message, withNodes: purpose == .everything, &taken)
         }
         guard purpose == .everything else { return taken }
-        mayRepeat = false
+        // The log repeats by itself.
+        if !readsFeed { mayRepeat = false }
         if let listing {
             self.listing = nil
+            let isGap = listing.isLossSuspected ? differs : surprises?.isExplained == false
+            surprises = nil
             taken.comparison = compare(listing, after: messages)
+            taken.comparison?.isGap = isGap
         }
         return taken
     }
@@ -108,17 +123,32 @@ package struct WorkspaceModel: Sendable {
         socketBacklog = SocketBacklog()
     }
 
-    package mutating func socketReceived(_ messages: [ChannelMessage], now: MonotonicInstant) -> Taken {
-        let news = messages.filter { socketBacklog.isToBeTaken($0, now: now) }
+    package mutating func socketClosed() {
+        socketBacklog = nil
+    }
+
+    package mutating func socketReceived(_ messages: [ChannelMessage]) -> Taken {
+        let news = messages.filter { socketBacklog?.isToBeTaken($0) ?? false }
         return take(news)
     }
 
     /// The mailbox was consumed for the last time: what the WebSocket has brought meanwhile counts, and all that follows.
-    package mutating func socketTakesOver() -> Taken { take(socketBacklog.takeOver()) }
+    package mutating func socketTakesOver() -> Taken {
+        (mayRepeat, lateness) = (true, SocketBacklog.answeredPings)
+        return take(socketBacklog?.takeOver() ?? [])
+    }
+
+    /// It has answered a ping: what it sent before is here. The first may be the answer to a ping from before the listing.
+    package mutating func socketAnswered() {
+        socketBacklog?.answered()
+        guard lateness > 0 else { return }
+        lateness -= 1
+        mayRepeat = lateness > 0
+    }
 
     /// The mailbox counts again.
     package mutating func socketHandsBack() {
-        socketBacklog.handBack()
+        socketBacklog?.handBack()
     }
 
     private mutating func take(_ messages: [ChannelMessage]) -> Taken {
@@ -134,7 +164,10 @@ package struct WorkspaceModel: Sendable {
         case .nodesDiff(let diff):
             taken.isWoken = true
             guard withNodes, !readsFeed else { return }
-            for change in diff.changes { event(of: change).map { taken.events.append($0) } }
+            for change in diff.changes {
+                event(of: change).map { taken.events.append($0) }
+                if let index { surprises?.explain(by: change, index) }
+            }
         case .reloadBookmarks: taken.events.append(PydioEvent(PydioEventName.bookmarksChanged, in: workspaceId))
         case .reloadWorkspaces, .requireRegistryReload:
             var event = PydioEvent(PydioEventName.workspacesChanged, in: workspaceId)
@@ -209,7 +242,7 @@ package struct WorkspaceModel: Sendable {
     /// The workspace is about to be listed.
     package mutating func listingBegins() {
         listing = nil
-        socketBacklog.listingBegins()
+        socketBacklog?.listingBegins()
     }
 
     /// The workspace as it is now; nil if it is more than can be remembered. It is only remembered.
@@ -219,8 +252,8 @@ package struct WorkspaceModel: Sendable {
     }
 
     /// The same, as news: to be compared once the messages that came meanwhile are known.
-    package mutating func listedForComparison(_ new: NodeIndex?) {
-        listing = Listing(index: new)
+    package mutating func listedForComparison(_ new: NodeIndex?, isLossSuspected: Bool) {
+        listing = Listing(index: new, isLossSuspected: isLossSuspected)
     }
 
     /// The same, compared at once.
@@ -251,7 +284,8 @@ package struct WorkspaceModel: Sendable {
     package mutating func read(_ response: PydioChangesResponse) -> [PydioEvent] {
         guard let last = sequence else {
             sequence = response.lastSequence
-            remember(response)
+            // What is known from a listing is what the next one is compared with.
+            if index == nil { remember(response) }
             return []
         }
         sequence = response.lastSequence
@@ -277,8 +311,10 @@ package struct WorkspaceModel: Sendable {
         let isNews: Bool
         switch change.kind {
         case .create:
-            name = PydioEventName.nodeCreated
-            isNews = remember(entry, at: path) != .none
+            let effect = remember(entry, at: path)
+            // A flattened log does not say that the one before was deleted.
+            name = effect == .changed ? PydioEventName.nodeUpdated : PydioEventName.nodeCreated
+            isNews = effect != .none
         case .content:
             name = PydioEventName.nodeUpdated
             isNews = remember(entry, at: path) != .none

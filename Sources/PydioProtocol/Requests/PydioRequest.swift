@@ -1,3 +1,4 @@
+import Basics
 package import Transport
 
 /// One request to a server, before it is known how it will be authorised.

@@ -1,4 +1,5 @@
 import Foundation
+import Basics
 package import Transport
 
 /// How a request is authorised.

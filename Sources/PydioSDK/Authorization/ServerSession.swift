@@ -1,36 +1,13 @@
 import PydioProtocol
-import Transport
+import Realtime
+import Basics
 
 /// The authorisation of one server, and who waits for it. All clients of a manager share it.
 final class ServerSession: Sendable {
-    private struct State {
+    private struct State: SharingAttempts {
         var machine: AuthorizationMachine
-        /// Counts attempts that have come to an end, so that nobody waits for what is over.
-        var version = 0
-        /// How the last of them ended.
-        var outcome: Result<Void, PydioError> = .success(())
-        var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
-        var nextWaiter = 0
+        var attempt = SharedAttempt()
         var hasWarned = false
-
-        /// The attempt is over.
-        ///
-        /// - Returns: Who waits for it, to go on after the lock.
-        mutating func end(_ outcome: Result<Void, PydioError>) -> Ended {
-            defer { waiters = [:] }
-            version += 1
-            self.outcome = outcome
-            return Ended(waiters: Array(waiters.values), outcome: outcome)
-        }
-    }
-
-    private struct Ended {
-        var waiters: [CheckedContinuation<Void, any Error>] = []
-        var outcome: Result<Void, PydioError> = .success(())
-
-        func resume() {
-            for waiter in waiters { waiter.resume(with: outcome.mapError { $0 }) }
-        }
     }
 
     private let state: Lock<State>
@@ -49,7 +26,7 @@ final class ServerSession: Sendable {
         let (value, ended) = state.withLock { state in
             let wasAuthorizing = state.machine.isAuthorizing
             let value = body(&state.machine)
-            return (value, wasAuthorizing && !state.machine.isAuthorizing ? state.end(.success(())) : Ended())
+            return (value, wasAuthorizing && !state.machine.isAuthorizing ? state.attempt.end(.success(())) : .init())
         }
         ended.resume()
         return value
@@ -59,7 +36,7 @@ final class ServerSession: Sendable {
     func ask(
         _ body: @Sendable (inout AuthorizationMachine) -> AuthorizationMachine.CallAction
     ) -> (action: AuthorizationMachine.CallAction, version: Int) {
-        state.withLock { (body(&$0.machine), $0.version) }
+        state.withLock { (body(&$0.machine), $0.attempt.version) }
     }
 
     /// The answer to an order, or why there is none. The end of an attempt and that nobody waits for it any more are one step:
@@ -70,9 +47,9 @@ final class ServerSession: Sendable {
         let (progress, ended) = state.withLock { state in
             let progress = body(&state.machine)
             switch progress {
-            case .done: return (progress, state.end(.success(())))
-            case .failed(let error): return (progress, state.end(.failure(error)))
-            case .send, .none: return (progress, Ended())
+            case .done: return (progress, state.attempt.end(.success(())))
+            case .failed(let error): return (progress, state.attempt.end(.failure(error)))
+            case .send, .none: return (progress, SharedAttempt.Ended())
             }
         }
         ended.resume()
@@ -89,26 +66,6 @@ final class ServerSession: Sendable {
 
     /// Waits for the end of the attempt that was under way at `version`.
     func end(since version: Int) async throws {
-        let id = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                let outcome = state.withLock { state -> Result<Void, PydioError>? in
-                    if Task.isCancelled { return .failure(.cancelled) }
-                    if state.version != version { return state.outcome }
-                    state.waiters[id] = continuation
-                    return nil
-                }
-                switch outcome {
-                case .success: continuation.resume()
-                case .failure(let error): continuation.resume(throwing: error)
-                case nil: break
-                }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(throwing: PydioError.cancelled)
-        }
+        try await state.endOfAttempt(since: version, cancelled: PydioError.cancelled)
     }
 }

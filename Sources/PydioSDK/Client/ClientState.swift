@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What a ``PydioClient`` is doing.
 public enum PydioClientState: Int, Sendable, Hashable, CustomStringConvertible {
@@ -29,9 +29,7 @@ final class StateReport: Sendable {
         var calls = 0
         var handler: (@Sendable (PydioClientState) -> Void)?
         /// Changes of which the handler is still to hear.
-        var untold: [PydioClientState] = []
-        /// Whether they are being told, or are about to be.
-        var isTelling = false
+        var untold = SerialInbox<PydioClientState>()
     }
 
     private let current = Lock(Current())
@@ -75,24 +73,14 @@ final class StateReport: Sendable {
             body(&current)
             current.state = state
             guard current.handler != nil else { return false }
-            current.untold.append(state)
-            defer { current.isTelling = true }
-            return !current.isTelling
+            current.untold.add(state)
+            return current.untold.begin()
         }
         if begins { queue.async(flags: .barrier) { self.tell() } }
     }
 
     /// One after the other, also where the queue is a concurrent one: what comes meanwhile waits for the end of this.
     private func tell() {
-        let (states, handler) = current.withLock { current in
-            defer { current.untold = [] }
-            return (current.untold, current.handler)
-        }
-        for state in states { handler?(state) }
-        let goesOn = current.withLock { current in
-            current.isTelling = !current.untold.isEmpty
-            return current.isTelling
-        }
-        if goesOn { queue.async(flags: .barrier) { self.tell() } }
+        while case (let state?, let handler) = current.withLock({ ($0.untold.next(), $0.handler) }) { handler?(state) }
     }
 }

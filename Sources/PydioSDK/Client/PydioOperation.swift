@@ -1,39 +1,19 @@
 import PydioProtocol
-import Transport
+public import Realtime
+import Basics
 
-/// A call under way. It goes on without being held.
-public final class PydioOperation: Sendable {
-    private struct State {
-        var isCancelled = false
-        var task: Task<Void, Never>?
-    }
+/// A call of a ``PydioClient`` under way. Its failure block is told of an end by ``RequestOperation/cancel()``.
+public typealias PydioOperation = RequestOperation
 
-    private let state = Lock(State())
-
-    private init() {}
-
-    /// Ends the call, its HTTP request included. Its failure block is told so, unless a block has been called. What the
-    /// server has begun it may finish.
-    public func cancel() {
-        let task = state.withLock { state in
-            state.isCancelled = true
-            return state.task
-        }
-        task?.cancel()
-    }
-
-    /// Whether ``cancel()`` was called.
-    public var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
+extension RequestOperation {
     /// Runs `body`, and hands what it gives to one of the blocks on `queue`, once.
     static func start<Value: Sendable>(
         on queue: DispatchQueue, _ success: @escaping (Value) -> Void, _ failure: @escaping (PydioError) -> Void,
         _ body: @escaping @Sendable () async throws -> Value
     ) -> PydioOperation {
-        let operation = PydioOperation()
         let blocks = Blocks(success: success, failure: failure)
         let end = EndOfCall()
-        let task = Task {
+        return start {
             let result = await EndOfCall.$current.withValue(end) { () -> Result<Value, PydioError> in
                 do {
                     return .success(try await body())
@@ -49,8 +29,6 @@ public final class PydioOperation: Sendable {
                 end.run()
             }
         }
-        operation.state.withLock { $0.task = task }
-        return operation
     }
 }
 

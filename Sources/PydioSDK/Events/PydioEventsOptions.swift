@@ -16,6 +16,8 @@ public struct PydioEventsOptions: Sendable {
     /// Nodes that are remembered so that differences are found after a gap; of a workspace with more, gaps alone are told.
     /// 0 is never to list the workspace. Default: 100,000, which take about 20 MB.
     public var maximumNodes = 100_000
+    /// Where bindings are called. Nil, the default: on the client's completion queue.
+    public var callbackQueue: EventCallbackQueue?
     /// How long to wait after failures.
     public var reconnectPolicy = ReconnectPolicy.exponential(base: .seconds(2), maximumDelay: .seconds(60))
 

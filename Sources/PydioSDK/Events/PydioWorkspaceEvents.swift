@@ -2,6 +2,12 @@ import CurlTransport
 import PydioProtocol
 public import Realtime
 
+/// What ``PydioWorkspaceEvents/bind(_:_:)`` returns, for ``PydioWorkspaceEvents/unbind(_:)``.
+public struct PydioEventBinding: Hashable, Sendable {
+    /// Nil if nothing more comes.
+    let id: EventRouter.BindingID?
+}
+
 /// What happens in a workspace, as it happens.
 ///
 ///     let events = PydioWorkspaceEvents(client: client, workspaceId: "0")
@@ -19,7 +25,7 @@ public final class PydioWorkspaceEvents: Sendable {
     private let core: WorkspaceEventsCore
 
     /// - Parameters:
-    ///   - client: Of the server, and who logs in there. Bindings are called on its completion queue.
+    ///   - client: Of the server, and who logs in there.
     ///   - workspaceId: ``WorkspaceResponse/workspaceId``; neither its name nor its slug.
     public init(client: PydioClient, workspaceId: String, options: PydioEventsOptions = PydioEventsOptions()) {
         core = WorkspaceEventsCore(client: client, workspaceId: workspaceId, options: options)
@@ -66,20 +72,27 @@ public final class PydioWorkspaceEvents: Sendable {
 
     // MARK: Events
 
-    /// Calls back for each event of this name, in order, on the client's completion queue; nil is every name. While many
+    /// Calls back for each event of this name, in order, on ``PydioEventsOptions/callbackQueue``; nil is every name. While many
     /// events wait for that queue no more are asked for.
     @discardableResult
     public func bind(_ name: String? = nil, _ handler: @escaping @Sendable (PydioEvent) -> Void) -> PydioEventBinding {
-        let binding = PydioEventBinding(name, handler)
-        core.bind(binding)
-        return binding
+        core.bind(name, handler)
+    }
+
+    /// Calls back with every event as a `Pusher` client has it, and with all else that is told, in order.
+    package func observe(
+        events: @escaping @Sendable (RealtimeEvent) -> Void, others: @escaping @Sendable (SourceNotice) -> Void
+    ) {
+        core.observe(events: events, others: others)
     }
 
     /// Ends the calls of a binding, also from within one.
-    public func unbind(_ binding: PydioEventBinding) { core.unbind(binding) }
+    public func unbind(_ binding: PydioEventBinding) {
+        if let id = binding.id { core.hub.unbind(id, from: core.channel) }
+    }
 
     /// Ends the calls of all bindings.
-    public func unbindAll() { core.unbind(nil) }
+    public func unbindAll() { core.hub.unbindAll(from: core.channel) }
 
     /// Events as they come, from this call on.
     ///
@@ -92,10 +105,13 @@ public final class PydioWorkspaceEvents: Sendable {
         core.events(name, buffering)
     }
 
-    /// What goes wrong, from this call on; the latest hundred that wait to be read.
+    /// Each new state, from this call on. Keeps the newest 1,024 for a slow reader.
+    public var states: EventSequence<ConnectionState> { core.states }
+
+    /// What goes wrong, from this call on. Keeps the newest 1,024 for a slow reader.
     public var errors: EventSequence<SourceFailure> { core.failures }
 
-    /// Times in which changes may have been missed, from this call on; the latest hundred that wait to be read.
+    /// Times in which changes may have been missed, from this call on. Keeps the newest 1,024 for a slow reader.
     public var gaps: EventSequence<SourceGap> { core.gaps }
 }
 

@@ -1,17 +1,18 @@
 import CurlTransport
 import PydioProtocol
 import Realtime
+import Basics
 import Transport
 
 /// The WebSocket.
 extension WorkspaceDriver {
+    @NetworkActor
     func liveSocket(_ id: ConnectionMachine.TransportID) -> WebSocketConnection? {
         socket?.id == id ? socket?.connection : nil
     }
 
+    @NetworkActor
     func openSocket(_ id: ConnectionMachine.TransportID, _ webSocket: WorkspaceServices.WebSocket) {
-        model.socketOpened()
-        frames.clear()
         socketError = nil
         do {
             let request = try requests.client.webSocketRequest(webSocket)
@@ -22,11 +23,11 @@ extension WorkspaceDriver {
             socket = (id, connection)
             connection.start()
         } catch {
-            socketError = error as? TransportError
-            NetworkActor.execute { self.carryOut(self.loop.socketEnded(id, now: .now)) }
+            ended(id, error as? TransportError)
         }
     }
 
+    @NetworkActor
     private func received(_ event: WebSocketConnection.Event, from id: ConnectionMachine.TransportID) {
         guard let connection = liveSocket(id) else { return }
         switch event {
@@ -41,46 +42,21 @@ extension WorkspaceDriver {
                 ended(id, error)
             }
         case .received(let messages, _, _):
-            if !messages.isEmpty { received(messages, from: id) } else { heard(id) }
-        case .pong: heard(id)
+            if messages.isEmpty {
+                handle { machine, now in machine.socketHeard(id, now: now) }
+            } else {
+                handle { machine, now in machine.socketReceived(messages, from: id, now: now) }
+            }
+        case .pong: handle { machine, now in machine.socketAnswered(id, now: now) }
         case .closed(let closure): ended(id, closure.error)
         }
     }
 
-    private func heard(_ id: ConnectionMachine.TransportID) {
-        carryOut(loop.socketHeard(id, now: .now))
-        heard()
-    }
-
+    @NetworkActor
     private func ended(_ id: ConnectionMachine.TransportID, _ error: TransportError?) {
         socketError = error
         socket = nil
-        carryOut(loop.socketEnded(id, now: .now))
-    }
-
-    private func received(_ messages: WebSocketMessages, from id: ConnectionMachine.TransportID) {
-        var news: [ChannelMessage] = []
-        var isMissing = false
-        for message in messages {
-            switch message {
-            case .text(let bytes):
-                switch frames.received(bytes) {
-                case .messages(let messages): news += messages
-                case .incomplete: break
-                case .lost(let messages):
-                    isMissing = true
-                    news += messages
-                }
-            case .binary: break
-            case .oversized: isMissing = true
-            }
-        }
-        let taken = model.socketReceived(news, now: .now)
-        take(taken)
-        carryOut(
-            loop.socketHeard(id, isWoken: taken.isWoken, isStale: taken.isRegistryStale, now: .now))
-        if isMissing { carryOut(loop.socketMissed(id, now: .now)) }
-        heard()
+        handle { machine, now in machine.socketEnded(id, now: now) }
     }
 }
 

@@ -3,133 +3,94 @@ import Logging
 import PeerLog
 import PydioProtocol
 import Realtime
+import Basics
 import Transport
 
-/// Carries out what a ``WorkspaceLoop`` orders: makes requests, holds the WebSocket, keeps time, watches the network; and
-/// gives what comes to the ``WorkspaceModel``.
-@NetworkActor
-final class WorkspaceDriver {
+/// Performs what a ``WorkspaceMachine`` orders: makes requests, holds the WebSocket, and tells who listens.
+final class WorkspaceDriver: Shell {
     /// What is told, in order.
     enum Report: Sendable {
         case events([PydioEvent])
         case gap(start: Date, end: Date)
         case changed(ConnectionState)
-        case failed(SourceFailure)
+        case failed(_ message: String, (any Error)?, willRetry: Bool, retryAfter: Duration?)
         /// The place in the log of changes up to which everything was told.
         case sequence(Int64)
     }
 
+    let driver: Driver<WorkspaceMachine>
     let requests: WorkspaceRequests
     let tell: @Sendable (Report) -> Void
-    var loop: WorkspaceLoop
-    var model: WorkspaceModel
-    var socket: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
-    var frames = SocketFrames()
-    var socketError: TransportError?
-    /// When something was heard last before anything was missed, for gaps.
-    var lastHeard = Date()
-    private var task: Task<Void, Never>?
-    private var generation: Int?
-    private var lastError: PydioError?
-    private var isRegistered = false
-    /// Of the listing that is to be compared.
-    private var isGapCertain = false
-    /// Whether what is under way asks for the mailbox.
-    private var isMailboxInUse = false
-    /// What is under way may open the mailbox again after it was given up.
-    private var mustFinish = false
-    private var timer: NetworkTimer?
-    private var network: NetworkMonitor.Observation?
+    @NetworkActor var socket: (id: ConnectionMachine.TransportID, connection: WebSocketConnection)?
+    @NetworkActor var socketError: TransportError?
+    @NetworkActor private var task: Task<Void, Never>?
+    @NetworkActor private var lastError: PydioError?
 
-    nonisolated init(
-        _ requests: WorkspaceRequests, options: PydioEventsOptions, tell: @escaping @Sendable (Report) -> Void
-    ) {
+    init(_ requests: WorkspaceRequests, options: PydioEventsOptions, tell: @escaping @Sendable (Report) -> Void) {
         self.requests = requests
         self.tell = tell
-        loop = WorkspaceLoop(configuration: options.loop, seed: .random(in: .min ... .max))
-        model = WorkspaceModel(options.model(requests.workspaceId))
+        driver = Driver(
+            WorkspaceMachine(
+                loop: options.loop, model: options.model(requests.workspaceId), seed: .random(in: .min ... .max),
+                now: .now))
     }
 
     // MARK: What the application asks
 
+    @NetworkActor
     func start() {
         watchNetwork()
-        carryOut(loop.start(now: .now))
+        handle { machine, now in machine.start(now: now) }
     }
 
-    func pause() { carryOut(loop.pause(now: .now)) }
+    @NetworkActor
+    func pause() { handle { machine, now in machine.pause(now: now) } }
 
-    func check() { carryOut(loop.check(now: .now)) }
+    @NetworkActor
+    func check() { handle { machine, now in machine.check(now: now) } }
 
-    func hold(_ isHeld: Bool) { carryOut(loop.hold(isHeld, now: .now)) }
+    @NetworkActor
+    func hold(_ isHeld: Bool) { handle { machine, now in machine.hold(isHeld, now: now) } }
 
-    func hold(for reader: EventReader) { carryOut(loop.hold(for: reader, now: .now)) }
+    @NetworkActor
+    func hold(for reader: EventReader) { handle { machine, now in machine.hold(for: reader, now: now) } }
 
-    func release(for reader: EventReader) { carryOut(loop.release(for: reader, now: .now)) }
+    @NetworkActor
+    func release(for reader: EventReader) { handle { machine, now in machine.release(for: reader, now: now) } }
 
+    @NetworkActor
     func close() {
-        mustFinish = isMailboxInUse
-        carryOut(loop.pause(now: .now))
-        timer = nil
-        network = nil
-        guard isRegistered else { return }
-        isRegistered = false
-        let (last, requests) = (task, requests)
-        Task {
-            await last?.value
-            await requests.unregister()
-        }
-    }
-
-    private func watchNetwork() {
-        guard network == nil else { return }
-        network = NetworkMonitor.shared.observe { [weak self] change in
-            guard let self else { return }
-            switch change {
-            case .lost: carryOut(loop.networkLost(now: .now))
-            case .returned, .changed: carryOut(loop.networkReturned(now: .now))
-            }
-        }
+        handle { machine, now in machine.close(now: now) }
+        closeDriver()
     }
 
     // MARK: Orders
 
-    func carryOut(_ actions: [WorkspaceLoop.Action]) {
-        for action in actions {
-            switch action {
-            case .perform(let step, let number): perform(step, number)
-            case .cancelStep: if !mustFinish { task?.cancel() }
-            case .openSocket(let id, let webSocket): openSocket(id, webSocket)
-            case .pingSocket(let id): liveSocket(id)?.ping()
-            case .dropSocket(let id):
-                liveSocket(id)?.drop()
-                socket = nil
-            case .pauseSocket(let isPaused): socket?.connection.isReadingPaused = isPaused
-            case .socketTakesOver:
-                isRegistered = false
-                take(model.socketTakesOver())
-            case .socketHandsBack: model.socketHandsBack()
-            case .changed(_, let state): tell(.changed(state))
-            case .failed(let problem, let delay):
-                // Nobody is let in to close the mailbox, and to try would be one more login that is refused.
-                if problem == .unauthenticated { isRegistered = false }
-                tellOfFailure(lastError ?? problem.error, retryAfter: delay)
-            case .held(let message):
-                logger?.report(.warning, "no events are asked for", fields(message))
-                tell(.failed(SourceFailure(message, willRetry: true)))
-            case .resumed(let message, _):
-                logger?.report(.notice, "events are asked for again", fields(message))
-                tell(.failed(SourceFailure(message, willRetry: true)))
-            case .socketFailed(let delay):
-                let reason = socketError.map { ": \($0.message)" } ?? ""
-                tell(
-                    .failed(
-                        SourceFailure(
-                            "the WebSocket for the workspace \(requests.workspaceId) failed\(reason); polls take its place",
-                            willRetry: true, retryAfter: delay)))
-            }
+    @NetworkActor
+    func carryOut(_ action: WorkspaceMachine.Action) {
+        switch action {
+        case .perform(let request): perform(request)
+        case .cancelStep: task?.cancel()
+        case .unregister: Task { [requests] in await requests.unregister() }
+        case .openSocket(let id, let webSocket): openSocket(id, webSocket)
+        case .pingSocket(let id): liveSocket(id)?.ping()
+        case .dropSocket(let id):
+            liveSocket(id)?.drop()
+            socket = nil
+        case .pauseSocket(let isPaused): socket?.connection.isReadingPaused = isPaused
+        case .tell(let events): tell(.events(events))
+        case .gap(let start, let end): tell(.gap(start: Date(start), end: Date(end)))
+        case .sequence(let sequence): tell(.sequence(sequence))
+        case .changed(let state): tell(.changed(state))
+        case .failed(let problem, let delay): tellOfFailure(lastError ?? problem.error, retryAfter: delay)
+        case .socketFailed(let delay): tellOfSocketFailure(retryAfter: delay)
+        case .held(let message):
+            logger?.report(.warning, "no events are asked for", fields(message))
+            tell(.failed(message, nil, willRetry: true, retryAfter: nil))
+        case .resumed(let message):
+            logger?.report(.notice, "events are asked for again", fields(message))
+            tell(.failed(message, nil, willRetry: true, retryAfter: nil))
         }
-        arm()
     }
 
     private var logger: Logger? { requests.client.options.logger }
@@ -141,110 +102,53 @@ final class WorkspaceDriver {
     private func tellOfFailure(_ error: PydioError, retryAfter: Duration?) {
         tell(
             .failed(
-                SourceFailure(
-                    "the changes in the workspace \(requests.workspaceId) could not be asked for: \(error.message)",
-                    willRetry: retryAfter != nil, retryAfter: retryAfter)))
+                "the changes in the workspace \(requests.workspaceId) could not be asked for: \(error.message)", error,
+                willRetry: retryAfter != nil, retryAfter: retryAfter))
     }
 
-    private func arm() {
-        if timer == nil {
-            timer = NetworkTimer { [weak self] in
-                guard let self else { return }
-                carryOut(loop.timePassed(now: .now))
-            }
-        }
-        timer?.set(loop.nextDeadline)
+    @NetworkActor
+    private func tellOfSocketFailure(retryAfter: Duration?) {
+        let reason = socketError.map { ": \($0.message)" } ?? ""
+        tell(
+            .failed(
+                "the WebSocket for the workspace \(requests.workspaceId) failed\(reason); polls take its place",
+                socketError,
+                willRetry: true, retryAfter: retryAfter))
     }
 
-    // MARK: Steps
+    // MARK: Requests
 
-    /// The next request waits for the end of the last one, which may have been given up.
-    private func perform(_ step: WorkspaceLoop.Step, _ number: Int) {
-        isMailboxInUse = false
-        switch step {
-        case .list: model.listingBegins()
-        case .register, .consume: (isRegistered, isMailboxInUse) = (true, true)
-        case .consumeLast: isMailboxInUse = true
-        case .discover, .readChanges: break
-        }
-        model.readsFeed = loop.readsFeed
+    @NetworkActor
+    private func perform(_ request: WorkspaceMachine.Request) {
         lastError = nil
-        let (last, requests, sequence, includesBin) = (task, requests, model.sequence, !loop.readsFeed)
-        task = Task { [weak self] in
-            await last?.value
-            guard !Task.isCancelled else { return }
-            let result: Result<WorkspaceRequests.Answer, PydioError>
+        // The request keeps the driver: what is to be given up at the server is, though nobody else wants it any more.
+        task = Task {
+            let result: Result<WorkspaceMachine.Answer, PydioError>
             do {
-                result = .success(try await requests.carryOut(step, since: sequence, includesBin: includesBin))
+                result = .success(try await requests.carryOut(request))
             } catch {
                 result = .failure(PydioError(any: error))
             }
-            NetworkActor.execute { self?.ended(step, number, result) }
+            NetworkActor.execute { self.ended(request, result) }
         }
     }
 
-    private func ended(
-        _ step: WorkspaceLoop.Step, _ number: Int, _ result: Result<WorkspaceRequests.Answer, PydioError>
-    ) {
-        guard loop.isUnderWay(number) else { return }
+    @NetworkActor
+    private func ended(_ request: WorkspaceMachine.Request, _ result: Result<WorkspaceMachine.Answer, PydioError>) {
         switch result {
-        case .success(let answer):
-            let outcome = take(answer, of: step)
-            carryOut(loop.succeeded(number, outcome, now: .now))
-            heard()
+        case .success(let answer): handle { machine, now in machine.answered(request.number, answer, now: now) }
         case .failure(let error):
             lastError = error
-            carryOut(loop.failed(number, WorkspaceLoop.Problem(error, in: step), now: .now))
+            let problem = WorkspaceLoop.Problem(error, in: request.step)
+            handle { machine, now in machine.failed(request.number, problem, now: now) }
         }
     }
+}
 
-    func heard() {
-        if loop.isUpToDate { lastHeard = Date() }
-    }
-
-    /// Tells what is news of an answer.
-    private func take(_ answer: WorkspaceRequests.Answer, of step: WorkspaceLoop.Step) -> WorkspaceLoop.Outcome {
-        switch answer {
-        case .services(let services): return .discovered(services)
-        case .registered: return .registered
-        case .messages(let messages, let generation):
-            defer { self.generation = generation }
-            let purpose = if case .consume(let purpose) = step { purpose } else { WorkspaceModel.Purpose.everything }
-            let taken = model.consumed(messages, for: purpose, now: .now)
-            if let comparison = taken.comparison { tell(comparison) }
-            tell(taken.events)
-            return .consumed(
-                isWoken: taken.isWoken, isStale: taken.isRegistryStale,
-                isSuspect: self.generation.map { $0 != generation } ?? false)
-        case .listing(let index):
-            guard case .list(.compare(let isGap)) = step else {
-                model.listed(index)
-                return .listed
-            }
-            isGapCertain = isGap
-            if loop.readsFeed { tell(model.compared(index)) } else { model.listedForComparison(index) }
-            return .listed
-        case .changes(let response):
-            let isReset = model.sequence != nil && response.isReset
-            let events = model.read(response)
-            // Before them: who hears of one can keep the place.
-            if let sequence = model.sequence { tell(.sequence(sequence)) }
-            tell(events)
-            return .changesRead(isReset: isReset)
-        }
-    }
-
-    func take(_ taken: WorkspaceModel.Taken) {
-        tell(taken.events)
-    }
-
-    private func tell(_ comparison: WorkspaceModel.Comparison) {
-        if isGapCertain || comparison.events?.isEmpty != true { tell(.gap(start: lastHeard, end: Date())) }
-        tell(comparison.events ?? [])
-    }
-
-    private func tell(_ events: [PydioEvent]) {
-        if !events.isEmpty { tell(.events(events)) }
+extension Date {
+    /// A moment that has passed.
+    fileprivate init(_ instant: MonotonicInstant) {
+        self = Date() - (MonotonicInstant.now - instant) / .seconds(1)
     }
 }
 

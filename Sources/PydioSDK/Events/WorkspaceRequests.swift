@@ -1,7 +1,8 @@
 import PydioProtocol
+import Basics
 import Transport
 
-/// The requests behind the steps of a ``WorkspaceLoop``.
+/// The requests that a ``WorkspaceMachine`` orders.
 struct WorkspaceRequests: Sendable {
     let client: PydioClient
     let workspaceId: String
@@ -9,22 +10,8 @@ struct WorkspaceRequests: Sendable {
     /// The mailbox's.
     let clientId = UUID().uuidString.lowercased()
 
-    /// What came of a step.
-    enum Answer: Sendable {
-        case services(WorkspaceServices)
-        case registered
-        /// - Parameter generation: Tells one session from another.
-        case messages([ChannelMessage], generation: Int)
-        /// Nil is more than can be remembered.
-        case listing(NodeIndex?)
-        case changes(PydioChangesResponse)
-    }
-
-    /// - Parameters:
-    ///   - sequence: The place in the log of changes; nil is the beginning, for all that there is.
-    ///   - includesBin: Whether what is in the bin counts.
-    func carryOut(_ step: WorkspaceLoop.Step, since sequence: Int64?, includesBin: Bool) async throws -> Answer {
-        switch step {
+    func carryOut(_ request: WorkspaceMachine.Request) async throws -> WorkspaceMachine.Answer {
+        switch request.step {
         case .discover: return .services(try await services())
         case .register:
             try await client.registerChannel(workspaceId: workspaceId, clientId: clientId)
@@ -37,11 +24,12 @@ struct WorkspaceRequests: Sendable {
             // It would expire by itself.
             try? await client.unregisterChannel(workspaceId: workspaceId, clientId: clientId)
             return .messages(messages, generation: client.sessionGeneration)
-        case .list: return .listing(try await listing(includesBin: includesBin))
+        case .list: return .listing(try await listing(includesBin: request.includesBin))
         case .readChanges(let isFlattened):
             return .changes(
                 try await client.changes(
-                    workspaceId: workspaceId, since: sequence ?? 0, isFlattened: isFlattened || sequence == nil))
+                    workspaceId: workspaceId, since: request.sequence ?? 0,
+                    isFlattened: isFlattened || request.sequence == nil))
         }
     }
 
@@ -65,7 +53,10 @@ struct WorkspaceRequests: Sendable {
             switch error.code {
             case .errorResponse, .receivedNotExpectedAnswer, .unableToParseAnswer, .tooLarge:
                 return WorkspaceServices()  // the server does not say: mailboxes are everywhere
-            default: throw error
+            case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha, .http,
+                .notAZipFileResponse, .invalidArgument, .file, .unsupportedServer, .network, .timedOut, .cancelled:
+                throw error
+            @unknown default: throw error
             }
         }
     }

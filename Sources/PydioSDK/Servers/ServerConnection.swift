@@ -1,5 +1,6 @@
 import CurlTransport
 import PydioProtocol
+import Basics
 import Transport
 
 /// Where requests go, and how one is sent once.
@@ -40,15 +41,13 @@ struct ServerConnection: Sendable {
 extension PydioError {
     init(_ error: TransportError) {
         let code: Code =
-            switch error.code {
-            case .invalidRequest: .invalidArgument
+            switch error.kind {
+            case .invalidArgument: .invalidArgument
             case .timedOut: .timedOut
             case .cancelled: .cancelled
             case .tooLarge: .tooLarge
             case .file: .file
-            case .couldNotResolve, .couldNotConnect, .proxy, .certificateExpired, .certificateUntrusted,
-                .certificateWrongHost, .tls, .connectionLost, .handshakeRefused, .notWebSocket, .protocolViolation:
-                .network
+            case .network: .network
             }
         self.init(code, error.message)
     }

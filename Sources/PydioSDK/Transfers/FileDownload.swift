@@ -1,5 +1,6 @@
 import CurlTransport
 import PydioProtocol
+import Basics
 import Transport
 
 /// A download into a file, however many requests it takes.

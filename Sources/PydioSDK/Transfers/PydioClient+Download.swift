@@ -1,5 +1,6 @@
 import CurlTransport
 import PydioProtocol
+import Basics
 import Transport
 
 extension PydioClient {

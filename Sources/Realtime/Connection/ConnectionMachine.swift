@@ -1,10 +1,14 @@
-package import Transport
+package import Basics
+import Transport
 
 /// The life of one connection as a value: no socket, clock or task inside.
 ///
 /// It decides when a transport is opened, pinged, closed and dropped, and when to try again. It never has two: a new
 /// transport is opened only by an action that follows the end of the one before. What a close code or an error means
 /// is the protocol's knowledge; it comes in as a ``Disposition``.
+///
+/// It is a part of other machines, not a ``Machine`` by itself: each method returns its orders to the owner, which turns
+/// them into its own at once, with what it knows of their cause.
 package struct ConnectionMachine: Sendable {
     package struct Configuration: Hashable, Sendable {
         package var autoReconnect = true

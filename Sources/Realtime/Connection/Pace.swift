@@ -1,4 +1,4 @@
-package import Transport
+package import Basics
 
 /// How often a server is asked that makes work with every answer: a few times at once, then at an interval. No limit that a
 /// server which behaves ever meets.

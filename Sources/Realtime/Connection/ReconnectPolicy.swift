@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// How long to wait before each attempt to reconnect.
 public struct ReconnectPolicy: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What happens when events come faster than a sequence is read. Beside the number of events, 64 MiB of them are a limit
 /// of every policy.

@@ -21,6 +21,13 @@ package struct EventRouter: Sendable {
         package init(number: Int) {
             self.number = number
         }
+
+        package init?(string: String) {
+            guard let number = Int(string) else { return nil }
+            self.init(number: number)
+        }
+
+        package var string: String { String(number) }
     }
 
     /// One subscription to a channel. Subscribing again after unsubscribing gives another, so that events which
@@ -33,6 +40,9 @@ package struct EventRouter: Sendable {
         }
 
         package static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
+
+        /// Of a channel that cannot be subscribed.
+        package static let none = Self(number: 0)
     }
 
     private struct ChannelBindings {
@@ -68,6 +78,10 @@ package struct EventRouter: Sendable {
     private mutating func changed() {
         routes = [:]
         version.increment()
+    }
+
+    package var hasBindings: Bool {
+        !global.isEmpty || channels.values.contains { !$0.all.isEmpty || !$0.byName.isEmpty }
     }
 
     // MARK: Channels

@@ -1,4 +1,4 @@
-package import Transport
+package import Basics
 
 /// Somebody who takes events, and for whom receiving stops while he is too slow.
 package final class EventReader: Sendable {
@@ -41,10 +41,12 @@ package struct ReadingHolds: Sendable {
     }
 
     private var holds: [ObjectIdentifier: Hold] = [:]
+    /// Whether somebody else's readers are too slow, who reports that.
+    package var isHeldByOthers = false
 
     package init() {}
 
-    package var isHeld: Bool { holds.values.contains { $0.count > 0 } }
+    package var isHeld: Bool { isHeldByOthers || holds.values.contains { $0.count > 0 } }
 
     package mutating func hold(_ reader: EventReader, now: MonotonicInstant) { change(reader, by: 1, now: now) }
 

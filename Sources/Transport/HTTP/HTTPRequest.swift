@@ -1,3 +1,5 @@
+package import Basics
+
 /// Header fields in order of appearance; names compare without regard to case (RFC 9110, section 5.1).
 package struct HTTPFields: Hashable, Sendable, ExpressibleByDictionaryLiteral, Confidential {
     package struct Field: Hashable, Sendable {

@@ -1,3 +1,5 @@
+import Basics
+
 extension String {
     /// Everything but the unreserved characters of RFC 3986 escaped, so that it is safe in a path segment, a query
     /// and a form.

@@ -1,3 +1,5 @@
+import Basics
+
 /// Cuts messages from a server's byte stream, however it is chopped (RFC 6455, sections 5.2 to 5.5).
 ///
 /// Messages are slices of what one read brought, which is not copied. Only fragments, and messages that do not fit into

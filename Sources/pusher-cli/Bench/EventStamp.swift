@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What stands at the start of the data of each event: `RUN SEQUENCE NANOSECONDS `, then padding. Nothing in it needs
 /// escaping in JSON, so that reading it costs little.

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Counts durations as HdrHistogram does: from 1 µs to an hour, each within a thousandth of its value, in memory that
 /// does not grow.

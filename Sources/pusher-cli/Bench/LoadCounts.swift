@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// What has happened in a load test so far.
 struct LoadCounts: Sendable {

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// Tells how a load test goes on, from time to time: as JSON on standard output, or on a terminal.
 struct LoadProgress: Sendable {

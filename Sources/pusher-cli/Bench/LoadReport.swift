@@ -1,5 +1,5 @@
 import Foundation
-import Transport
+import Basics
 
 /// What a load test has shown, so far or in the end.
 struct LoadReport {

@@ -1,6 +1,6 @@
 import Foundation
 import PusherSwift
-import Transport
+import Basics
 
 /// One connection of a load test, subscribed to its channels.
 final class LoadSubscriber: PusherDelegate {

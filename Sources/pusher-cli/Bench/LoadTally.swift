@@ -1,5 +1,5 @@
 import PusherSwift
-import Transport
+import Basics
 
 /// The one owner of what is counted. Callbacks come from the thread that does all I/O, publishers from tasks of theirs.
 final class LoadTally: Sendable {

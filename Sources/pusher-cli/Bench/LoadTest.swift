@@ -1,6 +1,6 @@
 import PusherHTTP
 import PusherSwift
-import Transport
+import Basics
 
 /// Connects, publishes by a schedule, and waits for what is late.
 struct LoadTest: Sendable {

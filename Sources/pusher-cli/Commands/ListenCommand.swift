@@ -37,7 +37,7 @@ struct ListenCommand: AsyncParsableCommand {
     func run() async throws {
         let hasFeeds = matrix || !pydio.workspaces.isEmpty
         let needsPusher = !hasFeeds || !channels.isEmpty || user.signIn
-        let pusher = try needsPusher ? connection.client(as: user) : Pusher(key: "")
+        let pusher = try needsPusher ? connection.client(as: user) : nil
         try await ExitStatus.reportingMatrix {
             try await EventStream(
                 pusher: pusher, channels: channels, as: user, feeds: try feeds(), mode: .everything, options: stream

@@ -18,6 +18,7 @@ struct MatrixAccount: Sendable {
         options.initialTimelineLimit = firstMessages
         options.timelineLimit = 100
         options.reconnectPolicy = .exponential(maximumDelay: .seconds(30))
+        options.callbackQueue = .queue(EventStream.queue)
         return MXSession(matrixRestClient: client, options: options)
     }
 

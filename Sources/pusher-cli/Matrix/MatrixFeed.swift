@@ -1,8 +1,7 @@
 import Dispatch
-import JSONBytes
 import MatrixSDK
 import PusherSwift
-import Transport
+import Basics
 
 /// What of an account's events is to be printed, and the session that they come from.
 final class MatrixFeed: Feed {
@@ -41,9 +40,15 @@ final class MatrixFeed: Feed {
         account.client.completionQueue = DispatchQueue(label: "matrix")
     }
 
-    func start(on pusher: Pusher, failed: @escaping @Sendable (any Error) -> Void) {
+    func start(
+        _ report: @escaping @Sendable (FeedReport) -> Void, failed: @escaping @Sendable (any Error) -> Void
+    ) {
+        session.observe {
+            report(.event($0))
+        } others: {
+            FeedReport($0).map(report)
+        }
         try? session.setStore(store)  // fails for a session that was started already, which this one was not
-        pusher.attach(session)
         Task {
             do {
                 try await resolveAliases()
@@ -73,28 +78,29 @@ final class MatrixFeed: Feed {
     func close() { session.close() }
 
     /// Only a login that is not valid any more ends a sync.
-    func end(by error: PusherError) -> ExitStatus? { .refused }
+    func end(by failure: SourceFailure) -> ExitStatus? { .refused }
 
     var isFailing: Bool { state.withLock { $0.failure != nil } }
 
     // MARK: What comes
 
-    func brings(_ channel: String?) -> Bool { channel?.hasPrefix("matrix:") == true }
-
-    func isConcerned(by error: PusherError) -> Bool { error.channelName.map { brings($0) } ?? true }
-
-    func news(of event: PusherEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews? {
-        if let change = stateChange(event) {
-            var news = FeedNews(record: .matrixState(from: change.old, to: change.new))
-            news.isConnected = change.new == .running
-            guard change.isFirstRun else { return news }
-            try resolveNames()
-            news.warnings = absentRooms.map { "you are not in \($0): nothing comes from there until you are" }
-            return news
+    func news(of event: RealtimeEvent, forPeople: Bool) -> FeedNews? {
+        guard event.eventName != MatrixEventName.syncState || event.channelName != accountChannel else {
+            return nil  // told as a state
         }
         return record(of: event, withNames: forPeople).map { record in
             FeedNews(record: .matrixEvent(record), counts: record.counts)
         }
+    }
+
+    func news(of state: SourceState) throws(CommandFailure) -> FeedNews? {
+        guard let new = state.underlying as? MXSessionState, let change = stateChange(to: new) else { return nil }
+        var news = FeedNews(record: .matrixState(from: change.old, to: change.new))
+        news.isConnected = change.new == .running
+        guard change.isFirstRun else { return news }
+        try resolveNames()
+        news.warnings = absentRooms.map { "you are not in \($0): nothing comes from there until you are" }
+        return news
     }
 
     private struct StateChange {
@@ -104,12 +110,10 @@ final class MatrixFeed: Feed {
         var isFirstRun = false
     }
 
-    /// Nil if the event is about something else.
-    private func stateChange(_ event: PusherEvent) -> StateChange? {
-        guard event.eventName == MatrixEventName.syncState, event.channelName == accountChannel else { return nil }
-        return state.withLock { state in
-            let name = event.data.flatMap { JSONView(Array($0.utf8)) }?["state"]?.string
-            guard let new = Self.states.first(where: { $0.description == name }), new != state.sync else { return nil }
+    /// Nil if it is no change.
+    private func stateChange(to new: MXSessionState) -> StateChange? {
+        state.withLock { state in
+            guard new != state.sync else { return nil }
             defer { state.sync = new }
             guard new == .running else { return StateChange(old: state.sync, new: new) }
             defer { state.hasRun = true }
@@ -117,8 +121,6 @@ final class MatrixFeed: Feed {
             return StateChange(old: state.sync, new: new, isFirstRun: !state.hasRun)
         }
     }
-
-    private static let states = (0...20).compactMap(MXSessionState.init(rawValue:))
 
     /// Lets go of old messages of a room where many come.
     private func trim(_ roomID: String) {
@@ -134,7 +136,7 @@ final class MatrixFeed: Feed {
     /// Nil if nobody wants to see it.
     ///
     /// - Parameter withNames: Whether it is for people.
-    private func record(of event: PusherEvent, withNames: Bool) -> MatrixEventRecord? {
+    private func record(of event: RealtimeEvent, withNames: Bool) -> MatrixEventRecord? {
         if let roomID = MatrixEventRecord.roomID(of: event) { trim(roomID) }
         // What comes before is as old as the account.
         let (hasRun, roomIDs) = state.withLock { ($0.hasRun, $0.roomIDs) }
@@ -150,15 +152,14 @@ final class MatrixFeed: Feed {
         return record
     }
 
-    func wants(_ gap: PusherGap) -> Bool {
-        guard gap.channelName.hasPrefix("matrix:") else { return false }
-        return state.withLock { $0.roomIDs }?.contains(String(gap.channelName.dropFirst("matrix:".count))) ?? true
+    func wants(_ gap: SourceGap) -> Bool {
+        state.withLock { $0.roomIDs }?.contains(String(gap.channelName.dropFirst("matrix:".count))) ?? true
     }
 
-    func isNew(_ error: PusherError) -> Bool {
+    func isNew(_ failure: SourceFailure) -> Bool {
         state.withLock { state in
-            defer { state.failure = error.message }
-            return state.failure != error.message
+            defer { state.failure = failure.message }
+            return state.failure != failure.message
         }
     }
 

@@ -1,5 +1,5 @@
 import PusherHTTP
-import Transport
+import Basics
 
 /// Publishes push notifications as events of a channel, one after the other.
 ///

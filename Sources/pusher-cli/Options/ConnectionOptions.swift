@@ -93,6 +93,7 @@ struct ConnectionOptions: ParsableArguments {
     func client(as user: UserOptions) throws -> Pusher {
         var options = try clientOptions()
         try user.apply(to: &options)
+        options.callbackQueue = .queue(EventStream.queue)
         return Pusher(key: try requireKey(), options: options)
     }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import PusherHTTP
-import Transport
+import Basics
 
 /// Whose application it is, and what its signatures and keys are made with.
 struct CredentialOptions: ParsableArguments {

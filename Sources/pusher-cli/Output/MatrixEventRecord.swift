@@ -68,18 +68,18 @@ struct MatrixEventText {
     /// - Parameter content: What the event says by now.
     init?(_ event: MXEvent, content: JSONView) {
         guard !event.eventId.isEmpty else { return nil }
-        switch event.eventType {
-        case .roomMessage: text = Self.message(content)
-        case .roomEncrypted: text = "(encrypted)"
-        case .sticker: text = content["body"]?.string ?? "(sticker)"
-        case .reaction:
+        switch event.type {
+        case "m.room.message": text = Self.message(content)
+        case "m.room.encrypted": text = "(encrypted)"
+        case "m.sticker": text = content["body"]?.string ?? "(sticker)"
+        case "m.reaction":
             let relation = content["m.relates_to"]
             text = [relation?["key"]?.string, relation?["event_id"]?.string.map { "on \($0)" }]
                 .compactMap { $0 }.joined(separator: " ")
-        case .roomRedaction: text = "removed \(event.redacts ?? "a message")"
-        case .roomMember: text = Self.membership(event)
-        case .roomName: text = content["name"]?.string ?? ""
-        case .roomTopic: text = content["topic"]?.string ?? ""
+        case "m.room.redaction": text = "removed \(event.redacts ?? "a message")"
+        case "m.room.member": text = Self.membership(event)
+        case "m.room.name": text = content["name"]?.string ?? ""
+        case "m.room.topic": text = content["topic"]?.string ?? ""
         default: text = String(decoding: content.data, as: UTF8.self)
         }
     }

@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import Transport
+import Basics
 
 /// Whole lines to standard error. Nobody has to read them.
 enum StandardError {

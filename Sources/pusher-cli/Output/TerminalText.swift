@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// A line for a terminal: what the source says is taken as it is, whatever is interpolated is escaped, whoever wrote it.
 ///

@@ -1,4 +1,4 @@
-import Transport
+import Basics
 
 /// A transfer's progress on the terminal.
 final class TransferLine: Sendable {

@@ -17,15 +17,15 @@ extension PydioError: ReportableError {
     var isOfLogin: Bool {
         switch code {
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
-        default: false
+        case .http, .errorResponse, .notAZipFileResponse, .invalidArgument, .tooLarge, .file, .unableToParseAnswer,
+            .receivedNotExpectedAnswer, .unsupportedServer, .network, .timedOut, .cancelled:
+            false
+        @unknown default: false
         }
     }
 
     /// Whether the login wants a captcha solved.
     var wantsCaptcha: Bool {
-        switch code {
-        case .getSeedWithCaptcha, .loginWithCaptcha: true
-        default: false
-        }
+        code == .getSeedWithCaptcha || code == .loginWithCaptcha
     }
 }

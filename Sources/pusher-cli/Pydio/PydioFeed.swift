@@ -1,6 +1,6 @@
 import PydioSDK
 import PusherSwift
-import Transport
+import Basics
 
 /// Workspaces of a server whose events are to be printed, and the sources that they come from.
 final class PydioFeed: Feed {
@@ -28,16 +28,24 @@ final class PydioFeed: Feed {
 
     /// - Parameter names: Ids, slugs or labels of workspaces; none is all of them.
     init(_ account: PydioAccount, workspaces names: [String], options: PydioEventsOptions) {
+        var options = options
+        options.callbackQueue = .queue(EventStream.queue)
         (self.account, self.names, self.options) = (account, names, options)
     }
 
-    func start(on pusher: Pusher, failed: @escaping @Sendable (any Error) -> Void) {
+    func start(
+        _ report: @escaping @Sendable (FeedReport) -> Void, failed: @escaping @Sendable (any Error) -> Void
+    ) {
         Task {
             do {
                 let workspaces = try await account.working { account in try await chosen(of: account.workspaces()) }
                 guard !workspaces.isEmpty else { throw CommandFailure(.badData, "there is no workspace to watch") }
                 add(workspaces).forEach { events in
-                    pusher.attach(events)
+                    events.observe {
+                        report(.event($0))
+                    } others: {
+                        FeedReport($0).map(report)
+                    }
                     events.start()
                 }
             } catch {
@@ -74,18 +82,15 @@ final class PydioFeed: Feed {
 
     // MARK: What comes
 
-    func brings(_ channel: String?) -> Bool {
-        channel.map { channel in state.withLock { $0.sources[channel] != nil } } ?? false
+    func news(of event: RealtimeEvent, forPeople: Bool) -> FeedNews? {
+        guard let channel = event.channelName, event.eventName != PydioEventName.state,  // told as a state
+            let workspace = state.withLock({ $0.sources[channel]?.workspace })
+        else { return nil }
+        return FeedNews(record: .pydioEvent(PydioEventRecord(event, in: workspace)), counts: true)
     }
 
-    func news(of event: PusherEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews? {
-        guard let channel = event.channelName else { return nil }
-        guard event.eventName == PydioEventName.state else {
-            guard let workspace = state.withLock({ $0.sources[channel]?.workspace }) else { return nil }
-            return FeedNews(record: .pydioEvent(PydioEventRecord(event, in: workspace)), counts: true)
-        }
-        let name = PydioEventRecord.fields(of: event)["state"] as? String
-        guard let new = Self.states.first(where: { $0.stringValue() == name }) else { return nil }
+    func news(of change: SourceState) -> FeedNews? {
+        let (channel, new) = (change.channelName, change.connectionState)
         return state.withLock { state in
             guard var source = state.sources[channel], source.state != new else { return nil }
             let old = source.state
@@ -99,24 +104,18 @@ final class PydioFeed: Feed {
         }
     }
 
-    private static let states: [ConnectionState] = [
-        .connecting, .connected, .disconnecting, .disconnected, .reconnecting,
-    ]
+    func wants(_ gap: SourceGap) -> Bool { true }
 
-    func wants(_ gap: PusherGap) -> Bool { brings(gap.channelName) }
-
-    func isConcerned(by error: PusherError) -> Bool { brings(error.channelName) }
-
-    func isNew(_ error: PusherError) -> Bool {
-        guard let channel = error.channelName else { return true }
+    func isNew(_ failure: SourceFailure) -> Bool {
+        guard let channel = failure.channelName else { return true }
         return state.withLock { state in
-            defer { state.sources[channel]?.failure = error.message }
-            return state.sources[channel]?.failure != error.message
+            defer { state.sources[channel]?.failure = failure.message }
+            return state.sources[channel]?.failure != failure.message
         }
     }
 
-    func end(by error: PusherError) -> ExitStatus? {
-        guard let channel = error.channelName else { return nil }
+    func end(by failure: SourceFailure) -> ExitStatus? {
+        guard let channel = failure.channelName else { return nil }
         return state.withLock { state in
             state.sources[channel]?.hasEnded = true
             guard state.sources.values.allSatisfy(\.hasEnded) else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 import PydioSDK
-import Transport
+import Basics
 
 /// What `login` leaves for the commands after it: who is logged in where, and what that is proved by.
 struct PydioLogin: Codable, Hashable, Confidential {

@@ -1,5 +1,5 @@
 import PydioSDK
-import Transport
+import Basics
 
 /// Tells of the files of a transfer, and of those that it leaves out.
 final class TransferReport: Sendable {

@@ -2,7 +2,7 @@ import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite struct WorkspaceLoopSocketTests {
     private static let webSocket = WorkspaceServices.WebSocket(url: "ws://s:8090/ws", host: "s", isSecure: false)
@@ -35,7 +35,7 @@ import Transport
                 .changed(from: .connecting, to: .connected), .openSocket(first, Self.webSocket),
             ])
         #expect(heard(first) == [script.perform(.consumeLast)])
-        #expect(script.answer(.nothingNew) == [.socketTakesOver])
+        #expect(script.answer(.nothingNew) == [.socketTakesOver(first)])
         // It is asked every half minute, and nothing else is.
         #expect(script.pass(.seconds(29)) == [])
         #expect(script.pass(.seconds(1)) == [.pingSocket(first)])
@@ -55,17 +55,17 @@ import Transport
     }
 
     @Test mutating func whenItIsLostThingsAreComparedPolledAndItIsTriedAgain() {
-        #expect(live(Self.services) == [.socketTakesOver])
+        #expect(live(Self.services) == [.socketTakesOver(first)])
         #expect(
             ended(first) == [.socketFailed(retryAfter: .zero), .socketHandsBack, script.perform(.register)])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything),
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything),
             ])
         let second = ConnectionMachine.TransportID(number: 2)
         #expect(script.pass(.seconds(1)).contains(.openSocket(second, Self.webSocket)))
         #expect(heard(second) == [script.perform(.consumeLast)])
-        #expect(script.answer(.nothingNew) == [.socketTakesOver])
+        #expect(script.answer(.nothingNew) == [.socketTakesOver(second)])
         #expect(script.loop.state == .connected)
     }
 
@@ -77,7 +77,7 @@ import Transport
     }
 
     @Test mutating func withALogItOnlyWakes_andItsLossLosesNothing() {
-        #expect(live(Self.withFeed) == [.socketTakesOver, script.perform(.readChanges(isFlattened: false))])
+        #expect(live(Self.withFeed) == [.socketTakesOver(first), script.perform(.readChanges(isFlattened: false))])
         #expect(script.answer(.changesRead(isReset: false)) == [])
         #expect(heard(first, isWoken: true) == [script.perform(.readChanges(isFlattened: false))])
         #expect(script.answer(.changesRead(isReset: false)) == [])
@@ -99,7 +99,7 @@ import Transport
         #expect(script.answer(.nothingNew) == [script.perform(.register)])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything), .consumeLast,
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything), .consumeLast,
             ])
     }
 
@@ -127,9 +127,9 @@ import Transport
             ])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything), .consumeLast,
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything), .consumeLast,
             ])
-        #expect(script.lastActions == [.socketTakesOver])
+        #expect(script.lastActions == [.socketTakesOver(first)])
     }
 
     @Test mutating func ofOneThatWasLeftOrDoesNotCountYetNothingIsMissed() {
@@ -197,7 +197,7 @@ import Transport
         _ = script.start()
         #expect(
             script.finishOpening(Self.services) == [
-                .discover, .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything),
+                .discover, .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything),
             ])
     }
 

@@ -2,7 +2,7 @@ import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
-import Transport
+import Basics
 
 @Suite struct WorkspaceLoopTests {
     private var script = LoopScript()
@@ -147,7 +147,7 @@ import Transport
         #expect(script.pass(delay) == [.changed(from: .reconnecting, to: .connecting), script.perform(.discover)])
         #expect(
             script.finishOpening() == [
-                .discover, .register, .consume(.everything), .list(.compare(isGap: false)), .consume(.everything),
+                .discover, .register, .consume(.allButNodes), .list(.compare(.suspected)), .consume(.everything),
             ])
         #expect(script.loop.state == .connected)
     }
@@ -177,7 +177,7 @@ import Transport
             script.answer(.consumed(isWoken: false, isStale: false, isSuspect: true)) == [script.perform(.register)])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.everything), .list(.compare(isGap: false)), .consume(.everything),
+                .register, .consume(.allButNodes), .list(.compare(.suspected)), .consume(.everything),
             ])
     }
 
@@ -232,14 +232,14 @@ import Transport
         #expect(script.hold(false) == [script.perform(.register)])
         #expect(
             script.finishOpening() == [
-                .register, .consume(.allButNodes), .list(.compare(isGap: true)), .consume(.everything),
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything),
             ])
     }
 
     @Test mutating func aLogThatBeganAnewIsComparedWithAListing_thenReadForItsNetEffect() {
         _ = script.open(LoopScript.feed)
         _ = script.check()
-        #expect(script.answer(.changesRead(isReset: true)) == [script.perform(.list(.compare(isGap: true)))])
+        #expect(script.answer(.changesRead(isReset: true)) == [script.perform(.list(.compare(.certain)))])
         #expect(script.answer(.listed) == [script.perform(.readChanges(isFlattened: true))])
         #expect(script.answer(.changesRead(isReset: false)) == [script.perform(.consume(.everything))])
     }
@@ -252,7 +252,7 @@ import Transport
         _ = script.pass(.seconds(3))
         #expect(
             script.finishOpening(LoopScript.feed) == [
-                .discover, .register, .consume(.allButNodes), .list(.compare(isGap: true)),
+                .discover, .register, .consume(.allButNodes), .list(.compare(.certain)),
                 .readChanges(isFlattened: true),
             ])
     }
@@ -271,7 +271,7 @@ import Transport
         _ = script.start()
         #expect(
             script.finishOpening() == [
-                .discover, .register, .consume(.everything), .list(.compare(isGap: false)), .consume(.everything),
+                .discover, .register, .consume(.allButNodes), .list(.compare(.suspected)), .consume(.everything),
             ])
     }
 

@@ -3,6 +3,7 @@ import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 @Suite struct WorkspaceModelTests {
@@ -28,9 +29,9 @@ import Transport
         return #"<tree is_file="false" filename="\#(path)" ajxp_modiftime="1" bytesize="0"\#(original)/>"#
     }
 
-    private mutating func consume(_ xml: String, at seconds: Double = 0) throws -> [String] {
+    private mutating func consume(_ xml: String) throws -> [String] {
         let messages = try Self.messages(xml)
-        return model.consumed(messages, for: .everything, now: .at(seconds)).events.map(Self.line)
+        return model.consumed(messages, for: .everything).events.map(Self.line)
     }
 
     private static func line(_ event: PydioEvent) -> String {
@@ -136,8 +137,8 @@ import Transport
 
     @Test mutating func beforeAListingNodesAreNotTold_andBeforeTheStartNothingIs() throws {
         let messages = try Self.messages("<nodes_diff><add>\(Self.file("/a"))</add></nodes_diff><reload_bookmarks/>")
-        #expect(model.consumed(messages, for: .nothing, now: .start).events.isEmpty)
-        let events = model.consumed(messages, for: .allButNodes, now: .start).events
+        #expect(model.consumed(messages, for: .nothing).events.isEmpty)
+        let events = model.consumed(messages, for: .allButNodes).events
         #expect(events.map(\.name) == [PydioEventName.bookmarksChanged])
     }
 
@@ -160,17 +161,17 @@ import Transport
 
     @Test mutating func whatMessagesTellIsNotMissed_whetherTheListingHasItOrNot() throws {
         model.listed(Self.index(["/a": 1, "/b": 1, "/lost": 1]))
-        model.listedForComparison(Self.index(["/c": 1, "/b": 1, "/found": 1]))
+        model.listedForComparison(Self.index(["/c": 1, "/b": 1, "/found": 1]), isLossSuspected: false)
         let messages = try Self.messages(
             "<nodes_diff><update>\(Self.file("/c", time: 1, from: "/a"))</update></nodes_diff>"
                 + #"<nodes_diff><remove><tree filename="/b"/></remove></nodes_diff>"#
                 + "<nodes_diff><add>\(Self.file("/after", time: 1))</add></nodes_diff>")
-        let taken = model.consumed(messages, for: .everything, now: .start)
+        let taken = model.consumed(messages, for: .everything)
         #expect(taken.events.map(Self.line) == ["node_moved /c < /a", "node_deleted /b", "node_created /after"])
         #expect(
             taken.comparison?.events?.map(Self.line) == ["node_deleted /lost late", "node_created /found late"])
         #expect(model.index == Self.index(["/c": 1, "/found": 1, "/after": 1]))
-        #expect(model.consumed([], for: .everything, now: .start).comparison == nil)
+        #expect(model.consumed([], for: .everything).comparison == nil)
     }
 
     // MARK: WebSocket
@@ -181,12 +182,12 @@ import Transport
         let all = try Self.messages(
             (1...5).map { "<nodes_diff><add>\(Self.file("/\($0)"))</add></nodes_diff>" }.joined()
                 + "<reload_bookmarks/>")
-        #expect(model.socketReceived(Array(all[2..<4]), now: .start).events.isEmpty)
-        let polled = model.consumed(Array(all[..<3]), for: .everything, now: .start).events
+        #expect(model.socketReceived(Array(all[2..<4])).events.isEmpty)
+        let polled = model.consumed(Array(all[..<3]), for: .everything).events
         #expect(polled.map(Self.line) == ["node_created /1", "node_created /2", "node_created /3"])
         #expect(model.socketTakesOver().events.map(Self.line) == ["node_created /4"])
         #expect(
-            model.socketReceived(Array(all[4...]), now: .start).events.map(Self.line) == [
+            model.socketReceived(Array(all[4...])).events.map(Self.line) == [
                 "node_created /5", "bookmarks_changed -",
             ])
     }
@@ -194,10 +195,10 @@ import Transport
     @Test mutating func whatWasPolledAndComesThroughTheWebSocketLateIsNotToldAgain() throws {
         model.socketOpened()
         let bookmarks = try Self.messages("<reload_bookmarks/>")
-        #expect(model.consumed(bookmarks, for: .everything, now: .start).events.count == 1)
+        #expect(model.consumed(bookmarks, for: .everything).events.count == 1)
         _ = model.socketTakesOver()
-        #expect(model.socketReceived(bookmarks, now: .at(1)).events.isEmpty)
-        #expect(model.socketReceived(bookmarks, now: .at(1)).events.count == 1)
+        #expect(model.socketReceived(bookmarks).events.isEmpty)
+        #expect(model.socketReceived(bookmarks).events.count == 1)
     }
 
     @Test mutating func aMailboxThatIsAheadOfTheWebSocketIsToldOnce() throws {
@@ -206,11 +207,11 @@ import Transport
         let all = try Self.messages(
             (1...4).map { "<nodes_diff><add>\(Self.file("/\($0)"))</add></nodes_diff>" }.joined()
                 + "<reload_bookmarks/><reload_bookmarks/>")
-        #expect(model.socketReceived(Array(all[1..<3]), now: .start).events.isEmpty)
-        #expect(model.consumed(Array(all[..<5]), for: .everything, now: .start).events.count == 5)
+        #expect(model.socketReceived(Array(all[1..<3])).events.isEmpty)
+        #expect(model.consumed(Array(all[..<5]), for: .everything).events.count == 5)
         #expect(model.socketTakesOver().events.isEmpty)
         // Only the last one was not in the mailbox.
-        #expect(model.socketReceived(Array(all[3...]), now: .at(1)).events.map(Self.line) == ["bookmarks_changed -"])
+        #expect(model.socketReceived(Array(all[3...])).events.map(Self.line) == ["bookmarks_changed -"])
     }
 
     @Test mutating func whatCouldNotBeListedIsNotDeleted() {
@@ -227,12 +228,13 @@ import Transport
             ])
     }
 
-    @Test mutating func muchLaterItIsNews() throws {
+    @Test mutating func onceTwoPingsAreAnsweredItIsNews() throws {
         model.socketOpened()
         let bookmarks = try Self.messages("<reload_bookmarks/>")
-        _ = model.consumed(bookmarks, for: .everything, now: .start)
+        _ = model.consumed(bookmarks, for: .everything)
         _ = model.socketTakesOver()
-        #expect(model.socketReceived(bookmarks, now: .at(60)).events.count == 1)
+        for _ in 1...2 { model.socketAnswered() }
+        #expect(model.socketReceived(bookmarks).events.count == 1)
     }
 
     // MARK: Log of changes
@@ -296,7 +298,7 @@ import Transport
                 + #"<nodes_diff><add><tree filename="/c" is_file="true" ajxp_modiftime="9"/></add></nodes_diff>"#
                 + #"<nodes_diff><add><tree filename="/d" is_file="false" bytesize="4"/></add></nodes_diff>"#
                 + #"<nodes_diff><remove><tree filename="/d"/></remove></nodes_diff>"#)
-        let events = model.consumed(messages, for: .everything, now: .start).events
+        let events = model.consumed(messages, for: .everything).events
         // A file of which nothing is said has no size; one whose time is known is empty.
         #expect(events.map(\.size) == [7, nil, 0, nil, nil])
         #expect(events.map(\.isLeaf) == [true, true, true, false, false])
@@ -335,7 +337,7 @@ import Transport
     @Test mutating func withALogMessagesOfNodesOnlyWake() throws {
         model.readsFeed = true
         let messages = try Self.messages("<nodes_diff><add>\(Self.file("/a"))</add></nodes_diff><reload_bookmarks/>")
-        let taken = model.consumed(messages, for: .everything, now: .start)
+        let taken = model.consumed(messages, for: .everything)
         #expect(taken.isWoken && taken.events.map(\.name) == [PydioEventName.bookmarksChanged])
     }
 
@@ -345,7 +347,7 @@ import Transport
         model.listed(Self.index())
         let messages = try Self.messages(
             "<nodes_diff><update>\(Self.file("/b é", size: 7_000_000_000, from: "/a"))</update></nodes_diff>")
-        let event = try #require(model.consumed(messages, for: .everything, now: .start).events.first)
+        let event = try #require(model.consumed(messages, for: .everything).events.first)
         #expect(
             String(decoding: event.data, as: UTF8.self)
                 == #"{"is_leaf":true,"mtime":100,"original_path":"/a","path":"/b é","size":7000000000}"#)

@@ -88,6 +88,18 @@ import Testing
         #expect(messages.last == .reloadBookmarks)
     }
 
+    @Test mutating func theRestOfADocumentIsNotWaitedForForever() {
+        #expect(receive("<tree>") == .incomplete)
+        var isLost = frames.answered()
+        #expect(!isLost)
+        #expect(receive("<a>") == .incomplete)
+        isLost = frames.answered()
+        #expect(isLost)
+        #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
+        isLost = frames.answered()
+        #expect(!isLost)
+    }
+
     @Test mutating func eachFrameIsADocument() {
         #expect(receive("<tree><reload_bookmarks/></tree>") == .messages([.reloadBookmarks]))
         #expect(receive("  ") == .incomplete)

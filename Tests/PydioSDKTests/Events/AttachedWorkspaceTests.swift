@@ -4,6 +4,7 @@ import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// Workspaces as sources of events for the bindings of a client that is not connected to anything.

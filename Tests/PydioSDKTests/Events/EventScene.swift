@@ -3,6 +3,7 @@ import PydioTestSupport
 import PusherTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// A workspace's events from a server of this process, as lines, with time running fast.

@@ -3,6 +3,7 @@ import PydioSDK
 import PydioTestSupport
 import TestSupport
 import Testing
+import Basics
 import Transport
 
 /// A server that keeps a log of changes.

@@ -1,7 +1,8 @@
+import Transport
 import Foundation
 import PydioTestSupport
 import Testing
-import Transport
+import Basics
 
 /// Section 11.1 of the protocol's notes.
 @Suite struct FakePydioRESTTests {

@@ -2,6 +2,7 @@ import CurlTransport
 import Foundation
 import PydioTestSupport
 import Testing
+import Basics
 import Transport
 
 /// A browser of sorts: knows cookies and the secure token, and nothing of Pydio.

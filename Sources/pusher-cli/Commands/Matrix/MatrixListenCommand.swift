@@ -21,9 +21,7 @@ struct MatrixListenCommand: AsyncParsableCommand {
     func run() async throws {
         try await ExitStatus.reportingMatrix {
             let feed = selection.feed(try matrix.account())
-            let pusher = Pusher(key: "")  // bindings alone: it never connects
-            try await EventStream(pusher: pusher, channels: [], feeds: [feed], mode: .everything, options: stream)
-                .run().exit()
+            try await EventStream(feeds: [feed], mode: .everything, options: stream).run().exit()
         }
     }
 }

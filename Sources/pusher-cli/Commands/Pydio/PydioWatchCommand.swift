@@ -24,9 +24,7 @@ struct PydioWatchCommand: AsyncParsableCommand {
     func run() async throws {
         try await ExitStatus.reporting {
             let feed = PydioFeed(try pydio.account(), workspaces: workspaces, options: watch.events)
-            let pusher = Pusher(key: "")  // bindings alone: it never connects
-            try await EventStream(pusher: pusher, channels: [], feeds: [feed], mode: .everything, options: stream)
-                .run().exit()
+            try await EventStream(feeds: [feed], mode: .everything, options: stream).run().exit()
         }
     }
 }

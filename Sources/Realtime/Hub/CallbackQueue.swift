@@ -1,0 +1,183 @@
+public import Dispatch
+import Synchronization
+import Basics
+
+/// Where the application's callbacks run. Always in order, one at a time.
+public enum EventCallbackQueue: Sendable {
+    /// On a serial queue of the client's own, so that a callback that blocks holds up no other client. The default. It
+    /// takes a thread while it has callbacks to run: a program with many hundred clients gives them a common queue.
+    case own
+    /// On a queue of the application's. It must be serial, or callbacks would lose their order.
+    case queue(DispatchQueue)
+    /// On the I/O thread of all clients, without a hop. A callback that blocks there stops all of them.
+    case inline
+}
+
+/// How much waits.
+package struct CallbackLoad: Sendable {
+    package var count = 0
+    package var byteCount = 0
+
+    package init(count: Int = 0, byteCount: Int = 0) {
+        (self.count, self.byteCount) = (count, byteCount)
+    }
+
+    static func += (lhs: inout CallbackLoad, rhs: CallbackLoad) {
+        lhs.count += rhs.count
+        lhs.byteCount += rhs.byteCount
+    }
+
+    static func -= (lhs: inout CallbackLoad, rhs: CallbackLoad) {
+        lhs.count -= rhs.count
+        lhs.byteCount -= rhs.byteCount
+    }
+}
+
+/// Runs the application's code, in order and one piece at a time, never with a lock held.
+///
+/// Notices cross to the queue through a locked inbox that one block empties, so a batch costs one hop.
+final class CallbackQueue<Notice: HubNotice>: Sendable {
+    private enum Item: Sendable {
+        /// - Parameter count: Each event counts.
+        case notices([Notice], CallbackLoad)
+        case work(@Sendable () -> Void)
+
+        var load: CallbackLoad {
+            switch self {
+            case .notices(_, let load): load
+            case .work: CallbackLoad(count: 1)
+            }
+        }
+    }
+
+    private struct Inbox {
+        var items = SerialInbox<Item>()
+        var load = CallbackLoad()
+        /// For whom the source is held.
+        var holder: EventReader?
+        /// What is being delivered.
+        var running: EventBatch?
+        var isClosed = false
+    }
+
+    private let target: EventCallbackQueue
+    private let own = DispatchQueue(label: "pusher.callbacks")
+    private let capacity: CallbackLoad
+    private let inbox = Lock(Inbox())
+    /// Which event of the running batch is being delivered; not in the lock, since it changes with each.
+    private let position = Atomic(0)
+
+    /// - Parameter capacity: Waiting notices, or their bytes, at which ``add(_:to:)`` asks its user to hold the source.
+    init(_ target: EventCallbackQueue, capacity: CallbackLoad) {
+        self.target = target
+        self.capacity = capacity
+    }
+
+    /// Hands `notices` to `owner`. Called by one thread at a time.
+    func add(_ notices: [Notice], to owner: some HubOwner<Notice>) {
+        enqueue(.notices(notices, notices.reduce(into: CallbackLoad()) { $0 += $1.load }), for: owner)
+    }
+
+    /// Runs code of the application that answers a question.
+    func run(for owner: some HubOwner<Notice>, _ work: @escaping @Sendable () -> Void) {
+        enqueue(.work(work), for: owner)
+    }
+
+    /// Forgets what waits. A callback that is running goes on to its end; no other starts.
+    func close() {
+        let waiting = inbox.withLock { inbox in
+            defer { inbox = Inbox(isClosed: true) }
+            return inbox.items.waiting
+        }
+        _ = waiting  // let go of after the lock
+    }
+
+    private func enqueue(_ item: Item, for owner: some HubOwner<Notice>) {
+        let (mustStart, holder) = inbox.withLock { inbox -> (Bool, EventReader?) in
+            guard !inbox.isClosed else { return (false, nil) }
+            inbox.items.add(item)
+            inbox.load += item.load
+            let isOurs = inbox.items.begin()
+            guard inbox.load.count > capacity.count || inbox.load.byteCount > capacity.byteCount, inbox.holder == nil
+            else { return (isOurs, nil) }
+            inbox.holder = runningCallback(of: inbox)
+            return (isOurs, inbox.holder)
+        }
+        if let holder { owner.holdReading(for: holder) }
+        guard mustStart else { return }
+        switch target {
+        case .own: own.async { [weak owner] in owner.map { self.drain(for: $0) } }
+        case .queue(let queue): queue.async { [weak owner] in owner.map { self.drain(for: $0) } }
+        case .inline: drain(for: owner)
+        }
+    }
+
+    /// The one that the others wait for.
+    private func runningCallback(of inbox: Inbox) -> EventReader {
+        let position = position.load(ordering: .relaxed)
+        let event = inbox.running.flatMap { $0.indices.contains(position) ? $0[position].event : nil }
+        return EventReader(.callback, eventName: event?.eventName, channelName: event?.channelName)
+    }
+
+    private func drain(for owner: some HubOwner<Notice>) {
+        var route: Route?
+        while true {
+            let items = inbox.withLock { $0.items.all() }
+            guard !items.isEmpty else { return }
+            for item in items { run(item, for: owner, &route) }
+        }
+    }
+
+    private func run(_ item: Item, for owner: some HubOwner<Notice>, _ route: inout Route?) {
+        switch item {
+        case .work(let work):
+            // One that was taken from the inbox before it was closed.
+            if !inbox.withLock({ $0.isClosed }) { work() }
+            finished(item.load, for: owner)
+        case .notices(let notices, _):
+            // A closed hub has neither bindings nor observers.
+            for notice in notices {
+                if let batch = notice.events {
+                    run(batch, through: owner.hub, &route)
+                } else {
+                    owner.hub.wakeUps.run()
+                    owner.tell(notice)
+                    if !notice.isUrgent { owner.hub.tellObservers(of: notice) }
+                }
+                finished(notice.load, for: owner)
+            }
+            owner.hub.wakeUps.run()
+        }
+    }
+
+    private func run(_ batch: EventBatch, through hub: EventHub<Notice>, _ route: inout Route?) {
+        position.store(0, ordering: .relaxed)
+        inbox.withLock { $0.running = batch }
+        var index = 0
+        batch.forEach { event, channel, isLikeTheLast in
+            position.store(index, ordering: .relaxed)
+            hub.deliver(event, on: channel, isLikeTheLast: isLikeTheLast, by: &route)
+            index += 1
+        }
+    }
+
+    private func finished(_ load: CallbackLoad, for owner: some HubOwner<Notice>) {
+        let holder = inbox.withLock { inbox -> EventReader? in
+            inbox.load -= load
+            inbox.running = nil
+            guard inbox.load.count <= capacity.count / 2, inbox.load.byteCount <= capacity.byteCount / 2 else {
+                return nil
+            }
+            defer { inbox.holder = nil }
+            return inbox.holder
+        }
+        if let holder { owner.releaseReading(for: holder) }
+    }
+}
+
+extension HubNotice {
+    /// Each event counts.
+    fileprivate var load: CallbackLoad {
+        events.map { CallbackLoad(count: $0.count, byteCount: $0.byteCount) } ?? CallbackLoad(count: 1)
+    }
+}

@@ -1,0 +1,60 @@
+import Basics
+
+/// Who gets every notice but events: sequences of errors, states and the like, and whoever waits for an outcome.
+struct Observers<Notice: Sendable>: Sendable {
+    /// Those of a channel get only what concerns it, and end with it.
+    struct Observer: Sendable {
+        let id: ID
+        /// Nil for who only wants to know the end.
+        let onNotice: (@Sendable (Notice) -> Void)?
+        let onEnd: @Sendable () -> Void
+    }
+
+    struct ID: Hashable, Sendable {
+        let channel: EventRouter.ChannelID?
+        let number: Int
+    }
+
+    /// Of each channel, and with nil of everything; in order.
+    private var observers: [EventRouter.ChannelID?: [Observer]] = [:]
+    private var last = 0
+
+    var isEmpty: Bool { observers.values.allSatisfy(\.isEmpty) }
+
+    var all: [Observer] { observers.values.flatMap { $0 } }
+
+    /// Who is told of something that concerns `channel`: observers of everything first.
+    subscript(channel: EventRouter.ChannelID?) -> [Observer] {
+        let everywhere = observers[nil] ?? []
+        return channel == nil ? everywhere : everywhere + (observers[channel] ?? [])
+    }
+
+    mutating func add(
+        _ channel: EventRouter.ChannelID?, onNotice: (@Sendable (Notice) -> Void)? = nil,
+        onEnd: @escaping @Sendable () -> Void
+    ) -> ID {
+        last += 1
+        let id = ID(channel: channel, number: last)
+        observers[channel, default: []].append(Observer(id: id, onNotice: onNotice, onEnd: onEnd))
+        return id
+    }
+
+    /// Returns what was there, to be let go of without a lock held.
+    mutating func remove(_ id: ID) -> [Observer] {
+        let removed = observers[id.channel]?.filter { $0.id == id } ?? []
+        observers[id.channel]?.removeAll { $0.id == id }
+        return removed
+    }
+
+    /// Returns what was there, to be ended without a lock held.
+    mutating func removeAll(of channel: EventRouter.ChannelID) -> [Observer] {
+        observers.removeValue(forKey: channel) ?? []
+    }
+}
+
+extension EventHub {
+    /// Tells the observers.
+    func tellObservers(of notice: Notice) {
+        for observer in state.withLock({ $0.observers[notice.channel] }) { observer.onNotice?(notice) }
+    }
+}

@@ -1,0 +1,77 @@
+import Basics
+
+/// What a source of events tells: the application that has bound to the source itself, and the hubs it is attached to.
+package enum SourceNotice: HubNotice {
+    case events(EventBatch)
+    case stateChanged(SourceState)
+    case failed(SourceFailure)
+    case gap(SourceGap)
+
+    package var events: EventBatch? {
+        if case .events(let batch) = self { batch } else { nil }
+    }
+
+    /// Sources tell of states, failures and gaps as a whole.
+    package var channel: EventRouter.ChannelID? { nil }
+}
+
+/// A source of events. It publishes from one thread at a time, so that everybody hears the same in the same order.
+extension HubOwner where Notice == SourceNotice {
+    package func tell(_ notice: Notice) {}
+
+    package func publish(_ events: SourceEvents) {
+        guard !events.isEmpty else { return }
+        for sink in hub.sinks { sink.receive(events) }
+        if hub.hasBindings { putInLine([.events(hub.batch(of: events))]) }
+    }
+
+    package func publish(_ state: SourceState) {
+        for sink in hub.sinks { sink.receive(state) }
+        if hub.hasObservers { putInLine([.stateChanged(state)]) }
+    }
+
+    package func publish(_ failure: SourceFailure) {
+        for sink in hub.sinks { sink.receive(failure) }
+        if hub.hasObservers { putInLine([.failed(failure)]) }
+    }
+
+    package func publish(_ gap: SourceGap) {
+        for sink in hub.sinks { sink.receive(gap) }
+        if hub.hasObservers { putInLine([.gap(gap)]) }
+    }
+
+    /// Whether anybody is there for events.
+    package var isHeard: Bool { hub.hasBindings || !hub.sinks.isEmpty }
+
+    /// Calls back with every event, and with all else that is told, in order, until the hub closes.
+    package func observe(
+        events: @escaping @Sendable (RealtimeEvent) -> Void, others: @escaping @Sendable (SourceNotice) -> Void
+    ) {
+        hub.state.withLock { state in
+            guard !state.isClosed else { return }
+            _ = state.router.bindGlobally(events)
+            _ = state.observers.add(nil, onNotice: others, onEnd: {})
+        }
+    }
+
+    /// From this call on; the latest 1,024 that wait to be read.
+    package var stateChanges: EventSequence<SourceState> {
+        observe { if case .stateChanged(let state) = $0 { state } else { nil } }
+    }
+
+    /// The same of what goes wrong.
+    package var failures: EventSequence<SourceFailure> {
+        observe { if case .failed(let failure) = $0 { failure } else { nil } }
+    }
+
+    /// The same of times in which something may have been missed.
+    package var gaps: EventSequence<SourceGap> {
+        observe { if case .gap(let gap) = $0 { gap } else { nil } }
+    }
+}
+
+extension EventHub {
+    fileprivate var sinks: [any RealtimeEventSink] { state.withLock { $0.sinks.all } }
+
+    fileprivate var hasObservers: Bool { state.withLock { !$0.observers.isEmpty } }
+}

@@ -1,0 +1,14 @@
+public import MatrixSDK
+
+/// With a callback: paginating.
+extension MXEventTimeline {
+    /// `paginate(_:direction:onlyFromStore:)` with a callback, which comes after those of the listeners.
+    @discardableResult
+    public func paginate(
+        _ count: UInt, direction: MXTimelineDirection, onlyFromStore: Bool,
+        completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation? {
+        let page = queuedPage(count, direction, onlyFromStore: onlyFromStore)
+        return rest.operation(completion) { _ = try await page() }
+    }
+}

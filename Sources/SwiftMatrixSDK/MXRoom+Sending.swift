@@ -1,0 +1,110 @@
+public import MatrixSDK
+
+/// With callbacks: sending.
+extension MXRoom {
+    /// Sends an event of any type, with a callback that is given its id. It takes its place in the queue at once.
+    @discardableResult
+    public func sendEvent(
+        _ type: MXEventType, content: [String: Any], completion: @escaping (MXResponse<String?>) -> Void
+    ) -> MXHTTPOperation {
+        var echo: MXEvent?
+        return sendEvent(type, content: content, localEcho: &echo, completion: completion)
+    }
+
+    /// The same, with what stands for the event until the server has confirmed it; nil if it cannot be sent.
+    @discardableResult
+    public func sendEvent(
+        _ type: MXEventType, content: [String: Any], localEcho: inout MXEvent?,
+        completion: @escaping (MXResponse<String?>) -> Void
+    ) -> MXHTTPOperation {
+        let event = Result { try queuedEvent(type, content) }
+        localEcho = event.value?.echo
+        return rest.operation(completion) { try await event.get().send() }
+    }
+
+    /// Sends a text, with a callback that is given its id.
+    @discardableResult
+    public func sendTextMessage(
+        _ text: String, formattedText: String? = nil, threadId: String? = nil, replaces: String? = nil,
+        completion: @escaping (MXResponse<String?>) -> Void
+    ) -> MXHTTPOperation {
+        sendEvent(
+            .roomMessage, content: content("m.text", text, formattedText, threadId, replaces), completion: completion)
+    }
+
+    /// The same, with what stands for the message until the server has confirmed it.
+    @discardableResult
+    public func sendTextMessage(
+        _ text: String, formattedText: String? = nil, threadId: String? = nil, replaces: String? = nil,
+        localEcho: inout MXEvent?, completion: @escaping (MXResponse<String?>) -> Void
+    ) -> MXHTTPOperation {
+        sendEvent(
+            .roomMessage, content: content("m.text", text, formattedText, threadId, replaces), localEcho: &localEcho,
+            completion: completion)
+    }
+
+    /// Sends what the user does, with a callback that is given its id.
+    @discardableResult
+    public func sendEmote(
+        _ text: String, formattedText: String? = nil, threadId: String? = nil,
+        completion: @escaping (MXResponse<String?>) -> Void
+    ) -> MXHTTPOperation {
+        sendEvent(
+            .roomMessage, content: content("m.emote", text, formattedText, threadId, nil), completion: completion)
+    }
+
+    /// The same, with what stands for the message until the server has confirmed it.
+    @discardableResult
+    public func sendEmote(
+        _ text: String, formattedText: String? = nil, threadId: String? = nil, localEcho: inout MXEvent?,
+        completion: @escaping (MXResponse<String?>) -> Void
+    ) -> MXHTTPOperation {
+        sendEvent(
+            .roomMessage, content: content("m.emote", text, formattedText, threadId, nil), localEcho: &localEcho,
+            completion: completion)
+    }
+
+    /// Replaces the text of a message of our own, with a callback that is given the id of the edit.
+    @discardableResult
+    public func editMessage(
+        _ eventId: String, markdown text: String, completion: @escaping (MXResponse<String?>) -> Void
+    ) -> MXHTTPOperation {
+        sendEvent(
+            .roomMessage, content: MessageContent.edit(of: eventId, to: MessageContent.typed(text)),
+            completion: completion)
+    }
+
+    /// Answers an event, with a callback that is given the answer's id.
+    @discardableResult
+    public func sendReply(
+        to event: MXEvent, text: String, formattedText: String? = nil,
+        completion: @escaping (MXResponse<String?>) -> Void
+    ) -> MXHTTPOperation {
+        sendEvent(.roomMessage, content: replyContent(to: event, text, formattedText), completion: completion)
+    }
+
+    /// Reacts to an event, with a callback.
+    @discardableResult
+    public func react(
+        _ key: String, toEvent eventId: String, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        let send = Result { try queuedReaction(key, toEvent: eventId) }
+        return rest.operation(completion) { _ = try await send.get()?() }
+    }
+
+    /// Takes a reaction of our own back, with a callback.
+    @discardableResult
+    public func unreact(
+        _ key: String, toEvent eventId: String, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        rest.operation(completion) { try await self.unreact(key, toEvent: eventId) }
+    }
+
+    /// Takes away what an event says, with a callback.
+    @discardableResult
+    public func redactEvent(
+        _ eventId: String, reason: String?, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        rest.operation(completion, queuedRedaction(of: eventId, reason: reason))
+    }
+}

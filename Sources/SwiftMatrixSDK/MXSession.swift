@@ -1,0 +1,38 @@
+public import MatrixSDK
+
+/// With callbacks: a session's life.
+extension MXSession {
+    /// `setStore(_:)` with a callback.
+    public func setStore(_ store: any MXStore, completion: @escaping (MXResponse<Void>) -> Void) {
+        _ = matrixRestClient.operation(completion) { try self.setStore(store) }
+    }
+
+    /// `start(withSyncFilterId:)` with a callback, which is called once in any case.
+    @discardableResult
+    public func start(
+        withSyncFilterId filterId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        matrixRestClient.operation(completion) { try await self.start(withSyncFilterId: filterId) }
+    }
+
+    /// Syncs again.
+    ///
+    /// - Parameter done: Called when the session is up to date, or cannot be.
+    public func resume(_ done: (() -> Void)? = nil) {
+        _ = matrixRestClient.operation({ (_: MXResponse<Void>) in done?() }) { try await self.start() }
+    }
+
+    /// `backgroundSync(timeout:)` with a callback.
+    @discardableResult
+    public func backgroundSync(
+        timeout: TimeInterval = 30, completion: @escaping (MXResponse<Void>) -> Void
+    ) -> MXHTTPOperation {
+        matrixRestClient.operation(completion) { try await self.backgroundSync(timeout: timeout) }
+    }
+
+    /// `logout()` with a callback.
+    @discardableResult
+    public func logout(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
+        matrixRestClient.operation(completion) { try await self.logout() }
+    }
+}

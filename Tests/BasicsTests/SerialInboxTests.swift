@@ -1,0 +1,74 @@
+import Basics
+import Dispatch
+import Testing
+
+struct SerialInboxTests {
+    @Test func whatIsAddedMeanwhileComesInItsTurn() {
+        var inbox = SerialInbox<Int>()
+        inbox.add(1)
+        var isOurs = inbox.begin()
+        #expect(isOurs)
+        var seen: [Int] = []
+        while let next = inbox.next() {
+            seen.append(next)
+            guard next < 3 else { continue }
+            inbox.add(next + 1)
+            isOurs = inbox.begin()
+            #expect(!isOurs)
+        }
+        #expect(seen == [1, 2, 3])
+        inbox.add(4)
+        isOurs = inbox.begin()
+        #expect(isOurs)
+        let all = inbox.all()
+        #expect(all == [4])
+        let none = inbox.all()
+        #expect(none.isEmpty)
+        isOurs = inbox.begin()
+        #expect(isOurs)
+    }
+
+    @Test func whoeverEmptiesFindsNothingMoreOnceItIsForgotten() {
+        var inbox = SerialInbox<Int>()
+        for number in 1...3 { inbox.add(number) }
+        var isOurs = inbox.begin()
+        #expect(isOurs)
+        let first = inbox.next()
+        #expect(first == 1)
+        let forgotten = inbox.removeAll()
+        #expect(forgotten == [2, 3])
+        let next = inbox.next()
+        #expect(next == nil)
+        isOurs = inbox.begin()
+        #expect(isOurs)
+    }
+
+    /// Whatever the threads do, one at a time hands on, and everything comes once, in the order of each thread.
+    @Test func manyThreadsHandOnOneAtATime() {
+        struct State {
+            var inbox = SerialInbox<(thread: Int, number: Int)>()
+            var isHandingOn = false
+            var last = [Int](repeating: 0, count: 8)
+            var faults = 0
+        }
+        let state = Lock(State())
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            for number in 1...2000 {
+                let isOurs = state.withLock { state in
+                    state.inbox.add((thread, number))
+                    return state.inbox.begin()
+                }
+                guard isOurs else { continue }
+                while let next = state.withLock({ $0.inbox.next() }) {
+                    state.withLock { state in
+                        if state.isHandingOn || state.last[next.thread] + 1 != next.number { state.faults += 1 }
+                        (state.isHandingOn, state.last[next.thread]) = (true, next.number)
+                    }
+                    state.withLock { $0.isHandingOn = false }
+                }
+            }
+        }
+        #expect(state.withLock { $0.faults } == 0)
+        #expect(state.withLock { $0.last } == [Int](repeating: 2000, count: 8))
+    }
+}

@@ -1,0 +1,88 @@
+import Dispatch
+import PusherMockServer
+import PusherProtocol
+import PusherSwift
+import PusherTestSupport
+import Realtime
+import TestSupport
+import Testing
+import Basics
+import Transport
+
+/// Names and ends of bindings.
+struct BindingTests {
+    private let recorder = Recorder()
+
+    // MARK: Bindings
+
+    @Test(.overSockets, .regression("Names such as \"constructor\" were taken for built-in members."))
+    func namesLikeThoseOfBuiltInMembersAreOrdinary() async throws {
+        let names = ["constructor", "toString", "hasOwnProperty", "__proto__", "description", "hash", "self", "init"]
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder)
+            for channelName in names {
+                let channel = pusher.subscribe(channelName)
+                for name in names {
+                    channel.bind(eventName: name) { [recorder] event in
+                        recorder.add("\(channelName).\(name): \(event.channelName ?? "").\(event.eventName)")
+                    }
+                }
+            }
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed", count: names.count))
+            let start = recorder.all.count
+            for name in names { await server.publish(event: name, channel: name, data: "") }
+            #expect(await recorder.waitFor("init.init: init.init"))
+            #expect(recorder.all.dropFirst(start) == names.map { "\($0).\($0): \($0).\($0)" }[...])
+        }
+    }
+
+    @Test(.overSockets, .regression("A binding that ended itself made the next one miss the event."))
+    func unbindingDuringDispatchSkipsNobody() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder)
+            let channel = pusher.subscribe("c")
+            let ids = Lock<[String]>([])
+            for number in 1...4 {
+                let id = channel.bind(eventName: "e") { [recorder] event in
+                    recorder.add("\(number) got \(event.data ?? "")")
+                    if number < 3 { channel.unbind(eventName: "e", callbackId: ids.withLock { $0[number - 1] }) }
+                    if number == 3 { channel.unbindAll(forEventName: "other") }
+                }
+                ids.withLock { $0.append(id) }
+            }
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed c"))
+            for data in ["a", "b"] { await server.publish(event: "e", channel: "c", data: data) }
+            #expect(await recorder.waitFor("4 got b"))
+            #expect(
+                recorder.all.filter { $0.contains("got") } == [
+                    "1 got a", "2 got a", "3 got a", "4 got a", "3 got b", "4 got b",
+                ])
+        }
+    }
+
+    @Test(.overSockets, .regression("Unbinding twice removed another binding."))
+    func unbindingAnUnboundIDRemovesNothingElse() async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder)
+            let channel = pusher.subscribe("c")
+            let other = pusher.subscribe("d")
+            let bound = channel.bind(eventName: "e") { [recorder] _ in recorder.add("bound") }
+            let global = pusher.bind { [recorder] event in if event.eventName == "e" { recorder.add("global") } }
+            let elsewhere = other.bind(eventName: "e") { _ in }
+            for id in ["", "nonsense", "-1", "999999", elsewhere, global] {
+                channel.unbind(eventName: "e", callbackId: id)
+                channel.unbind(callbackId: id)
+            }
+            channel.unbind(eventName: "f", callbackId: bound)
+            other.unbind(callbackId: bound)
+            for id in ["", "nonsense", "-1", "999999", bound] { pusher.unbind(callbackId: id) }
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed", count: 2))
+            await server.publish(event: "e", channel: "c", data: "")
+            #expect(await recorder.waitFor("bound"))
+            #expect(recorder.count("bound") == 1 && recorder.count("global") == 1)
+        }
+    }
+}

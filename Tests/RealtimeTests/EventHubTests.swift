@@ -1,0 +1,213 @@
+import Dispatch
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import Basics
+
+@testable import Realtime
+
+/// A source without a protocol: it says what a test tells it to say.
+private final class Source: HubOwner, RealtimeEventSource {
+    let hub: EventHub<SourceNotice>
+    let channelPrefix = "test:"
+    let holds = Lock<[String]>([])
+    let losses = Lock<[EventLoss]>([])
+    private let jobs = DispatchQueue(label: "jobs")
+
+    init(_ queue: EventCallbackQueue = .own, capacity: CallbackLoad = CallbackLoad(count: 1000, byteCount: 1 << 20)) {
+        hub = EventHub(queue, capacity: capacity)
+    }
+
+    func hold(for reader: EventReader) { holds.withLock { $0.append("hold \(reader.form)") } }
+    func release(for reader: EventReader) { holds.withLock { $0.append("release \(reader.form)") } }
+    func hold(_ isHeld: Bool) { holds.withLock { $0.append(isHeld ? "held" : "free") } }
+    func lost(_ loss: EventLoss, channelName: String?) { losses.withLock { $0.append(loss) } }
+    func execute(_ job: @escaping @Sendable () -> Void) { jobs.async { job() } }
+
+    func say(_ names: String..., on channel: String = "test:a") {
+        var events = SourceEvents()
+        for name in names { events.append(name: name, channel: channel, data: "1".utf8) }
+        publish(events)
+    }
+
+    var isFree: Bool { jobs.sync { holds.withLock { $0.last { $0 == "held" || $0 == "free" } != "held" } } }
+}
+
+/// Another client's hub, as far as a source sees it.
+private final class Sink: RealtimeEventSink {
+    let heard = Lock<[String]>([])
+
+    func receive(_ events: SourceEvents) { heard.withLock { $0.append("\(events.count) events") } }
+    func receive(_ failure: SourceFailure) { heard.withLock { $0.append(failure.message) } }
+    func receive(_ gap: SourceGap) { heard.withLock { $0.append("gap \(gap.channelName)") } }
+    func receive(_ state: SourceState) { heard.withLock { $0.append("\(state.connectionState)") } }
+}
+
+@Suite struct EventHubTests {
+    private let heard = Lock<[String]>([])
+
+    private func say(_ line: String) { heard.withLock { $0.append(line) } }
+
+    private func hears(_ lines: String...) async -> Bool { await eventually { heard.withLock { $0 } == lines } }
+
+    @Test func eventsAndAllElseComeInOneOrder() async {
+        let source = Source()
+        source.observe { event in
+            say(event.eventName)
+        } others: { notice in
+            switch notice {
+            case .events: say("a batch")
+            case .stateChanged(let state): say("\(state.connectionState)")
+            case .failed(let failure): say(failure.message)
+            case .gap(let gap): say(gap.channelName)
+            }
+        }
+        source.say("one")
+        source.publish(SourceState(channelName: "test:", connectionState: .connected, underlying: 7))
+        source.say("two", "three")
+        source.publish(SourceFailure("lost"))
+        source.publish(SourceGap(channelName: "test:a", start: Date(), end: Date()))
+        source.say("four")
+        #expect(await hears("one", "connected", "two", "three", "lost", "test:a", "four"))
+    }
+
+    @Test func globalBindingsComeFirst_andUnboundOnesNotAtAll() async {
+        let source = Source()
+        let channel = source.hub.channel(named: "test:a")
+        let unbound = source.hub.bind(to: channel) { _ in say("unbound") }
+        _ = source.hub.bind(to: channel, event: "x") { _ in say("channel x") }
+        _ = source.hub.bind(to: channel) { _ in say("channel") }
+        _ = source.hub.bind(to: nil) { _ in say("global") }
+        unbound.map { source.hub.unbind($0, from: channel) }
+        source.say("x")
+        #expect(await hears("global", "channel x", "channel"))
+        source.hub.unbindAll(from: channel)
+        source.say("y", on: "test:b")
+        #expect(await hears("global", "channel x", "channel", "global"))
+    }
+
+    /// Global queues run their blocks beside one another.
+    @Test func callbacksComeOneByOneOnAConcurrentQueue() async {
+        let source = Source(.queue(.global()))
+        let (told, running, overlaps) = (Lock<[String]>([]), Lock(0), Lock(0))
+        _ = source.hub.bind(to: nil) { event in
+            let count = running.withLock { running in
+                running += 1
+                return running
+            }
+            if count > 1 { overlaps.withLock { $0 += 1 } }
+            usleep(1000)
+            told.withLock { $0.append(event.eventName) }
+            running.withLock { $0 -= 1 }
+        }
+        for number in 0..<50 {
+            source.say("\(number)")
+            usleep(500)
+        }
+        #expect(await eventually { told.withLock { $0.count } == 50 })
+        #expect(told.withLock { $0 } == (0..<50).map(String.init) && overlaps.withLock { $0 } == 0)
+    }
+
+    @Test func sinksHearTheSame_alsoWithoutBindings() {
+        let (source, sink) = (Source(), Sink())
+        source.say("before")
+        source.attach(sink)
+        source.attach(sink)  // once
+        source.say("one", "two")
+        source.publish(SourceState(channelName: "test:", connectionState: .reconnecting, underlying: 7))
+        source.publish(SourceFailure("lost"))
+        source.publish(SourceGap(channelName: "test:a", start: Date(), end: Date()))
+        source.detach(sink)
+        source.say("after")
+        #expect(sink.heard.withLock { $0 } == ["2 events", "reconnecting", "lost", "gap test:a"])
+    }
+
+    @Test func aSinkThatTakesNothingHoldsTheSource_untilItIsDetachedOrGone() {
+        let source = Source()
+        let (one, two) = (Sink(), Sink())
+        source.attach(one)
+        source.attach(two)
+        source.hold(true, for: one)
+        source.hold(true, for: two)
+        source.hold(false, for: one)
+        #expect(!source.isFree)
+        source.detach(two)
+        #expect(source.isFree)
+        source.hold(true, for: two)  // it is not attached
+        #expect(source.isFree)
+        var three: Sink? = Sink()
+        three.map { source.attach($0) }
+        three.map { source.hold(true, for: $0) }
+        #expect(!source.isFree)
+        three = nil
+        source.attach(one)
+        #expect(source.isFree)
+    }
+
+    @Test func aSequenceThatIsFullHoldsItsOwnHub() async {
+        let source = Source()
+        let events = source.events(on: nil, channelName: nil, named: nil, policy: .suspend(limit: 2))
+        source.say("one", "two", "three")
+        #expect(await eventually { source.holds.withLock { $0 } == ["hold sequence"] })
+        var names: [String] = []
+        for await event in events {
+            names.append(event.eventName)
+            if names.count == 3 { break }
+        }
+        #expect(names == ["one", "two", "three"])
+        #expect(await eventually { source.holds.withLock { $0 } == ["hold sequence", "release sequence"] })
+    }
+
+    @Test func callbacksThatWaitHoldTheHub() async {
+        let source = Source(capacity: CallbackLoad(count: 4, byteCount: 1 << 20))
+        let gate = DispatchSemaphore(value: 0)
+        _ = source.hub.bind(to: nil) { event in
+            if event.eventName == "wait" { gate.wait() }
+            say(event.eventName)
+        }
+        source.say("wait")
+        for _ in 0..<5 { source.say("more") }
+        #expect(await eventually { source.holds.withLock { $0 } == ["hold callback"] })
+        gate.signal()
+        #expect(await hears("wait", "more", "more", "more", "more", "more"))
+        #expect(await eventually { source.holds.withLock { $0 } == ["hold callback", "release callback"] })
+    }
+
+    @Test func aSequenceThatMayNotWaitSaysWhatItLoses() async {
+        let source = Source()
+        let failing = source.events(on: nil, channelName: nil, named: nil, policy: .fail(limit: 1))
+        source.say("one", "two", "three")
+        #expect(await eventually { source.losses.withLock { $0.count } == 1 })
+        var names: [String] = []
+        for await event in failing { names.append(event.eventName) }
+        #expect(names == ["one"])
+    }
+
+    @Test func closingEndsSequencesAndCallbacks() async {
+        let source = Source()
+        let channel = source.hub.channel(named: "test:a")
+        let (events, states) = (
+            source.events(on: channel, channelName: "test:a", named: nil, policy: .default), source.stateChanges
+        )
+        _ = source.hub.bind(to: nil) { _ in say("late") }
+        source.hub.close()
+        source.say("x")
+        source.publish(SourceState(channelName: "test:", connectionState: .connected, underlying: 7))
+        for await _ in events { say("event") }
+        for await _ in states { say("state") }
+        #expect(source.hub.bind(to: nil) { _ in } == nil && source.hub.channel(named: "test:b") == .none)
+        for await _ in source.failures { say("failure") }
+        #expect(heard.withLock { $0 }.isEmpty)
+    }
+
+    @Test func removingAChannelEndsItsSequences() async {
+        let source = Source()
+        let channel = source.hub.channel(named: "test:a")
+        let events = source.events(on: channel, channelName: "test:a", named: nil, policy: .default)
+        #expect(source.hub.removeChannel(named: "test:a") == channel)
+        for await _ in events {}
+        source.say("x")
+        #expect(source.hub.channel(named: "test:a") != channel && source.hub.channelNames == ["test:a"])
+    }
+}

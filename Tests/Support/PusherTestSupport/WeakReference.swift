@@ -1,0 +1,30 @@
+import Basics
+
+/// Tells whether an object is still alive.
+package final class WeakReference<Object: AnyObject & Sendable>: Sendable {
+    private struct Storage {
+        weak var object: Object?
+    }
+
+    private let storage = Lock(Storage())
+
+    package init() {}
+
+    package var object: Object? {
+        get { storage.withLock { $0.object } }
+        set { storage.withLock { $0.object = newValue } }
+    }
+}
+
+/// Says when it is let go of.
+package final class Token: Sendable {
+    private let onRelease: @Sendable () -> Void
+
+    package init(_ onRelease: @escaping @Sendable () -> Void) {
+        self.onRelease = onRelease
+    }
+
+    deinit {
+        onRelease()
+    }
+}

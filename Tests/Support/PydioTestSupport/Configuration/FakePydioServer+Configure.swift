@@ -1,0 +1,11 @@
+import Basics
+
+/// The configuration of a server that runs.
+extension FakePydioServer {
+    /// Changes what the server is like from the next request on.
+    package func configure(_ change: (inout Configuration) -> Void) {
+        core.state.withLock { change(&$0.configuration) }
+    }
+
+    package var configuration: Configuration { core.state.withLock { $0.configuration } }
+}

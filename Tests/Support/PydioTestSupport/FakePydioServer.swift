@@ -1,0 +1,78 @@
+package import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import TestSupport
+import Basics
+
+/// A Pydio server for tests, in this process: sessions, files, messages and what goes wrong with them.
+///
+///     let server = try await FakePydioServer.start()
+///     server.addFile("/plan.txt", Array("…".utf8))
+///     server.inject(.htmlPage(), into: "ls", times: 1)
+///     // log in to server.url as `ada` with "open sesame"
+///     #expect(server.count("login") == 1)
+///
+/// It shares no code with the client, so that both check each other. It listens until it is stopped, or as long as the
+/// process lives.
+package final class FakePydioServer: Sendable {
+    let core: PydioServerCore
+    private let listener: any Channel
+    private let scheme: String
+
+    private init(_ core: PydioServerCore, _ listener: any Channel, scheme: String) {
+        (self.core, self.listener, self.scheme) = (core, listener, scheme)
+        let address = origin
+        core.state.withLock { $0.origin = address }
+    }
+
+    /// Binds the port of the configuration on the loopback interface; 0 is any.
+    package static func start(_ configuration: Configuration = Configuration()) async throws -> FakePydioServer {
+        let tls = try configuration.tls.map { leaf in
+            try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: NIOSSLCertificate.fromPEMFile(leaf.certificate).map { .certificate($0) },
+                    privateKey: .privateKey(NIOSSLPrivateKey(file: leaf.privateKey, format: .pem))))
+        }
+        let core = PydioServerCore(configuration)
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 256)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 256 << 10))
+            .childChannelInitializer { channel in
+                core.connections.add(channel)
+                return channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
+                    let handler = RequestHandler(core: core, isSecure: tls != nil)
+                    let upgrade = WebSocketUpgrade(core: core, http: handler, eventLoop: channel.eventLoop)
+                    try pipeline.configureHTTPServerPipeline(
+                        withPipeliningAssistance: false,
+                        withServerUpgrade: (upgraders: [upgrade.upgrader], completionHandler: { _ in }))
+                    try pipeline.addHandler(handler)
+                }
+            }
+            .bind(host: "127.0.0.1", port: configuration.port).get()
+        return FakePydioServer(core, listener, scheme: tls == nil ? "http" : "https")
+    }
+
+    /// `http://127.0.0.1:port`, or `https`.
+    package var origin: String { "\(scheme)://127.0.0.1:\(port)" }
+    package var port: Int { listener.localAddress?.port ?? 0 }
+    /// What a client is given as the server: with the base path, without a slash at the end.
+    package var url: URL { URL(string: address) ?? URL(filePath: "/") }
+    /// The same.
+    package var address: String { origin + core.state.withLock { $0.configuration.basePath } }
+
+    /// Closes everything.
+    package func stop() async {
+        try? await listener.close().get()
+        core.release()
+        core.connections.closeAll()
+    }
+
+    /// Closes what is connected, without a word; new connections are taken.
+    package func dropConnections() { core.connections.closeAll() }
+}

@@ -1,0 +1,91 @@
+import Basics
+
+/// The files of the workspaces, looked at and changed from outside.
+extension FakePydioServer {
+    /// Where files are: a workspace, and for those that each user has of one's own the user.
+    private static func key(_ workspace: String, _ user: String, _ state: ServerState) -> TreeKey? {
+        state.workspace(workspace).map { TreeKey(workspace: $0, user: user) }
+    }
+
+    /// Puts a file there, with the folders above it, without telling anybody.
+    ///
+    /// - Parameter user: Whose file it is, in a workspace that has files for each.
+    package func addFile(_ path: String, _ bytes: [UInt8] = [], in workspace: String = "0", user: String = "ada") throws
+    {
+        add(path, try FileContent(bytes), in: workspace, user: user)
+    }
+
+    /// A file of zeros that takes no space, for transfers of any size.
+    package func addFile(_ path: String, size: Int, in workspace: String = "0", user: String = "ada") throws {
+        add(path, .disk(try StoredFile(size: size), size: size), in: workspace, user: user)
+    }
+
+    /// Puts a folder there, with those above it, without telling anybody.
+    package func addFolder(_ path: String, in workspace: String = "0", user: String = "ada") {
+        add(path, nil, in: workspace, user: user)
+    }
+
+    private func add(_ path: String, _ content: FileContent?, in workspace: String, user: String) {
+        core.state.withLock { state in
+            guard let key = Self.key(workspace, user, state) else { return }
+            let path = TreePath(path)
+            let now = state.now
+            for count in 1..<max(path.pieces.count, 1) {
+                let folder = TreePath(pieces: Array(path.pieces.prefix(count)))
+                guard state.tree(key)[folder] == nil else { continue }
+                let id = state.makeNodeID()
+                state.changeTree(key) { $0.put(.folder(id: id, now: now), at: folder, now: now) }
+            }
+            let id = state.makeNodeID()
+            let node = content.map { Node.file($0, id: id, now: now) } ?? .folder(id: id, now: now)
+            state.changeTree(key) { $0.put(node, at: path, now: now) }
+        }
+    }
+
+    /// Takes something away, as somebody does on the server's disk: nobody is told.
+    package func remove(_ path: String, in workspace: String = "0", user: String = "ada") {
+        core.state.withLock { state in
+            guard let key = Self.key(workspace, user, state) else { return }
+            let now = state.now
+            state.changeTree(key) { _ = $0.remove(TreePath(path), now: now) }
+        }
+    }
+
+    /// The first bytes of a file, 1 MiB unless told; nil if there is none.
+    package func contents(
+        of path: String, in workspace: String = "0", user: String = "ada", upTo count: Int = 1 << 20
+    ) -> [UInt8]? {
+        node(path, workspace, user)?.content?.bytes(at: 0, count: count)
+    }
+
+    /// Bytes of a file; nil if there is none.
+    package func size(of path: String, in workspace: String = "0", user: String = "ada") -> Int? {
+        node(path, workspace, user)?.content?.size
+    }
+
+    /// MD5 of a file, in hexadecimal digits; nil if there is none.
+    package func md5(of path: String, in workspace: String = "0", user: String = "ada") -> String? {
+        node(path, workspace, user)?.content?.md5
+    }
+
+    package func exists(_ path: String, in workspace: String = "0", user: String = "ada") -> Bool {
+        node(path, workspace, user) != nil
+    }
+
+    /// All paths, in order; without the recycle bin as long as it is empty.
+    package func paths(in workspace: String = "0", user: String = "ada") -> [String] {
+        core.state.withLock { state in
+            guard let key = Self.key(workspace, user, state) else { return [] }
+            var result: [String] = []
+            state.tree(key).root.forEach(at: .root) { path, node in
+                guard !path.pieces.isEmpty, path != .recycleBin || node.children?.isEmpty == false else { return }
+                result.append(path.text)
+            }
+            return result
+        }
+    }
+
+    private func node(_ path: String, _ workspace: String, _ user: String) -> Node? {
+        core.state.withLock { state in Self.key(workspace, user, state).flatMap { state.tree($0)[TreePath(path)] } }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import Basics
+
+/// Bytes in a file of the temporary folder, which goes with it: files of any size cost no memory.
+final class StoredFile: Sendable {
+    struct Failed: Error {
+        let what: String
+    }
+
+    private let descriptor: Int32
+    private let written: Lock<Int>
+
+    /// - Parameter size: The file is as long, and empty: nothing but zeros, which take no space.
+    init(size: Int = 0) throws {
+        let template = FileManager.default.temporaryDirectory.appending(path: "pydio-mock-XXXXXX").path
+        var path = Array(template.utf8CString)
+        descriptor = mkstemp(&path)
+        guard descriptor >= 0, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else { throw Failed(what: "mkstemp") }
+        unlink(path)  // the descriptor is all that is needed, and a process that is killed leaves nothing
+        written = Lock(size)
+        guard size == 0 || ftruncate(descriptor, off_t(size)) == 0 else { throw Failed(what: "ftruncate") }
+    }
+
+    convenience init(_ bytes: [UInt8]) throws {
+        try self.init()
+        try bytes.withUnsafeBytes { try append($0) }
+    }
+
+    deinit { close(descriptor) }
+
+    var size: Int { written.withLock { $0 } }
+
+    /// A descriptor of the same file, to be closed by who takes it.
+    func duplicate() throws -> Int32 {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw Failed(what: "dup") }
+        return copy
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer) throws {
+        try written.withLock { size throws in
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(size))
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { throw Failed(what: "pwrite") }
+                size += count
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            }
+        }
+    }
+
+    /// The first bytes of `other` at the end of this file, copied by the kernel.
+    func append(_ other: StoredFile, count end: Int) throws {
+        try written.withLock { size throws in
+            var offset: off_t = 0
+            guard lseek(descriptor, off_t(size), SEEK_SET) >= 0 else { throw Failed(what: "lseek") }
+            while Int(offset) < end {
+                let count = sendfile(descriptor, other.descriptor, &offset, end - Int(offset))
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { throw Failed(what: "sendfile") }
+                size += count
+            }
+        }
+    }
+
+    /// At most `count` bytes; fewer at the end.
+    func read(at offset: Int, count: Int) -> [UInt8] {
+        guard count > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = max(pread(descriptor, buffer.baseAddress, count, off_t(offset)), 0)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+package import Logging
+import Basics
+
+/// Keeps what is logged, as one text a line.
+package final class LogLines: LogHandler {
+    private let lines = Lock<[String]>([])
+
+    package init() {}
+
+    package var all: [String] { lines.withLock { $0 } }
+
+    package func contains(_ text: String) -> Bool { all.contains { $0.contains(text) } }
+
+    package var logger: Logger {
+        var logger = Logger(label: "test") { _ in self }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    package subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    package var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+
+    package var logLevel: Logger.Level {
+        get { .trace }
+        set {}
+    }
+
+    package func log(event: LogEvent) {
+        lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
+    }
+}

@@ -1,0 +1,48 @@
+import CurlTransport
+import MatrixProtocol
+import Basics
+
+/// A process with one session: the loop in its driver, and the model, which begins with what the disk has.
+@NetworkActor
+final class MatrixClient: Shell {
+    nonisolated let driver: Driver<SyncLoop>
+    var model: SessionModel
+    private weak var simulation: MatrixSimulation?
+
+    init(
+        _ configuration: SyncLoop.Configuration, disk: MatrixDisk, seed: UInt64, simulation: MatrixSimulation,
+        on loop: SimulatedLoop
+    ) {
+        model = SessionModel(userId: "@me:s", stored: disk.open(userId: "@me:s", deviceId: nil), now: .now)
+        driver = Driver(
+            SyncLoop(
+                configuration: configuration, state: .storeDataReady, hasSynced: model.syncToken != nil, seed: seed),
+            on: loop)
+        self.simulation = simulation
+        watchNetwork()
+    }
+
+    func carryOut(_ action: SyncLoop.Action) {
+        // A process that has ended does nothing any more.
+        if simulation?.client === self { simulation?.carryOut(action) }
+    }
+}
+
+/// One request for `/sync`, from its making to the end of applying its answer.
+@NetworkActor
+final class MatrixRequest {
+    enum Phase {
+        case sent, waiting, answered, applying
+    }
+
+    /// Nil for one beside the loop.
+    let poll: SyncLoop.Poll?
+    let since: String?
+    var phase = Phase.sent
+    var isCancelled = false
+
+    init(_ poll: SyncLoop.Poll?, since: String?) {
+        self.poll = poll
+        self.since = since
+    }
+}

@@ -1,0 +1,88 @@
+import Realtime
+import Basics
+import Transport
+
+/// Ten thousand clients lose one server at once: how many come back in the same second?
+enum Herd {
+    private static let clients = 10_000
+    private static let handshake = Duration.milliseconds(50)
+
+    private struct Result {
+        var attempts = 0
+        /// In any second, and in any tenth of one.
+        var peak = 0
+        var peakOfTenth = 0
+        /// Once the server is back.
+        var peakAfterReturn = 0
+        var allBackAfter = 0.0
+    }
+
+    static func report() {
+        let policies: [(String, ReconnectPolicy)] = [
+            ("exponential, full jitter", .exponential()), ("quadratic, no jitter", .quadratic()),
+        ]
+        for outage in [Duration.zero, .seconds(20)] {
+            print("\(clients) clients lose one server within 0.1 s, which is back after \(outage / .seconds(1)) s")
+            for (name, policy) in policies {
+                let result = run(policy, outage: outage)
+                print(
+                    "  \(name): at most \(result.peak) attempts in a second, \(result.peakOfTenth) in a tenth; "
+                        + "\(result.peakAfterReturn) in a second once the server is back; "
+                        + "\(result.attempts) in all; everybody back after \(Int(result.allBackAfter)) s")
+            }
+        }
+    }
+
+    private static func run(_ policy: ReconnectPolicy, outage: Duration) -> Result {
+        var configuration = ConnectionMachine.Configuration()
+        configuration.reconnectPolicy = policy
+        let start = MonotonicInstant(nanoseconds: 0)
+        var machines = (0..<clients).map { ConnectionMachine(configuration: configuration, seed: UInt64($0)) }
+        var agenda = Agenda<(client: Int, id: ConnectionMachine.TransportID?)>()
+        var perSecond: [Int: Int] = [:]
+        var perTenth: [Int: Int] = [:]
+        var result = Result()
+
+        func carryOut(_ actions: [ConnectionMachine.Action], of client: Int, now: MonotonicInstant) {
+            for action in actions {
+                guard case .open(let id) = action else { continue }
+                result.attempts += 1
+                perSecond[Int((now - start) / .seconds(1)), default: 0] += 1
+                perTenth[Int((now - start) / .milliseconds(100)), default: 0] += 1
+                agenda.add((client, id), at: now + handshake)
+            }
+            if machines[client].connectionState == .reconnecting, let deadline = machines[client].nextDeadline {
+                agenda.add((client, nil), at: deadline)
+            }
+        }
+
+        for client in machines.indices {
+            guard case .open(let id)? = machines[client].connect(now: start).last else { continue }
+            _ = machines[client].established(id, activityTimeout: nil, now: start)
+        }
+        for client in machines.indices {
+            guard let id = machines[client].transport else { continue }
+            let actions = machines[client].transportEnded(
+                id, disposition: .backOff(atLeast: .zero), now: start + .milliseconds(client % 100))
+            carryOut(actions, of: client, now: start + .milliseconds(client % 100))
+        }
+        while let (now, event) = agenda.popFirst() {
+            guard let id = event.id else {
+                carryOut(machines[event.client].timePassed(now: now), of: event.client, now: now)
+                continue
+            }
+            if now - start < outage {
+                let actions = machines[event.client].transportEnded(
+                    id, disposition: .backOff(atLeast: .zero), now: now)
+                carryOut(actions, of: event.client, now: now)
+            } else {
+                _ = machines[event.client].established(id, activityTimeout: nil, now: now)
+                result.allBackAfter = (now - start) / .seconds(1)
+            }
+        }
+        result.peak = perSecond.values.max() ?? 0
+        result.peakOfTenth = perTenth.values.max() ?? 0
+        result.peakAfterReturn = perSecond.filter { $0.key >= Int(outage / .seconds(1)) }.values.max() ?? 0
+        return result
+    }
+}

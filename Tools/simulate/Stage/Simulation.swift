@@ -1,0 +1,118 @@
+import CurlTransport
+import Realtime
+import Basics
+import Transport
+
+/// What is going to be done, and under which options. Made from a seed; steps can be left out.
+protocol Schedule: Sendable {
+    associatedtype Happening: Sendable
+    associatedtype Options
+
+    var seed: UInt64 { get }
+    var options: Options { get set }
+    var steps: [Step<Happening>] { get set }
+
+    init(seed: UInt64)
+
+    /// Each makes the options simpler.
+    static var simplifications: [@Sendable (inout Options) -> Void] { get }
+}
+
+struct Step<Happening: Sendable>: Sendable {
+    /// Since the step before.
+    var wait: Duration
+    var happening: Happening
+}
+
+/// The real driver and the real machine, with a network, a server and an application of their own, on a clock of their own.
+///
+/// Everything runs on the I/O thread and never waits: what would run on others, such as callbacks or calls of the
+/// application, happens at moments of its own between the steps of the driver.
+@NetworkActor
+protocol Simulation: AnyObject, Sendable {
+    associatedtype Plan: Schedule
+    associatedtype Kind: CaseIterable & RawRepresentable<String> & Hashable
+
+    init(_ schedule: Plan, isRecording: Bool)
+
+    var schedule: Plan { get }
+    var stage: Stage { get }
+    var statistics: Statistics<Kind> { get }
+
+    func perform(_ happening: Plan.Happening)
+
+    /// From now on nothing goes wrong any more. What is left of the schedule's time follows from this.
+    func heal()
+
+    /// What must hold at any time.
+    func checkAlways()
+
+    /// Of the machine.
+    var nextDeadline: MonotonicInstant? { get }
+}
+
+extension Simulation {
+    var now: MonotonicInstant { stage.loop.now }
+
+    var random: Random {
+        get { stage.random }
+        _modify { yield &stage.random }
+    }
+
+    var violation: String? { stage.violation }
+
+    /// Runs the whole schedule, then a long time in which nothing is wrong, then the end.
+    func run() {
+        var time = now
+        for step in schedule.steps {
+            time = time + step.wait
+            stage.loop.add(at: time) { [unowned self] in
+                log("\(step.happening)")
+                perform(step.happening)
+            }
+        }
+        stage.loop.add(at: time) { [unowned self] in heal() }
+        stage.loop.onTimer = { [unowned self] in timerFired() }
+        var count = 0
+        while stage.violation == nil, stage.loop.runNext() {
+            checkAlways()
+            count += 1
+            check(count < 50_000, "it never comes to rest")
+        }
+        stage.loop.end()
+    }
+
+    private func timerFired() {
+        check(!stage.isOver, "a timer fires after the end")
+        guard let next = nextDeadline, next <= now else {
+            stage.idleTimers = 0
+            return
+        }
+        stage.idleTimers += 1
+        check(stage.idleTimers < 20, "time has passed, and nothing was done about it")
+    }
+
+    func after(_ wait: Duration, _ job: @escaping SimulatedLoop.Job) {
+        stage.loop.add(at: now + wait, job)
+    }
+
+    func jumpClock(_ duration: Duration) {
+        stage.loop.jump(duration)
+        stage.lastClockJump = now
+    }
+
+    // MARK: What is found
+
+    func check(_ isTrue: Bool, _ message: @autoclosure () -> String) {
+        guard !isTrue, stage.violation == nil else { return }
+        let message = message()
+        stage.violation = message
+        log("VIOLATION: \(message)")
+    }
+
+    func log(_ line: @autoclosure () -> String) {
+        guard stage.transcript != nil else { return }
+        let seconds = Double((now - SimulatedLoop.start) / .milliseconds(1)).rounded(.down) / 1000
+        stage.transcript?.append("\(seconds) s  \(line())")
+    }
+}
