@@ -83,7 +83,7 @@ def idle(trial):
     attack(trial, hostile)
 
 
-@scenario("push gateway: pushes that nobody prints", grows=160, cpu=50, back=8, log=5)
+@scenario("push gateway: pushes that nobody prints", grows=160, cpu=30, back=8, log=5)
 def flood(trial):
     """A thousand may wait, of at most 256 KiB each; then it says 429."""
     def hostile(port):

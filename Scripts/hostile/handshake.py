@@ -128,7 +128,7 @@ def established_and_reset(trial):
     reconnects_into(trial, hostile, seconds=5, attempts=40)
 
 
-@scenario("handshake: 4200, come back at once", idle=True, smoke=True, cpu=4, back=5, log=100)
+@scenario("handshake: 4200, come back at once", idle=True, smoke=True, cpu=4, back=5)
 def come_back(trial):
     def hostile(connection):
         connection.send(upgraded(connection) + frames.text(event(

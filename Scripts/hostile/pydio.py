@@ -161,7 +161,7 @@ for name, play in [
 ]:
     large = {"a gzip bomb": 256, "an attribute of 20 MiB": 200, "a million empty elements": 400, "names of 5 MiB": 96,
              "100,000 attributes": 160}
-    scenario(f"Pydio polling: {name}", grows=large.get(name, 40), cpu=25 if name in large else 15, back=16, log=30,
+    scenario(f"Pydio polling: {name}", grows=large.get(name, 40), cpu=15, back=16, log=30,
              idle=name not in large and "multiply" not in name, smoke=name in ("entities that multiply",
                                                                                "elements 100,000 deep"))(
         lambda trial, play=play: attack(trial, play))
@@ -217,7 +217,7 @@ def cookies(trial):
     attack(trial, {"client_consume_channel": play})
 
 
-@scenario("Pydio WebSocket: a document that never ends, and floods", grows=40, cpu=50, back=25, log=60)
+@scenario("Pydio WebSocket: a document that never ends, and floods", grows=40, cpu=25, back=25, log=60)
 def socket(trial):
     """The registry names a WebSocket that sends pieces of a document without end."""
     def handle(connection):

@@ -55,7 +55,7 @@ def unread(data, count):
 
 scenario("websocket: pings, and nobody reads the pongs", grows=8, cpu=8, smoke=True)(
     unread(frames.frame(PING, b"p" * 125), 400_000))
-scenario("websocket: pusher:ping, and nobody reads the answers", grows=16, cpu=25)(
+scenario("websocket: pusher:ping, and nobody reads the answers", grows=8, cpu=25)(
     unread(frames.text(event("pusher:ping", "{}")), 250_000))
 
 

@@ -255,12 +255,13 @@ final class ServerCore {
 
     private func authReply(to request: APIRequest, _ endpoint: AuthEndpoint) -> HTTPHandler.Reply {
         authRequestCount += 1
+        let parameters = request.formParameters
         log(
             .authRequest(
                 PusherMockServer.AuthRequest(
-                    path: endpoint.rawValue, parameters: request.formParameters, headers: request.headers)))
+                    path: endpoint.rawValue, parameters: parameters, headers: request.headers)))
         let response = endpoint.respond(
-            to: request, applications: applications, requiredHeaders: configuration.requiredAuthHeaders)
+            to: request, with: parameters, applications: applications, requiredHeaders: configuration.requiredAuthHeaders)
         guard heldAnswers == nil else { return hold(response) }
         let key = request.target.parameter("key") ?? applications.first?.app.key
         switch authFaults.take(app: key) {

@@ -15,7 +15,8 @@ enum AuthEndpoint: String {
     case users = "/pusher/user-auth"
 
     func respond(
-        to request: APIRequest, applications: [ApplicationState], requiredHeaders: [String: String]
+        to request: APIRequest, with parameters: [String: String], applications: [ApplicationState],
+        requiredHeaders: [String: String]
     ) -> APIResponse {
         do throws(APIFailure) {
             guard request.method == "POST" else { throw APIFailure(405, "Use POST") }
@@ -26,7 +27,6 @@ enum AuthEndpoint: String {
             guard let application = applications.first(where: { key == nil || $0.app.key == key }) else {
                 throw APIFailure(404, "Unknown application key")
             }
-            let parameters = request.formParameters
             guard let socketID = parameters["socket_id"].flatMap(SocketID.init) else {
                 throw APIFailure(400, "Invalid socket_id")
             }

@@ -29,14 +29,29 @@ struct RequestTarget: Hashable {
 
     /// The parameters of a query or of an `application/x-www-form-urlencoded` body.
     static func parameters(of text: some StringProtocol) -> [Parameter] {
-        text.split(separator: "&").map { pair in
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let unescaped = parts.map {
-                let text = $0.replacing("+", with: " ")
-                return String(text).removingPercentEscapes ?? String(text)
-            }
-            return Parameter(name: unescaped[0], value: unescaped.count == 2 ? unescaped[1] : "")
+        var rest = Array(text.utf8)[...]
+        var parameters: [Parameter] = []
+        while !rest.isEmpty {
+            let end = rest.quickIndex(of: UInt8(ascii: "&")) ?? rest.endIndex
+            let pair = rest[..<end]
+            rest = rest[end...].dropFirst()
+            guard !pair.isEmpty else { continue }
+            let nameEnd = pair.quickIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            parameters.append(
+                Parameter(name: unescaped(pair[..<nameEnd]), value: unescaped(pair[nameEnd...].dropFirst())))
         }
+        return parameters
+    }
+
+    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String {
+        var bytes = bytes
+        var position = bytes.startIndex
+        while let plus = bytes[position...].quickIndex(of: UInt8(ascii: "+")) {
+            bytes[plus] = UInt8(ascii: " ")
+            position = plus + 1
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return bytes.quickIndex(of: UInt8(ascii: "%")) == nil ? text : text.removingPercentEscapes ?? text
     }
 }
 

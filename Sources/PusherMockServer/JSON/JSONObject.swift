@@ -57,7 +57,7 @@ struct JSONObject {
     }
 
     private static func unquoted(_ bytes: ArraySlice<UInt8>) -> String? {
-        guard bytes.contains(UInt8(ascii: "\\")) else {
+        guard bytes.quickIndex(of: UInt8(ascii: "\\")) != nil else {
             return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
         }
         return try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed) as? String
@@ -114,11 +114,16 @@ private struct JSONScanner {
     }
 
     private mutating func skipString() {
-        position += 1
-        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
-            position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
-        }
+        repeat {
+            position = bytes[(position + 1)...].quickIndex(of: UInt8(ascii: "\"")) ?? bytes.count
+        } while position < bytes.count && isEscaped(position)
         position = min(position + 1, bytes.count)
+    }
+
+    private func isEscaped(_ position: Int) -> Bool {
+        var start = position
+        while start > 0, bytes[start - 1] == UInt8(ascii: "\\") { start -= 1 }
+        return (position - start) % 2 == 1
     }
 
     private mutating func skipSpace() {

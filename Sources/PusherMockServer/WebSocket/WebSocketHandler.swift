@@ -146,12 +146,12 @@ final class WebSocketHandler: ChannelInboundHandler {
         keepAlive?.frameReceived(now: .now)
         let frame = Self.unwrapInboundIn(data)
         switch frame.opcode {
-        case .text: textReceived(frame.unmaskedData)
-        case .binary where core.configuration.echoesMessages: echo(.binary, frame.unmaskedData)
+        case .text: textReceived(frame.data)
+        case .binary where core.configuration.echoesMessages: echo(.binary, frame.data)
         case .binary: close(code: 1003, reason: "Binary frames are not supported")
-        case .ping: pingReceived(frame.unmaskedData)
+        case .ping: pingReceived(frame.data)
         case .pong: if let socketID { core.log(.pongReceived(socketID: socketID.string)) }
-        case .connectionClose: closeReceived(frame.unmaskedData)
+        case .connectionClose: closeReceived(frame.data)
         case _: close(code: 1002, reason: "Unknown opcode")
         }
     }

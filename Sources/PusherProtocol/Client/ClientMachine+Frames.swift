@@ -120,6 +120,8 @@ extension ClientMachine {
         case .application(let event): deliver(event, now: now)
         case .cacheMissed(let event): cacheMissed(event)
         case .ping:
+            // Those that come together are one.
+            if case .send(_, .pong) = actions.last { return }
             send(.pong)
             notices.append(RealtimeEvent(name: "pusher:ping", channel: nil, data: nil), on: nil)
         case .pong: pongReceived(now: now)

@@ -98,23 +98,8 @@ struct FrameHeader: Hashable, Sendable {
             bytes.storeBytes(of: key.bigEndian, toByteOffset: headSize - 4, as: UInt32.self)
             _ = UnsafeMutableRawBufferPointer(rebasing: bytes[headSize...]).initializeMemory(
                 as: UInt8.self, from: payload)
-            mask(UnsafeMutableRawBufferPointer(rebasing: bytes[headSize..<headSize + count]), key: key)
+            FrameMask.apply(key, to: UnsafeMutableRawBufferPointer(rebasing: bytes[headSize..<headSize + count]))
             initialized = headSize + count
-        }
-    }
-
-    /// `payload[i] ^= key[i % 4]`, eight bytes at a time.
-    private static func mask(_ bytes: UnsafeMutableRawBufferPointer, key: UInt32) {
-        let wide = (UInt64(key) << 32 | UInt64(key)).bigEndian
-        var index = 0
-        while index + 8 <= bytes.count {
-            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            bytes.storeBytes(of: word ^ wide, toByteOffset: index, as: UInt64.self)
-            index += 8
-        }
-        while index < bytes.count {
-            bytes[index] ^= UInt8(truncatingIfNeeded: key >> (24 - 8 * UInt32(index % 4)))
-            index += 1
         }
     }
 }

@@ -36,8 +36,8 @@ struct PushNotification: Sendable, Equatable {
     let userIsTarget: Bool
     /// At least one.
     private(set) var devices: [Device]
-    /// JSON text of the notification, without the devices.
-    let json: String
+    /// A JSON object with `notification` in it. It is read again for ``json``, which few ask for.
+    private let body: Data
 
     /// Why a request is no notification.
     struct Malformed: Error, Equatable {
@@ -49,13 +49,9 @@ struct PushNotification: Sendable, Equatable {
 
     /// - Parameter body: The request's.
     init(body: Data) throws(Malformed) {
-        guard let json = try? JSONSerialization.jsonObject(with: body, options: .fragmentsAllowed) else {
-            throw Malformed(errcode: "M_NOT_JSON", message: "The body is not JSON.")
-        }
-        guard var notification = (json as? [String: Any])?["notification"] as? [String: Any] else {
-            throw .badJSON("'notification' is missing, or no object.")
-        }
-        guard let devices = notification.removeValue(forKey: "devices") as? [Any], !devices.isEmpty else {
+        self.body = body
+        let notification = try Self.notification(in: body)
+        guard let devices = notification["devices"] as? [Any], !devices.isEmpty else {
             throw .badJSON("'devices' is missing, or no array with at least one device.")
         }
         self.devices = []
@@ -73,7 +69,23 @@ struct PushNotification: Sendable, Equatable {
         missedCalls = JSON.integer(counts?["missed_calls"])
         priority = (notification["prio"] as? String).flatMap(Priority.init) ?? .high
         userIsTarget = notification["user_is_target"] as? Bool ?? false
-        self.json = JSON.text(notification) ?? "{}"
+    }
+
+    private static func notification(in body: Data) throws(Malformed) -> [String: Any] {
+        guard let json = try? JSONSerialization.jsonObject(with: body, options: .fragmentsAllowed) else {
+            throw Malformed(errcode: "M_NOT_JSON", message: "The body is not JSON.")
+        }
+        guard let notification = (json as? [String: Any])?["notification"] as? [String: Any] else {
+            throw .badJSON("'notification' is missing, or no object.")
+        }
+        return notification
+    }
+
+    /// JSON text of the notification, without the devices.
+    var json: String {
+        var notification = (try? Self.notification(in: body)) ?? [:]
+        notification["devices"] = nil
+        return JSON.text(notification) ?? "{}"
     }
 
     /// The same for some of the devices; nil for none.

@@ -31,8 +31,10 @@ func fuzzHTTPAPI(_ bytes: [UInt8]) throws(BrokenClaim) {
         case .terminateConnections(let userID): try claim("a user has an id", !userID.isEmpty)
         }
     }
-    _ = AuthEndpoint.channels.respond(to: request, applications: [application], requiredHeaders: [:])
-    _ = AuthEndpoint.users.respond(to: request, applications: [application], requiredHeaders: [:])
+    _ = AuthEndpoint.channels.respond(
+        to: request, with: request.formParameters, applications: [application], requiredHeaders: [:])
+    _ = AuthEndpoint.users.respond(
+        to: request, with: request.formParameters, applications: [application], requiredHeaders: [:])
 }
 
 private func respond(to request: APIRequest, _ application: ApplicationState, _ clock: HTTPAPI.Clock) -> HTTPAPI.Answer

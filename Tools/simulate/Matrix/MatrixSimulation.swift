@@ -93,6 +93,8 @@ final class MatrixSimulation: Simulation {
         statistics.count(.restarts)
         request = nil
         (ledger.state, ledger.hasApplied, ledger.runsSince) = (.storeDataReady, false, nil)
+        // A new process has to learn anew that a homeserver is impatient.
+        ledger.requests = []
         ledger.asked()
         begin()
         make(.hold(ledger.isHeld))

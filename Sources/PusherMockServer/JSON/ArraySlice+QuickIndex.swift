@@ -1,0 +1,12 @@
+import Foundation
+
+extension ArraySlice<UInt8> {
+    /// As `firstIndex(of:)`, at the speed of `memchr` in a debug build too, which is what tests run: peers can make strings
+    /// as long as a message.
+    func quickIndex(of byte: UInt8) -> Int? {
+        withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, let found = memchr(start, Int32(byte), bytes.count) else { return nil }
+            return startIndex + (UnsafeRawPointer(found) - start)
+        }
+    }
+}
