@@ -261,7 +261,8 @@ final class ServerCore {
                 PusherMockServer.AuthRequest(
                     path: endpoint.rawValue, parameters: parameters, headers: request.headers)))
         let response = endpoint.respond(
-            to: request, with: parameters, applications: applications, requiredHeaders: configuration.requiredAuthHeaders)
+            to: request, with: parameters, applications: applications,
+            requiredHeaders: configuration.requiredAuthHeaders)
         guard heldAnswers == nil else { return hold(response) }
         let key = request.target.parameter("key") ?? applications.first?.app.key
         switch authFaults.take(app: key) {
