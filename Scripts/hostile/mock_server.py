@@ -177,7 +177,7 @@ def unread_answers(trial):
     flood(trial, says("pusher:ping"), 150_000, reads=False)
 
 
-@scenario("mock server: a subscriber who reads nothing", grows=96, cpu=40, back=5, log=5, smoke=True)
+@scenario("mock server: a subscriber who reads nothing", grows=80, cpu=40, back=5, log=5, smoke=True)
 def unread_events(trial):
     """32 MiB of what is published for it wait, in buffers up to twice as large, beside 16 MiB of the server's history; then
     it is let go."""

@@ -4,11 +4,11 @@ struct EventLog {
 
     private let limit: Int
     private let maximumSize: Int
-    /// Those before `start` are forgotten. They go all at once, so that forgetting costs little for each entry.
-    private var entries: [Entry] = []
+    /// Those before `start` are forgotten, and nil. Their places go all at once, so that forgetting costs little for each.
+    private var entries: [Entry?] = []
     private var start = 0
-    /// Bytes of the entries that are kept, and of those that are forgotten and not gone yet.
-    private var (size, forgottenSize) = (0, 0)
+    /// Bytes of the entries that are kept.
+    private var size = 0
     private var followers: [Int: AsyncStream<Entry>.Continuation] = [:]
     private var followerCount = 0
 
@@ -18,24 +18,21 @@ struct EventLog {
         self.maximumSize = max(0, maximumSize)
     }
 
-    var newest: ArraySlice<Entry> { entries[start...] }
+    var newest: [Entry] { entries[start...].compactMap { $0 } }
 
     mutating func append(_ entry: Entry) {
         for follower in followers.values { follower.yield(entry) }
         guard limit > 0 else { return }
         entries.append(entry)
         size += entry.size
-        while newest.count > limit || size > maximumSize { forgetOldest() }
-        guard start >= limit || forgottenSize > maximumSize else { return }
+        while entries.count - start > limit || size > maximumSize {
+            size -= entries[start]?.size ?? 0
+            entries[start] = nil
+            start += 1
+        }
+        guard start >= limit || start > entries.count / 2 else { return }
         entries.removeFirst(start)
-        (start, forgottenSize) = (0, 0)
-    }
-
-    private mutating func forgetOldest() {
-        let oldest = entries[start].size
-        size -= oldest
-        forgottenSize += oldest
-        start += 1
+        start = 0
     }
 
     /// Replays what is kept, then goes on. The id ends it with ``remove(follower:)``.

@@ -4,7 +4,7 @@ extension PusherMockServer {
     /// What the server knows at one moment. Cheap to make; lists are built when asked for.
     public struct State: Sendable {
         let applications: [ApplicationState]
-        let log: ArraySlice<LogEntry>
+        let log: [LogEntry]
         /// TCP connections of any kind, HTTP included.
         public let tcpConnectionCount: Int
         /// Requests to the auth endpoints, whatever they were answered.
