@@ -1,5 +1,7 @@
-import Testing
 import Basics
+import Foundation
+import TestSupport
+import Testing
 
 @testable import PusherMockServer
 
@@ -67,6 +69,43 @@ struct FaultQueueTests {
     }
 }
 
+struct FormTests {
+    /// What `URLSearchParams` makes of the same texts.
+    @Test(
+        arguments: [
+            ("", []), ("a", [("a", "")]), ("a=", [("a", "")]), ("=a", [("", "a")]),
+            ("&&a=1&&b=2&", [("a", "1"), ("b", "2")]), ("a=b=c", [("a", "b=c")]), ("a+b=+c+", [("a b", " c ")]),
+            ("a=%2B%26%3D%25", [("a", "+&=%")]), ("a=%c3%A9", [("a", "é")]), ("a=%2", [("a", "%2")]),
+            ("a=+%zz", [("a", " %zz")]),
+        ] as [(String, [(String, String)])])
+    func aFormIsReadAsOthersReadIt(text: String, fields: [(String, String)]) {
+        #expect(
+            RequestTarget.parameters(of: text) == fields.map { RequestTarget.Parameter(name: $0.0, value: $0.1) })
+    }
+
+    @Test func whatIsEscapedIsReadAsItWas() {
+        var random = XorShift(seed: 1)
+        let characters: [Character] = ["+", "&", "=", "%", " ", "a", "é", "2"]
+        func text() -> String {
+            String(
+                (0..<Int.random(in: 1...8, using: &random)).map { _ in
+                    characters.randomElement(using: &random) ?? "a"
+                })
+        }
+        func escaped(_ text: String) -> String {
+            (text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")
+                .replacing("%20", with: "+")
+        }
+        for _ in 0..<1000 {
+            let fields = (0..<Int.random(in: 1...4, using: &random)).map { _ in
+                RequestTarget.Parameter(name: text(), value: text())
+            }
+            let form = fields.map { "\(escaped($0.name))=\(escaped($0.value))" }.joined(separator: "&")
+            #expect(RequestTarget.parameters(of: form) == fields)
+        }
+    }
+}
+
 struct JSONObjectTests {
     @Test(
         arguments: [
@@ -81,6 +120,23 @@ struct JSONObjectTests {
     @Test(arguments: ["", "[]", "1", "\"x\"", "{", "{}}", "{\"a\":}", "{\"a\":1,}", "{'a':1}", "nil", "{\"a\":\"\\\"}"])
     func otherTextsAreNoObject(text: String) {
         #expect(JSONObject(text) == nil)
+    }
+
+    /// Where strings end is found by their quotes, which may be escaped, as may be what escapes them.
+    @Test func stringsOfQuotesAndBackslashesKeepTheirText() throws {
+        var random = XorShift(seed: 1)
+        for _ in 0..<1000 {
+            let characters: [Character] = ["\\", "\"", "a", ",", "}", ":"]
+            let string = String(
+                (0..<Int.random(in: 0...12, using: &random)).map { _ in
+                    characters.randomElement(using: &random) ?? "a"
+                })
+            let text = String(
+                decoding: try JSONSerialization.data(withJSONObject: string, options: .fragmentsAllowed), as: UTF8.self)
+            let object = try #require(JSONObject("{\(text):1,\"after\":\(text)}"))
+            #expect(object.text(string) == (string == "after" ? text : "1") && object.text("after") == text)
+            #expect(object.string("after") == string)
+        }
     }
 
     @Test func deepNestingIsRefusedOrRead() {

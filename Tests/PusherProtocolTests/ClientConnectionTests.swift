@@ -325,6 +325,15 @@ struct ClientConnectionTests {
         #expect(client.take() == ["send pong", "event pusher:ping"])
     }
 
+    @Test func pingsThatComeTogetherAreAnsweredAndToldOnce() {
+        var client = ClientScript.connected()
+        let ping = #"{"event":"pusher:ping","data":"{}"}"#
+        client.receive(ping, ping, ping)
+        #expect(client.take() == ["send pong", "event pusher:ping"])
+        client.receive(ping)
+        #expect(client.take() == ["send pong", "event pusher:ping"])
+    }
+
     @Test func silenceIsPingedAndAMissingPongDropsTheSocket() {
         var client = ClientScript.connected()
         client.pass(.seconds(120))

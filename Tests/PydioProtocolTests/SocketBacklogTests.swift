@@ -58,12 +58,12 @@ struct SocketBacklogTests {
         #expect(try heard("abc") == messages("c"))
     }
 
-    @Test mutating func anEchoIsWaitedForUntilTwoPingsAreAnswered() throws {
+    @Test mutating func anEchoIsWaitedForUntilAPingIsAnswered() throws {
         try consumed("abc")
         _ = backlog.takeOver()
-        backlog.answered()
         #expect(try heard("ab") == [])
-        backlog.answered()
+        let isPast = backlog.answered()
+        #expect(isPast)
         #expect(try heard("c") == messages("c"))
     }
 

@@ -198,7 +198,7 @@ struct CallTests {
                 }) > 1 {
                     overlaps.withLock { $0 += 1 }
                 }
-                usleep(5000)
+                letOthersRun()
                 states.withLock { $0.append(state) }
                 running.withLock { $0 -= 1 }
             }

@@ -19,6 +19,7 @@ struct WebSocketScript {
     private(set) var messages: [WebSocketMessage] = []
     private(set) var end: WebSocketClosure?
     private(set) var isOpened = false
+    private(set) var pongCount = 0
     let handshake: String
 
     init(_ request: WebSocketRequest = WebSocketRequest(url: "ws://example.com/app")) throws {
@@ -45,6 +46,7 @@ struct WebSocketScript {
         let received = machine.receive(bytes, using: &random)
         messages += received.messages
         isOpened = isOpened || received.isOpened
+        if received.hasPong { pongCount += 1 }
         end = end ?? received.end
     }
 

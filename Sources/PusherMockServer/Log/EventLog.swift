@@ -30,7 +30,7 @@ struct EventLog {
             entries[start] = nil
             start += 1
         }
-        guard start >= limit || start > entries.count / 2 else { return }
+        guard start > entries.count / 2 else { return }
         entries.removeFirst(start)
         start = 0
     }

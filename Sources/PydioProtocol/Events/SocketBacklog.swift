@@ -9,15 +9,12 @@ struct SocketBacklog: Sendable {
         case live
     }
 
-    /// A message that was consumed may still be on its way through the WebSocket until it has answered so many pings: the
-    /// first may be the answer to one from before.
-    static let answeredPings = 2
     static let maximumCount = 10_000
 
     private var state = State.waiting([])
-    /// What was consumed and has not come through the WebSocket; nothing waits then.
+    /// What was consumed and has not come through the WebSocket; nothing waits then. It may still be on its way until the
+    /// WebSocket has answered a ping that was sent afterwards.
     private var echoes: ArraySlice<ChannelMessage> = []
-    private var pingsToCome = 0
 
     /// A mailbox's messages: those that the WebSocket has brought as well are dropped here.
     mutating func consumed(_ messages: [ChannelMessage]) {
@@ -27,7 +24,6 @@ struct SocketBacklog: Sendable {
             // The WebSocket is behind the mailbox: it brings what follows as well. With nothing yet, that may be all.
             if echoes.count + messages.count > Self.maximumCount { echoes = [] }
             echoes += messages[(waiting.isEmpty ? 0 : start + waiting.count)...]
-            pingsToCome = Self.answeredPings
             state = .waiting([])
             return
         }
@@ -53,10 +49,12 @@ struct SocketBacklog: Sendable {
         return false
     }
 
-    /// The WebSocket has answered a ping.
-    mutating func answered() {
-        pingsToCome -= 1
-        if pingsToCome <= 0 { (echoes, pingsToCome) = ([], 0) }
+    /// The WebSocket has answered a ping that was sent after all that was consumed.
+    ///
+    /// - Returns: Whether all that it brings from now on is newer than the last poll.
+    mutating func answered() -> Bool {
+        echoes = []
+        if case .live = state { return true } else { return false }
     }
 
     /// The workspace is listed from now on: what has happened to its nodes before is in the listing.

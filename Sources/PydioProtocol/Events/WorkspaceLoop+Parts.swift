@@ -2,6 +2,19 @@ import Realtime
 import Basics
 
 extension WorkspaceLoop {
+    /// What is still to be asked before things are as they should be.
+    struct Needs: Hashable, Sendable {
+        var discovery = false
+        var registration = false
+        var drain = false
+        var listing: Listing?
+        var changes = false
+        /// Whether the changes are those of a longer time.
+        var isFarBehind = false
+
+        var isEmpty: Bool { self == Needs() }
+    }
+
     /// What is known of the workspace, against which changes are told.
     enum Knowledge: Hashable, Sendable {
         case none

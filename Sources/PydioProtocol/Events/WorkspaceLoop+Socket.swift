@@ -8,6 +8,11 @@ extension WorkspaceLoop {
     /// Whether what the WebSocket `id` brings counts.
     package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { socket.isReceiving(from: id) }
 
+    /// What the WebSocket is called whose messages count, if there is one.
+    var openSocket: ConnectionMachine.TransportID? {
+        socket.transport.flatMap { socket.isReceiving(from: $0) ? $0 : nil }
+    }
+
     /// Something came, or a ping was answered.
     ///
     /// - Parameter isWoken: Whether nodes have changed.

@@ -68,7 +68,7 @@ extension WorkspaceLoop {
         case dropSocket(ConnectionMachine.TransportID)
         /// While it is true nothing is read from it.
         case pauseSocket(Bool)
-        case socketTakesOver(ConnectionMachine.TransportID)
+        case socketTakesOver
         case socketHandsBack
         case changed(from: ConnectionState, to: ConnectionState)
         /// - Parameter retryAfter: Nil: it is not tried again.

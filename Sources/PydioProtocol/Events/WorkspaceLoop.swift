@@ -12,48 +12,6 @@ import Transport
 /// WebSocket is a second such connection, which may fail as it likes: polls take its place. One request is under way at a
 /// time.
 package struct WorkspaceLoop: Sendable {
-    package struct Configuration: Hashable, Sendable {
-        package var connection = ConnectionMachine.Configuration()
-        package var socket = ConnectionMachine.Configuration()
-        /// Between polls; nil is as the server says.
-        package var pollInterval: Duration?
-        package var minimumPollInterval = Duration.seconds(2)
-        /// The log of changes is read at least so often.
-        package var feedInterval = Duration.seconds(60)
-        /// A mailbox that was not consumed for so long may be gone. Servers keep it for ten minutes.
-        package var mailboxLife = Duration.seconds(540)
-        /// The shortest wait after an error of the server's.
-        package var errorDelay = Duration.seconds(5)
-        /// A reader for whom nothing is asked for so long is reported.
-        package var holdLimit = Duration.seconds(120)
-        package var usesFeed = true
-        package var usesWebSocket = true
-
-        package init() {
-            connection.reconnectPolicy = .exponential(base: .seconds(2), maximumDelay: .seconds(60))
-            // Requests have time limits of their own, and silence between them is ours.
-            connection.connectTimeout = .seconds(Int(Int32.max))
-            connection.activityTimeout = .seconds(Int(Int32.max))
-            connection.pongTimeout = .seconds(60)
-            socket.reconnectPolicy = .exponential(base: .seconds(10), maximumDelay: .seconds(300))
-            socket.activityTimeout = .seconds(30)
-            socket.pongTimeout = .seconds(30)
-        }
-    }
-
-    /// What is still to be asked before things are as they should be.
-    struct Needs: Hashable, Sendable {
-        var discovery = false
-        var registration = false
-        var drain = false
-        var listing: Listing?
-        var changes = false
-        /// Whether the changes are those of a longer time.
-        var isFarBehind = false
-
-        var isEmpty: Bool { self == Needs() }
-    }
-
     let configuration: Configuration
     var connection: ConnectionMachine
     var socket: ConnectionMachine
@@ -185,7 +143,7 @@ package struct WorkspaceLoop: Sendable {
                 messenger = .socket
                 // Of what came before it was registered.
                 if readsFeed { needs.changes = true }
-                return [.socketTakesOver(id)] + proceed(now: now)
+                return [.socketTakesOver] + proceed(now: now)
             }
         case .listed:
             // What happened while it was listed is in the mailbox, and is not to be told as missed.
@@ -321,7 +279,7 @@ package struct WorkspaceLoop: Sendable {
             missed(isGap: true)
         }
         if needs.registration { return .register }
-        if needs.drain { return .consume(drainPurpose(now: now)) }
+        if needs.drain { return .consume(drainPurpose) }
         if let listing = needs.listing { return .list(listing) }
         if needs.changes { return .readChanges(isFlattened: needs.isFarBehind) }
         guard state == .connected else { return nil }
@@ -331,12 +289,11 @@ package struct WorkspaceLoop: Sendable {
     }
 
     /// A mailbox that is new may have what waits for others, which is old.
-    private func drainPurpose(now: MonotonicInstant) -> WorkspaceModel.Purpose {
+    private var drainPurpose: WorkspaceModel.Purpose {
         switch knowledge {
         case .none: .nothing
-        case .comparing: .everything
+        case .known, .comparing: .everything
         case .suspected, .missed: .allButNodes
-        case .known: isMailboxExpired(now: now) ? .allButNodes : .everything
         }
     }
 

@@ -74,11 +74,11 @@ package struct WorkspaceMachine: Machine {
 
     /// What is known of the mailbox that the server keeps.
     private struct Mailbox: Hashable, Sendable {
+        /// Whether it may be there. A WebSocket that takes over gives it up, but what was asked of the server before may come
+        /// late and open it again: it is closed at the end all the same.
         var isOpen = false
         /// The session in which it was consumed last.
         var generation: Int?
-        /// A request that opens it failed: the server may still carry it out, whatever takes its place meanwhile.
-        var isInDoubt = false
         /// It is to be closed when nothing is under way.
         var isToBeClosed = false
     }
@@ -136,8 +136,8 @@ package struct WorkspaceMachine: Machine {
 
     /// Ends everything. A mailbox that is open is closed.
     package mutating func close(now: MonotonicInstant) {
-        if mailbox.isOpen || mailbox.isInDoubt {
-            (mailbox.isOpen, mailbox.isInDoubt, mailbox.isToBeClosed) = (false, false, true)
+        if mailbox.isOpen {
+            (mailbox.isOpen, mailbox.isToBeClosed) = (false, true)
         }
         carryOut(loop.pause(now: now), now: now)
         beginNext()
@@ -154,9 +154,6 @@ package struct WorkspaceMachine: Machine {
     }
 
     package mutating func failed(_ number: Int, _ problem: WorkspaceLoop.Problem, now: MonotonicInstant) {
-        if let current, current.number == number, current.step.usesMailbox, problem != .unauthenticated {
-            mailbox.isInDoubt = true
-        }
         if end(number) != nil { carryOut(loop.failed(number, problem, now: now), now: now) }
         beginNext()
     }
@@ -185,6 +182,8 @@ package struct WorkspaceMachine: Machine {
             let taken = model.consumed(messages, for: purpose)
             if let comparison = taken.comparison { tell(comparison, now: now) }
             tell(taken.events)
+            // The answer says when the WebSocket brings nothing any more that was in the mailbox as well.
+            if let id = loop.openSocket { actions.append(.pingSocket(id)) }
             return .consumed(isWoken: taken.isWoken, isStale: taken.isRegistryStale, isSuspect: isSuspect)
         case .listing(let index):
             guard case .list(.compare(let loss)) = step else {
@@ -231,7 +230,7 @@ package struct WorkspaceMachine: Machine {
         heard(now: now)
     }
 
-    /// A ping was answered: what the server sent before that is here.
+    /// The newest ping was answered: what the server sent before that is here.
     package mutating func socketAnswered(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         guard loop.isReceiving(from: id) else { return }
         model.socketAnswered()
@@ -298,16 +297,12 @@ package struct WorkspaceMachine: Machine {
                 model.socketClosed()
                 actions.append(.dropSocket(id))
             case .pauseSocket(let isPaused): actions.append(.pauseSocket(isPaused))
-            case .socketTakesOver(let id):
-                mailbox.isOpen = false
-                tell(model.socketTakesOver().events)
-                // The answers say when nothing comes any more that was in the mailbox as well.
-                for _ in 0..<SocketBacklog.answeredPings { actions.append(.pingSocket(id)) }
+            case .socketTakesOver: tell(model.socketTakesOver().events)
             case .socketHandsBack: model.socketHandsBack()
             case .changed(_, let state): actions.append(.changed(state))
             case .failed(let problem, let delay):
                 // Nobody is let in to close the mailbox, and to try would be one more login that is refused.
-                if problem == .unauthenticated { (mailbox.isOpen, mailbox.isInDoubt) = (false, false) }
+                if problem == .unauthenticated { mailbox.isOpen = false }
                 actions.append(.failed(problem, retryAfter: delay))
             case .socketFailed(let delay): actions.append(.socketFailed(retryAfter: delay))
             case .held(let message): actions.append(.held(message: message))

@@ -53,8 +53,6 @@ package struct WorkspaceModel: Sendable {
 
     /// What comes next may have been listed.
     private var mayRepeat = false
-    /// How many pings the WebSocket is still to answer until nothing comes by it that is older than the listing.
-    private var lateness = 0
     private var wasRegistryStale = false
     /// A listing that is to be compared.
     private var listing: Listing?
@@ -134,16 +132,15 @@ package struct WorkspaceModel: Sendable {
 
     /// The mailbox was consumed for the last time: what the WebSocket has brought meanwhile counts, and all that follows.
     package mutating func socketTakesOver() -> Taken {
-        (mayRepeat, lateness) = (true, SocketBacklog.answeredPings)
+        mayRepeat = true
         return take(socketBacklog?.takeOver() ?? [])
     }
 
-    /// It has answered a ping: what it sent before is here. The first may be the answer to a ping from before the listing.
+    /// It has answered a ping that was sent after all that was consumed: what it sent before is here.
     package mutating func socketAnswered() {
-        socketBacklog?.answered()
-        guard lateness > 0 else { return }
-        lateness -= 1
-        mayRepeat = lateness > 0
+        guard socketBacklog?.answered() == true else { return }
+        // Where there is a log, that tells of nodes, and ends this when it is read.
+        if !readsFeed { mayRepeat = false }
     }
 
     /// The mailbox counts again.

@@ -14,7 +14,7 @@ struct FrameDecoder {
 
     enum Control: Sendable {
         case ping([UInt8])
-        case pong
+        case pong([UInt8])
         case close(code: UInt16?, reason: String)
         /// The stream is useless from here on; to be answered with this close code.
         case violation(code: UInt16, String)
@@ -260,7 +260,7 @@ struct FrameDecoder {
         case .text, .binary, .continuation:
             finishFragment(header, payload, into: &output)
         case .ping: output.controls.append(.ping(Array(payload)))
-        case .pong: output.controls.append(.pong)
+        case .pong: output.controls.append(.pong(Array(payload)))
         case .close: finishClose(payload, into: &output)
         }
     }

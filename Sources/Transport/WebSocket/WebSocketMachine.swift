@@ -17,7 +17,8 @@ package struct WebSocketMachine {
         package var isOpened = false
         /// Whole messages in order.
         package var messages = WebSocketMessages()
-        /// The peer has answered a ping.
+        /// The peer has answered the newest ping, so all that it had sent before it got that is here. Pongs that nobody asked
+        /// for, or that answer an older ping, are not told.
         package var hasPong = false
         /// The connection is over: how it ended.
         package var end: WebSocketClosure?
@@ -32,6 +33,9 @@ package struct WebSocketMachine {
     private var isHeldBack = false
     /// The payload of the newest ping, while ``isHeldBack``.
     private var owedPong: [UInt8]?
+    /// How many pings were sent: each carries its number, which its answer repeats.
+    private var pingCount: UInt32 = 0
+    private var isPongAwaited = false
 
     package init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
         let handshake = try ClientHandshake(request, using: &random)
@@ -117,7 +121,10 @@ package struct WebSocketMachine {
             case .ping(let payload):
                 guard case .open = state else { break }
                 if isHeldBack { owedPong = payload } else { write(.pong, payload, using: &random) }
-            case .pong: received.hasPong = true
+            case .pong(let payload):
+                guard isPongAwaited, payload == newestPing else { break }
+                isPongAwaited = false
+                received.hasPong = true
             case .close(let code, let reason):
                 if case .open = state { writeClose(code, "", using: &random) }  // section 5.5.1: echo the code
                 state = .closed
@@ -143,8 +150,13 @@ package struct WebSocketMachine {
     }
 
     package mutating func ping(using random: inout some RandomNumberGenerator) {
-        if case .open = state { write(.ping, [], using: &random) }
+        guard case .open = state else { return }
+        pingCount &+= 1
+        isPongAwaited = true
+        write(.ping, newestPing, using: &random)
     }
+
+    private var newestPing: [UInt8] { withUnsafeBytes(of: pingCount.bigEndian, Array.init) }
 
     /// Starts the closing handshake. Says whether a close frame is under way: otherwise there is nothing to wait for.
     package mutating func close(

@@ -35,7 +35,7 @@ import Basics
                 .changed(from: .connecting, to: .connected), .openSocket(first, Self.webSocket),
             ])
         #expect(heard(first) == [script.perform(.consumeLast)])
-        #expect(script.answer(.nothingNew) == [.socketTakesOver(first)])
+        #expect(script.answer(.nothingNew) == [.socketTakesOver])
         // It is asked every half minute, and nothing else is.
         #expect(script.pass(.seconds(29)) == [])
         #expect(script.pass(.seconds(1)) == [.pingSocket(first)])
@@ -55,7 +55,7 @@ import Basics
     }
 
     @Test mutating func whenItIsLostThingsAreComparedPolledAndItIsTriedAgain() {
-        #expect(live(Self.services) == [.socketTakesOver(first)])
+        #expect(live(Self.services) == [.socketTakesOver])
         #expect(
             ended(first) == [.socketFailed(retryAfter: .zero), .socketHandsBack, script.perform(.register)])
         #expect(
@@ -65,7 +65,7 @@ import Basics
         let second = ConnectionMachine.TransportID(number: 2)
         #expect(script.pass(.seconds(1)).contains(.openSocket(second, Self.webSocket)))
         #expect(heard(second) == [script.perform(.consumeLast)])
-        #expect(script.answer(.nothingNew) == [.socketTakesOver(second)])
+        #expect(script.answer(.nothingNew) == [.socketTakesOver])
         #expect(script.loop.state == .connected)
     }
 
@@ -77,7 +77,7 @@ import Basics
     }
 
     @Test mutating func withALogItOnlyWakes_andItsLossLosesNothing() {
-        #expect(live(Self.withFeed) == [.socketTakesOver(first), script.perform(.readChanges(isFlattened: false))])
+        #expect(live(Self.withFeed) == [.socketTakesOver, script.perform(.readChanges(isFlattened: false))])
         #expect(script.answer(.changesRead(isReset: false)) == [])
         #expect(heard(first, isWoken: true) == [script.perform(.readChanges(isFlattened: false))])
         #expect(script.answer(.changesRead(isReset: false)) == [])
@@ -129,7 +129,7 @@ import Basics
             script.finishOpening() == [
                 .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything), .consumeLast,
             ])
-        #expect(script.lastActions == [.socketTakesOver(first)])
+        #expect(script.lastActions == [.socketTakesOver])
     }
 
     @Test mutating func ofOneThatWasLeftOrDoesNotCountYetNothingIsMissed() {

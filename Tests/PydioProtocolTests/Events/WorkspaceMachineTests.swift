@@ -3,6 +3,7 @@ import PydioProtocol
 import Realtime
 import TestSupport
 import Testing
+import Transport
 import Basics
 
 @Suite struct WorkspaceMachineTests {
@@ -26,7 +27,8 @@ import Basics
         case .pingSocket: "ping socket"
         case .dropSocket: "drop socket"
         case .pauseSocket(let isPaused): isPaused ? "pause socket" : "resume socket"
-        case .tell(let events): events.map { "\($0.name.dropFirst(11)) \($0.path ?? "-")" }.joined(separator: ", ")
+        case .tell(let events):
+            events.map { "\($0.name.replacing(/pydio:(node_)?/, with: "")) \($0.path ?? "-")" }.joined(separator: ", ")
         case .gap(let start, let end): "gap \((end - start) / .seconds(1))"
         case .sequence(let sequence): "sequence \(sequence)"
         case .changed(let state): "\(state)"
@@ -101,6 +103,49 @@ import Basics
         _ = lines()
         machine.answered(9, .messages([], generation: 2), now: .at(2))
         #expect(lines().prefix(2) == ["gap 2.0", "created /b"])
+    }
+
+    private static let webSocket = WorkspaceServices.WebSocket(url: "wss://s:8090/ws", host: "s", isSecure: true)
+    private let socket = ConnectionMachine.TransportID(number: 1)
+
+    /// Until the WebSocket has proved itself, and the mailbox is asked for the last time.
+    private mutating func openSocket() {
+        machine.start(now: .start)
+        machine.answered(1, .services(WorkspaceServices(webSocket: Self.webSocket)), now: .start)
+        machine.answered(2, .registered, now: .start)
+        machine.answered(3, .messages([], generation: 1), now: .start)
+        machine.answered(4, .listing(Self.index(["/a"])), now: .start)
+        machine.socketAnswered(socket, now: .start)
+        _ = lines()
+    }
+
+    private mutating func receive(_ text: String) {
+        machine.socketReceived(WebSocketMessages([.text(Array(text.utf8)[...])]), from: socket, now: .at(1))
+    }
+
+    private static let bookmarks = "<tree><reload_bookmarks/></tree>"
+
+    @Test mutating func whatWasPolledIsNoNewsUntilAPingThatWasSentAfterItIsAnswered() throws {
+        openSocket()
+        let document = try XMLReader.read(Array(Self.bookmarks.utf8))
+        machine.answered(5, .messages(try #require(ChannelMessage.list(in: document)), generation: 1), now: .at(1))
+        #expect(lines() == ["bookmarks_changed -", "ping socket"])
+        receive(Self.bookmarks)
+        #expect(lines() == [])
+        machine.socketAnswered(socket, now: .at(1))
+        receive(Self.bookmarks)
+        #expect(lines() == ["bookmarks_changed -"])
+    }
+
+    @Test mutating func aPartOfADocumentIsNoAnswerToAPing() {
+        openSocket()
+        machine.answered(5, .messages([], generation: 1), now: .at(1))
+        _ = lines()
+        for part in ["<tree", ">", "<reload_bookmarks", "/>", "</tree>"] {
+            receive(part)
+            machine.socketHeard(socket, now: .at(1))
+        }
+        #expect(lines() == ["bookmarks_changed -"])
     }
 
     private static func messages(_ changes: String) throws -> WorkspaceMachine.Answer {

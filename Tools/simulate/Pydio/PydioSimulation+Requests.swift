@@ -27,7 +27,7 @@ extension PydioSimulation {
             if let request { fail(request, .unreachable, after: schedule.options.cancelsAtOnce ? .zero : .seconds(3)) }
         case .unregister: reachServer { [unowned self] in server.unregister() }
         case .openSocket(let id, _): openSocket(id)
-        case .pingSocket(let id): if let socket, socket.id == id { pong(socket) }
+        case .pingSocket(let id): if let socket, socket.id == id { ping(socket) }
         case .dropSocket(let id): if socket?.id == id { socket = nil }
         case .pauseSocket(let isPaused): if let socket { pause(socket, isPaused) }
         case .tell, .gap, .sequence, .changed, .failed, .socketFailed, .held, .resumed: break

@@ -14,7 +14,14 @@ final class PydioSocket {
     var isPaused = false
     var lastArrival: MonotonicInstant
     /// What has arrived while it was paused.
-    var waiting: [WebSocketMessage?] = []
+    var waiting: [Arrival] = []
+    var pingCount = 0
+
+    enum Arrival {
+        case message(WebSocketMessage)
+        /// The answer to the ping of this number.
+        case pong(Int)
+    }
 
     init(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
         self.id = id
@@ -33,15 +40,19 @@ extension PydioSimulation {
             after(socketLatency + random.seconds(0.001...0.02)) { [unowned self] in
                 guard socket === new, !new.isSilent else { return }
                 new.isRegistered = true
-                arrive(nil, on: new)
+                ping(new)
             }
         case .refusing, .closing: after(random.seconds(0.001...0.1)) { [unowned self] in ended(new) }
         case .silent: new.isSilent = true
         }
     }
 
-    func pong(_ socket: PydioSocket) {
-        after(socketLatency) { [unowned self] in arrive(nil, on: socket) }
+    /// Nothing is sent before the connection is open, as `WebSocketMachine` has it.
+    func ping(_ socket: PydioSocket) {
+        guard socket.isRegistered else { return }
+        socket.pingCount += 1
+        let number = socket.pingCount
+        after(socketLatency) { [unowned self] in arrive(.pong(number), on: socket) }
     }
 
     func broadcast(_ change: PydioServer.Change, on socket: PydioSocket) {
@@ -51,24 +62,35 @@ extension PydioSimulation {
     }
 
     func send(_ text: String, on socket: PydioSocket) {
-        arrive(.text(Array(text.utf8)[...]), on: socket)
+        arrive(.message(.text(Array(text.utf8)[...])), on: socket)
     }
 
-    /// - Parameter message: Nil is a pong.
-    private func arrive(_ message: WebSocketMessage?, on arriving: PydioSocket) {
+    private func arrive(_ arrival: PydioSocket.Arrival, on arriving: PydioSocket) {
         guard !arriving.isSilent else { return }
         arriving.lastArrival = max(arriving.lastArrival, now + socketLatency + random.seconds(0...0.01))
         stage.loop.add(at: arriving.lastArrival) { [unowned self] in
             guard socket === arriving, !arriving.isSilent else { return }
-            arriving.waiting.append(message)
+            arriving.waiting.append(arrival)
             readWaiting(on: arriving)
         }
     }
 
-    private func received(_ message: WebSocketMessage?, on socket: PydioSocket) {
-        guard let message else { return handle { machine, now in machine.socketAnswered(socket.id, now: now) } }
-        statistics.count(.socketMessages)
-        handle { machine, now in machine.socketReceived(WebSocketMessages([message]), from: socket.id, now: now) }
+    private func received(_ arrival: PydioSocket.Arrival, on socket: PydioSocket) {
+        switch arrival {
+        case .message(let message):
+            statistics.count(.socketMessages)
+            handle { machine, now in machine.socketReceived(WebSocketMessages([message]), from: socket.id, now: now) }
+        case .pong(let number):
+            // That of an older ping is not told; it shows that the peer lives.
+            let isNewest = number == socket.pingCount
+            handle { machine, now in
+                if isNewest {
+                    machine.socketAnswered(socket.id, now: now)
+                } else {
+                    machine.socketHeard(socket.id, now: now)
+                }
+            }
+        }
     }
 
     func pause(_ pausing: PydioSocket, _ isPaused: Bool) {
