@@ -74,6 +74,36 @@ struct SocketBacklogTests {
         #expect(try heard("abcd") == messages("d"))
     }
 
+    /// All that the mailbox has and the WebSocket has not brought yet is an echo, whatever stands where.
+    @Test func whereMessagesMeetIsFoundAsBySearchingEverywhere() throws {
+        var random = XorShift(seed: 1)
+        for _ in 0..<2000 {
+            func letters(_ most: Int, _ random: inout XorShift) -> String {
+                String(
+                    (0..<Int.random(in: 0...most, using: &random)).map { _ in Bool.random(using: &random) ? "a" : "b" })
+            }
+            let (waiting, consumed) = (letters(4, &random), letters(8, &random))
+            var backlog = SocketBacklog()
+            for message in try messages(waiting) { _ = backlog.isToBeTaken(message) }
+            backlog.consumed(try messages(consumed))
+            let isContained = consumed.isEmpty ? waiting.isEmpty : consumed.contains(waiting) || waiting.isEmpty
+            let overlap = (0...waiting.count).last { consumed.hasSuffix(waiting.prefix($0)) } ?? 0
+            let left = isContained ? "" : String(waiting.dropFirst(consumed.isEmpty ? 0 : overlap))
+            #expect(try backlog.takeOver() == messages(left), "\(waiting) \(consumed)")
+        }
+    }
+
+    /// Both are as long as a server likes.
+    @Test func manyMessagesThatAreAlikeCostLittle() throws {
+        var backlog = SocketBacklog()
+        let (one, two) = (try message("one"), try message("two"))
+        for _ in 1..<SocketBacklog.maximumCount { _ = backlog.isToBeTaken(one) }
+        _ = backlog.isToBeTaken(two)
+        let time = cpuTime { backlog.consumed(Array(repeating: one, count: 100_000)) }
+        #expect(time < .seconds(20))  // a billion comparisons take minutes
+        #expect(backlog.takeOver().count == 1)
+    }
+
     @Test mutating func emptyConsumingChangesNothing() throws {
         #expect(try heard("a") == [])
         try consumed("")

@@ -104,6 +104,18 @@ struct FrameBoundsTests {
         #expect((script.end?.error == nil) == isAllowed)
     }
 
+    @Test func pingsDoNotQueueUpWhileNobodyReads() throws {
+        var script = try WebSocketScript.opened()
+        script.machine.heldBack()
+        for _ in 0..<3 { script.machine.ping(using: &script.random) }
+        #expect(script.machine.takeOutput() == [])
+        script.machine.released(using: &script.random)
+        let pings = script.takeFrames()
+        #expect(pings.map(\.opcode) == [0x89])
+        script.receive(frame(0x8A, pings[0].payload))
+        #expect(script.pongCount == 1)
+    }
+
     /// A pong may be a heartbeat that answers nothing, and a peer may answer the newest of several pings alone (RFC 6455,
     /// section 5.5.3).
     @Test func onlyTheAnswerToTheNewestPingIsTold() throws {

@@ -194,12 +194,16 @@ package final class WebSocketConnection {
     }
 
     private func receive(_ chunk: [UInt8]) {
+        let wasInHandshake = machine?.isInHandshake == true
         guard let received = machine?.receive(chunk, using: &random) else { return }
         flush()
         if received.isOpened { handler(.opened) }
         if case .closed = state { return }
-        handler(
-            .received(received.messages, bytes: chunk.count, isMoreToRead: chunk.count == Self.readSize))
+        // The answer to the handshake is nothing that the other side says of itself.
+        if !wasInHandshake || !received.messages.isEmpty {
+            handler(
+                .received(received.messages, bytes: chunk.count, isMoreToRead: chunk.count == Self.readSize))
+        }
         if case .closed = state { return }
         if received.hasPong { handler(.pong) }
         if case .closed = state { return }

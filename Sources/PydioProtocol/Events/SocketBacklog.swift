@@ -19,19 +19,44 @@ struct SocketBacklog: Sendable {
     /// A mailbox's messages: those that the WebSocket has brought as well are dropped here.
     mutating func consumed(_ messages: [ChannelMessage]) {
         guard case .waiting(var waiting) = state, !messages.isEmpty else { return }
-        let lastStart = messages.count - waiting.count
-        if lastStart >= 0, let start = (0...lastStart).last(where: { messages[$0...].starts(with: waiting) }) {
+        let match = Self.match(waiting, in: messages)
+        if let end = match.lastEnd {
             // The WebSocket is behind the mailbox: it brings what follows as well. With nothing yet, that may be all.
             if echoes.count + messages.count > Self.maximumCount { echoes = [] }
-            echoes += messages[(waiting.isEmpty ? 0 : start + waiting.count)...]
+            echoes += messages[end...]
             state = .waiting([])
             return
         }
-        var common = min(messages.count, waiting.count)
-        while !messages.suffix(common).elementsEqual(waiting.prefix(common)) { common -= 1 }
-        waiting.removeFirst(common)
+        waiting.removeFirst(match.overlap)
         echoes = []
         state = .waiting(waiting)
+    }
+
+    /// Where `pattern` stands in `messages`, in steps of their number together: both are as long as a server likes
+    /// (Knuth, Morris and Pratt).
+    ///
+    /// - Returns: Where its last occurrence ends; 0 for an empty one. How many of its first messages are the last of
+    ///   `messages`.
+    private static func match(
+        _ pattern: [ChannelMessage], in messages: [ChannelMessage]
+    ) -> (lastEnd: Int?, overlap: Int) {
+        guard !pattern.isEmpty else { return (0, 0) }
+        var borders = [0]
+        var length = 0
+        for message in pattern.dropFirst() {
+            while length > 0, pattern[length] != message { length = borders[length - 1] }
+            if pattern[length] == message { length += 1 }
+            borders.append(length)
+        }
+        var (lastEnd, matched): (Int?, Int) = (nil, 0)
+        for (index, message) in messages.enumerated() {
+            while matched > 0, matched == pattern.count || pattern[matched] != message {
+                matched = borders[matched - 1]
+            }
+            if pattern[matched] == message { matched += 1 }
+            if matched == pattern.count { lastEnd = index + 1 }
+        }
+        return (lastEnd, matched)
     }
 
     /// - Returns: Whether a message of the WebSocket counts now.

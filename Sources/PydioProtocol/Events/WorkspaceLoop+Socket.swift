@@ -15,13 +15,16 @@ extension WorkspaceLoop {
 
     /// Something came, or a ping was answered.
     ///
-    /// - Parameter isWoken: Whether nodes have changed.
+    /// - Parameters:
+    ///   - isProof: Whether it shows that what is registered is heard: bytes alone may be those of any server.
+    ///   - isWoken: Whether nodes have changed.
     package mutating func socketHeard(
-        _ id: ConnectionMachine.TransportID, isWoken: Bool = false, isStale: Bool = false, now: MonotonicInstant
+        _ id: ConnectionMachine.TransportID, isProof: Bool = true, isWoken: Bool = false, isStale: Bool = false,
+        now: MonotonicInstant
     ) -> [Action] {
         guard socket.isReceiving(from: id) else { return [] }
         var actions: [Action] = []
-        if socket.connectionState == .connecting {
+        if isProof, socket.connectionState == .connecting {
             hasToldOfSocket = false
             actions += carryOutSocket(socket.established(id, activityTimeout: nil, now: now), now: now)
             if isHeld {
@@ -44,11 +47,19 @@ extension WorkspaceLoop {
 
     /// What it brought cannot be read: something was missed.
     package mutating func socketMissed(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) -> [Action] {
-        guard socket.isReceiving(from: id), isSocketLive else { return [] }
-        // The mailbox counts until things are known again: then it takes over once more.
-        messenger = .mailbox
-        missed(isGap: true)
-        return [.socketHandsBack] + proceed(now: now)
+        guard socket.isReceiving(from: id) else { return [] }
+        switch messenger {
+        case .mailbox: return []
+        case .handingOver:
+            // It may have happened after the mailbox was consumed for the last time: once that is answered, it is a gap.
+            messenger = .mailbox
+            return []
+        case .socket:
+            // The mailbox counts until things are known again: then the socket takes over once more.
+            let actions = handBack()
+            missed(isGap: true)
+            return actions + proceed(now: now)
+        }
     }
 
     mutating func openSocketIfNeeded(now: MonotonicInstant) -> [Action] {
@@ -92,16 +103,14 @@ extension WorkspaceLoop {
     mutating func handBack() -> [Action] {
         guard isSocketLive else { return [] }
         messenger = .mailbox
+        // It was given up, and what happens until it is consumed again may be kept nowhere.
+        if !readsFeed { knowledge.missed(isGap: true) }
         return [.socketHandsBack]
     }
 
     /// Nothing is asked any more.
     mutating func endSocket() -> [Action] {
-        let wasLive = isSocketLive
-        let actions = handBack()
-        // What happens until the next start is not kept anywhere.
-        if wasLive, !readsFeed { knowledge.missed(isGap: true) }
-        return actions
+        handBack()
             + socket.shutDown().compactMap { order in
                 if case .drop(let id) = order { .dropSocket(id) } else { nil }
             }

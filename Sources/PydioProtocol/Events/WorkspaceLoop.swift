@@ -124,7 +124,8 @@ package struct WorkspaceLoop: Sendable {
         connection.heard(id, now: now)
         switch outcome {
         case .discovered(let services):
-            guard discovered(services, now: now) else { return stop(.silent, now: now) }
+            guard let actions = discovered(services, now: now) else { return stop(.silent, now: now) }
+            return actions + proceed(now: now)
         case .registered: break
         case .consumed(let isWoken, let isStale, let isSuspect):
             mailbox = Mailbox(nextPoll: pollTime(now: now), lastConsumed: turn.lastBegan ?? now)
@@ -181,8 +182,10 @@ package struct WorkspaceLoop: Sendable {
             guard services?.hasMailbox == true else { return stop(.silent, now: now) }
             feed = .unused
             (needs.changes, needs.isFarBehind) = (false, false)
+            // The mailbox is asked anew: what it brings must count.
+            let actions = handBack()
             missed(isGap: knowledge != .none)
-            return proceed(now: now)
+            return actions + proceed(now: now)
         case .unreachable, .timedOut: disposition = .backOff(atLeast: .zero)
         case .refused, .withoutFeed: disposition = .backOff(atLeast: configuration.errorDelay)
         case .unauthenticated, .unusable, .silent: disposition = .stop
@@ -196,9 +199,10 @@ package struct WorkspaceLoop: Sendable {
         return carryOut(connection.transportEnded(id, disposition: .stop, now: now), now: now)
     }
 
-    private mutating func discovered(_ services: WorkspaceServices, now: MonotonicInstant) -> Bool {
+    /// - Returns: Nil if nothing tells of changes there.
+    private mutating func discovered(_ services: WorkspaceServices, now: MonotonicInstant) -> [Action]? {
         self.services = services
-        guard services.hasMailbox || services.hasFeed && configuration.usesFeed else { return false }
+        guard services.hasMailbox || services.hasFeed && configuration.usesFeed else { return nil }
         let readFeed = readsFeed
         if !(services.hasFeed && configuration.usesFeed) {
             feed = .unused
@@ -206,9 +210,11 @@ package struct WorkspaceLoop: Sendable {
             feed = .used(lastRead: nil)
         }
         guard state == .connecting else {
-            if readFeed && !readsFeed { missed(isGap: true) }
             if readsFeed && !readFeed { (needs.changes, needs.isFarBehind) = (true, true) }
-            return true
+            guard readFeed && !readsFeed else { return [] }
+            let actions = handBack()
+            missed(isGap: true)
+            return actions
         }
         needs.registration = services.hasMailbox
         needs.drain = services.hasMailbox
@@ -220,7 +226,7 @@ package struct WorkspaceLoop: Sendable {
             if isMailboxExpired(now: now) { knowledge.missed(isGap: true) }
             needs.listing = knowledge == .none ? .base : .compare(knowledge.loss)
         }
-        return true
+        return []
     }
 
     // MARK: Time and network
@@ -279,7 +285,7 @@ package struct WorkspaceLoop: Sendable {
             missed(isGap: true)
         }
         if needs.registration { return .register }
-        if needs.drain { return .consume(drainPurpose) }
+        if needs.drain { return .consume(drainPurpose(now: now)) }
         if let listing = needs.listing { return .list(listing) }
         if needs.changes { return .readChanges(isFlattened: needs.isFarBehind) }
         guard state == .connected else { return nil }
@@ -289,11 +295,12 @@ package struct WorkspaceLoop: Sendable {
     }
 
     /// A mailbox that is new may have what waits for others, which is old.
-    private var drainPurpose: WorkspaceModel.Purpose {
+    private func drainPurpose(now: MonotonicInstant) -> WorkspaceModel.Purpose {
         switch knowledge {
         case .none: .nothing
-        case .known, .comparing: .everything
+        case .comparing: .everything
         case .suspected, .missed: .allButNodes
+        case .known: isMailboxExpired(now: now) ? .allButNodes : .everything
         }
     }
 

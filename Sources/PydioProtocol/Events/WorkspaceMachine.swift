@@ -74,11 +74,11 @@ package struct WorkspaceMachine: Machine {
 
     /// What is known of the mailbox that the server keeps.
     private struct Mailbox: Hashable, Sendable {
-        /// Whether it may be there. A WebSocket that takes over gives it up, but what was asked of the server before may come
-        /// late and open it again: it is closed at the end all the same.
         var isOpen = false
         /// The session in which it was consumed last.
         var generation: Int?
+        /// A request that opens it failed: the server may still carry it out, whatever takes its place meanwhile.
+        var isInDoubt = false
         /// It is to be closed when nothing is under way.
         var isToBeClosed = false
     }
@@ -136,8 +136,8 @@ package struct WorkspaceMachine: Machine {
 
     /// Ends everything. A mailbox that is open is closed.
     package mutating func close(now: MonotonicInstant) {
-        if mailbox.isOpen {
-            (mailbox.isOpen, mailbox.isToBeClosed) = (false, true)
+        if mailbox.isOpen || mailbox.isInDoubt {
+            (mailbox.isOpen, mailbox.isInDoubt, mailbox.isToBeClosed) = (false, false, true)
         }
         carryOut(loop.pause(now: now), now: now)
         beginNext()
@@ -154,6 +154,14 @@ package struct WorkspaceMachine: Machine {
     }
 
     package mutating func failed(_ number: Int, _ problem: WorkspaceLoop.Problem, now: MonotonicInstant) {
+        if let current, current.number == number {
+            if problem == .unauthenticated {
+                // Nobody is let in to close it, and to try would be one more login that is refused.
+                (mailbox.isOpen, mailbox.isInDoubt, mailbox.isToBeClosed) = (false, false, false)
+            } else if current.step.usesMailbox {
+                mailbox.isInDoubt = true
+            }
+        }
         if end(number) != nil { carryOut(loop.failed(number, problem, now: now), now: now) }
         beginNext()
     }
@@ -226,7 +234,7 @@ package struct WorkspaceMachine: Machine {
 
     /// A part of a message came.
     package mutating func socketHeard(_ id: ConnectionMachine.TransportID, now: MonotonicInstant) {
-        carryOut(loop.socketHeard(id, now: now), now: now)
+        carryOut(loop.socketHeard(id, isProof: false, now: now), now: now)
         heard(now: now)
     }
 
@@ -235,8 +243,9 @@ package struct WorkspaceMachine: Machine {
         guard loop.isReceiving(from: id) else { return }
         model.socketAnswered()
         let isMissing = frames.answered()
-        socketHeard(id, now: now)
+        carryOut(loop.socketHeard(id, now: now), now: now)
         if isMissing { carryOut(loop.socketMissed(id, now: now), now: now) }
+        heard(now: now)
     }
 
     package mutating func socketReceived(
@@ -297,12 +306,12 @@ package struct WorkspaceMachine: Machine {
                 model.socketClosed()
                 actions.append(.dropSocket(id))
             case .pauseSocket(let isPaused): actions.append(.pauseSocket(isPaused))
-            case .socketTakesOver: tell(model.socketTakesOver().events)
+            case .socketTakesOver:
+                mailbox.isOpen = false
+                tell(model.socketTakesOver().events)
             case .socketHandsBack: model.socketHandsBack()
             case .changed(_, let state): actions.append(.changed(state))
             case .failed(let problem, let delay):
-                // Nobody is let in to close the mailbox, and to try would be one more login that is refused.
-                if problem == .unauthenticated { mailbox.isOpen = false }
                 actions.append(.failed(problem, retryAfter: delay))
             case .socketFailed(let delay): actions.append(.socketFailed(retryAfter: delay))
             case .held(let message): actions.append(.held(message: message))

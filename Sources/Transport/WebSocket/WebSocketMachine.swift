@@ -36,6 +36,8 @@ package struct WebSocketMachine {
     /// How many pings were sent: each carries its number, which its answer repeats.
     private var pingCount: UInt32 = 0
     private var isPongAwaited = false
+    /// Whether the newest ping is to be written when the peer reads again.
+    private var owesPing = false
 
     package init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
         let handshake = try ClientHandshake(request, using: &random)
@@ -60,9 +62,15 @@ package struct WebSocketMachine {
     /// The peer has read everything that was taken.
     package mutating func released(using random: inout some RandomNumberGenerator) {
         isHeldBack = false
-        if let owedPong, case .open = state { write(.pong, owedPong, using: &random) }
-        owedPong = nil
+        if case .open = state {
+            if let owedPong { write(.pong, owedPong, using: &random) }
+            if owesPing { write(.ping, newestPing, using: &random) }
+        }
+        (owedPong, owesPing) = (nil, false)
     }
+
+    /// Whether the peer's answer to the handshake is still awaited.
+    package var isInHandshake: Bool { if case .handshake = state { true } else { false } }
 
     /// How many those are.
     package var outputCount: Int { output.count }
@@ -153,7 +161,8 @@ package struct WebSocketMachine {
         guard case .open = state else { return }
         pingCount &+= 1
         isPongAwaited = true
-        write(.ping, newestPing, using: &random)
+        // Whoever does not read gets the newest alone.
+        if isHeldBack { owesPing = true } else { write(.ping, newestPing, using: &random) }
     }
 
     private var newestPing: [UInt8] { withUnsafeBytes(of: pingCount.bigEndian, Array.init) }

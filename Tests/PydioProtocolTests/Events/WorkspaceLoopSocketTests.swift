@@ -103,6 +103,47 @@ import Basics
             ])
     }
 
+    /// What came before it was lost may be after the mailbox was consumed for the last time.
+    @Test mutating func whatCannotBeReadWhileTheMailboxIsGivenUpIsAGap() {
+        _ = script.open(Self.services)
+        #expect(heard(first) == [script.perform(.consumeLast)])
+        #expect(script.note(script.loop.socketMissed(first, now: script.now)) == [])
+        #expect(script.answer(.nothingNew) == [script.perform(.register)])
+        #expect(
+            script.finishOpening() == [
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything), .consumeLast,
+            ])
+        #expect(script.lastActions == [.socketTakesOver])
+    }
+
+    /// Every server sends bytes: only a message, or the answer to a ping, shows that this one has registered us.
+    @Test mutating func bytesAreNoProof() {
+        _ = script.open(Self.services)
+        #expect(script.note(script.loop.socketHeard(first, isProof: false, now: script.now)) == [])
+        #expect(heard(first) == [script.perform(.consumeLast)])
+    }
+
+    @Test mutating func afterALossOfTheSessionWhatItToldMeanwhileMayBeMissing() {
+        _ = live(Self.services)
+        #expect(script.check() == [])
+        _ = script.note(script.loop.socketHeard(first, isStale: true, now: script.now))
+        let actions = script.fail(.unreachable)
+        #expect(actions.contains(.socketHandsBack))
+        _ = script.pass(.seconds(60))
+        #expect(
+            script.finishOpening(Self.services).prefix(4) == [
+                .discover, .register, .consume(.allButNodes), .list(.compare(.certain)),
+            ])
+    }
+
+    @Test mutating func aLogThatVanishesHasTheMailboxAskedAgain() {
+        _ = live(Self.withFeed)
+        _ = script.answer(.changesRead(isReset: false))
+        _ = script.note(script.loop.socketHeard(first, isStale: true, now: script.now))
+        let actions = script.answer(.discovered(Self.services))
+        #expect(actions.first == .socketHandsBack)
+    }
+
     @Test mutating func withALogItIsReadOnceInAWhileAllTheSame() {
         _ = live(Self.withFeed)
         _ = script.answer(.changesRead(isReset: false))

@@ -236,6 +236,19 @@ import Basics
             ])
     }
 
+    /// Its place is taken by one that may begin with what waits for others.
+    @Test mutating func aMailboxThatExpiresBeforeItIsRegisteredAgainIsNew() {
+        _ = script.open()
+        _ = script.pause()
+        _ = script.pass(.seconds(530))
+        _ = script.start()
+        #expect(script.answer(.discovered(WorkspaceServices())) == [script.perform(.register)])
+        #expect(script.hold(true) == [])
+        _ = script.answer(.registered)
+        _ = script.pass(.seconds(60))
+        #expect(script.hold(false) == [script.perform(.consume(.allButNodes))])
+    }
+
     @Test mutating func aLogThatBeganAnewIsComparedWithAListing_thenReadForItsNetEffect() {
         _ = script.open(LoopScript.feed)
         _ = script.check()
