@@ -91,6 +91,17 @@ import Basics
         #expect(lines() == ["disconnecting", "disconnected", "unregister"])
     }
 
+    /// To close it would be one more login that is refused.
+    @Test mutating func aMailboxIsNotClosedByWhoIsNotLetIn() {
+        connect()
+        machine.check(now: .at(1))
+        _ = lines()
+        machine.close(now: .at(2))
+        #expect(lines() == ["disconnecting", "disconnected"])
+        machine.failed(5, .unauthenticated, now: .at(3))
+        #expect(lines() == [])
+    }
+
     @Test mutating func anotherSessionMayHaveAnotherMailbox_soTheWorkspaceIsListed() {
         connect()
         machine.check(now: .at(1))
