@@ -199,7 +199,7 @@ package final class WebSocketConnection {
         flush()
         if received.isOpened { handler(.opened) }
         if case .closed = state { return }
-        // The answer to the handshake is nothing that the other side says of itself.
+        // Any server answers a handshake: that is no message, and no sign of life of the protocol above.
         if !wasInHandshake || !received.messages.isEmpty {
             handler(
                 .received(received.messages, bytes: chunk.count, isMoreToRead: chunk.count == Self.readSize))

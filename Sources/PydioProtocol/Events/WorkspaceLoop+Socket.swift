@@ -8,7 +8,7 @@ extension WorkspaceLoop {
     /// Whether what the WebSocket `id` brings counts.
     package func isReceiving(from id: ConnectionMachine.TransportID) -> Bool { socket.isReceiving(from: id) }
 
-    /// What the WebSocket is called whose messages count, if there is one.
+    /// The WebSocket whose messages count, if there is one.
     var openSocket: ConnectionMachine.TransportID? {
         socket.transport.flatMap { socket.isReceiving(from: $0) ? $0 : nil }
     }

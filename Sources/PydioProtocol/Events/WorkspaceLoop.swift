@@ -21,13 +21,13 @@ package struct WorkspaceLoop: Sendable {
     var knowledge = Knowledge.none
     private var feed = Feed.unused
     var messenger = Messenger.mailbox
-    private var mailbox = Mailbox()
+    var mailbox = Mailbox()
     /// A failure of the WebSocket is told once, until it works again.
     var hasToldOfSocket = false
     /// Who takes events too slowly.
     private var readingHolds = ReadingHolds()
     private var problem = Problem.unreachable
-    private var jitter: JitterGenerator
+    var jitter: JitterGenerator
 
     package init(configuration: Configuration, seed: UInt64) {
         self.configuration = configuration
@@ -331,25 +331,6 @@ package struct WorkspaceLoop: Sendable {
             knowledge.missed(isGap: isGap)
             needs.listing = knowledge == .none ? .base : .compare(knowledge.loss)
         }
-    }
-
-    /// Whether it is to be consumed, and has expired.
-    private func isMailboxMissed(now: MonotonicInstant) -> Bool {
-        guard services?.hasMailbox == true, isMailboxExpired(now: now) else { return false }
-        return knowledge.isComparing || !needs.registration && !needs.drain
-    }
-
-    private func isMailboxExpired(now: MonotonicInstant) -> Bool {
-        !isSocketLive && (mailbox.lastConsumed.map { now - $0 >= configuration.mailboxLife } ?? false)
-    }
-
-    private var pollInterval: Duration {
-        let interval = configuration.pollInterval ?? services?.pollInterval ?? .seconds(15)
-        return max(interval.bounded, configuration.minimumPollInterval)
-    }
-
-    private mutating func pollTime(now: MonotonicInstant) -> MonotonicInstant {
-        now + pollInterval * Double.random(in: 0.9...1.1, using: &jitter)
     }
 
     // MARK: Steps

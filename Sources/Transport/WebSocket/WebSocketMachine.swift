@@ -11,6 +11,13 @@ package struct WebSocketMachine {
         case closed
     }
 
+    private enum PingState {
+        case answered
+        /// It is written when the peer reads again.
+        case owed
+        case sent
+    }
+
     /// What one read brought.
     package struct Received: Sendable {
         /// The handshake succeeded with this read.
@@ -35,9 +42,7 @@ package struct WebSocketMachine {
     private var owedPong: [UInt8]?
     /// How many pings were sent: each carries its number, which its answer repeats.
     private var pingCount: UInt32 = 0
-    private var isPongAwaited = false
-    /// Whether the newest ping is to be written when the peer reads again.
-    private var owesPing = false
+    private var newestPing = PingState.answered
 
     package init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
         let handshake = try ClientHandshake(request, using: &random)
@@ -64,9 +69,9 @@ package struct WebSocketMachine {
         isHeldBack = false
         if case .open = state {
             if let owedPong { write(.pong, owedPong, using: &random) }
-            if owesPing { write(.ping, newestPing, using: &random) }
+            if case .owed = newestPing { writePing(using: &random) }
         }
-        (owedPong, owesPing) = (nil, false)
+        owedPong = nil
     }
 
     /// Whether the peer's answer to the handshake is still awaited.
@@ -130,8 +135,8 @@ package struct WebSocketMachine {
                 guard case .open = state else { break }
                 if isHeldBack { owedPong = payload } else { write(.pong, payload, using: &random) }
             case .pong(let payload):
-                guard isPongAwaited, payload == newestPing else { break }
-                isPongAwaited = false
+                guard case .sent = newestPing, payload == pingPayload else { break }
+                newestPing = .answered
                 received.hasPong = true
             case .close(let code, let reason):
                 if case .open = state { writeClose(code, "", using: &random) }  // section 5.5.1: echo the code
@@ -160,12 +165,16 @@ package struct WebSocketMachine {
     package mutating func ping(using random: inout some RandomNumberGenerator) {
         guard case .open = state else { return }
         pingCount &+= 1
-        isPongAwaited = true
         // Whoever does not read gets the newest alone.
-        if isHeldBack { owesPing = true } else { write(.ping, newestPing, using: &random) }
+        if isHeldBack { newestPing = .owed } else { writePing(using: &random) }
     }
 
-    private var newestPing: [UInt8] { withUnsafeBytes(of: pingCount.bigEndian, Array.init) }
+    private mutating func writePing(using random: inout some RandomNumberGenerator) {
+        newestPing = .sent
+        write(.ping, pingPayload, using: &random)
+    }
+
+    private var pingPayload: [UInt8] { withUnsafeBytes(of: pingCount.bigEndian, Array.init) }
 
     /// Starts the closing handshake. Says whether a close frame is under way: otherwise there is nothing to wait for.
     package mutating func close(
