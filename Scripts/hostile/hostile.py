@@ -35,8 +35,16 @@ def chosen(names, is_short):
 def play(scenario, is_short, report):
     if scenario.needs_namespace and not os.environ.get("HOSTILE_NAMESPACE"):
         return report.skip(scenario, "this system permits no namespaces")
+    trial = run(scenario, is_short)
+    if trial.is_only_late:
+        report.add(run(scenario, is_short), f"at the second try; the first took {trial.back:.2f} s")
+    else:
+        report.add(trial)
+
+
+def run(scenario, is_short):
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
-        report.add(Trial(scenario, Path(folder), is_short).run())
+        return Trial(scenario, Path(folder), is_short).run()
 
 
 def main():

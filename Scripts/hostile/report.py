@@ -15,7 +15,7 @@ class Report:
         self.passed = self.failed = self.skipped = 0
         print("scenario".ljust(self.width) + "".join(name.rjust(width) for name, width in COLUMNS) + "  ok", flush=True)
 
-    def add(self, trial):
+    def add(self, trial, remark=""):
         meter, bounds = trial.meter, trial.scenario
         figures = [megabytes(meter.grew_by), megabytes(bounds.grows), f"{meter.cpu_seconds:.2f}", f"{bounds.cpu:g}",
                    "–" if trial.back is None else f"{trial.back:.2f}", f"{bounds.back * trial.slowness:.0f}",
@@ -25,7 +25,8 @@ class Report:
         with self.lock:
             self.passed += trial.is_fine
             self.failed += not trial.is_fine
-            print(line + "  " + ("ok" if trial.is_fine else "NO: " + "; ".join(trial.errors)), flush=True)
+            print(line + "  " + ("ok" if trial.is_fine else "NO: " + "; ".join(trial.errors))
+                  + (f" ({remark})" if remark else ""), flush=True)
             if not trial.is_fine:
                 for subject in trial.subjects:
                     for log_line in subject.log[-6:]:

@@ -10,6 +10,7 @@ from measure import MIB, Meter, now, slowness
 from subject import Subject
 
 SCENARIOS = []
+TOO_LATE = "works again too late"
 
 
 @dataclass
@@ -140,8 +141,13 @@ class Trial:
             if not self.errors:
                 self.fail("nobody looked whether it still works")
         elif self.back > self.scenario.back * self.slowness:
-            self.fail("works again too late" if self.back != float("inf") else "never works again")
+            self.fail(TOO_LATE if self.back != float("inf") else "never works again")
 
     @property
     def is_fine(self):
         return not self.errors
+
+    @property
+    def is_only_late(self):
+        """Nothing else is wrong. Others may have wanted the processors just then, which no load average shows."""
+        return self.errors == [TOO_LATE]
