@@ -25,7 +25,7 @@ class Report:
         with self.lock:
             self.passed += trial.is_fine
             self.failed += not trial.is_fine
-            print(line + "  " + ("ok" if trial.is_fine else "NO: " + "; ".join(trial.errors))
+            print(line + "  " + ("ok" if trial.is_fine else "NO: " + "; ".join(trial.errors + trial.delays))
                   + (f" ({remark})" if remark else ""), flush=True)
             if not trial.is_fine:
                 for subject in trial.subjects:

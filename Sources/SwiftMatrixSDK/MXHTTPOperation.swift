@@ -1,3 +1,4 @@
+import Dispatch
 import MatrixSDK
 public import Realtime
 
@@ -11,15 +12,17 @@ extension RequestOperation {
         _ body: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> Value
     ) -> MXHTTPOperation {
         let callback = Callback(call: completion)
+        // A concurrent queue would let the end overtake a progress.
+        let line = DispatchQueue(label: "matrix.transfer", target: queue)
         let finish: (MXResponse<Value>) -> Void = { result in
             switch result {
             case .success(let value): callback.call(.success(value))
             case .failure(let error): callback.call(.failure(error))
             }
         }
-        return start(on: queue, finish) {
+        return start(on: line, finish) {
             try await body { progress in
-                queue.async { callback.call(.progress(Progress(progress))) }
+                line.async { callback.call(.progress(Progress(progress))) }
             }
         }
     }

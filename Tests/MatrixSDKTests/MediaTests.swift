@@ -64,6 +64,23 @@ struct MediaTests {
         #expect(server.requests.last?.body == Array("hello".utf8))
     }
 
+    /// A concurrent queue runs blocks beside each other.
+    @Test func theEndWaitsForTheProgress_alsoOnAConcurrentQueue() async throws {
+        let server = try await Self.server()
+        let (ended, ends, overtaken) = (DispatchSemaphore(value: 0), Lock(0), Lock(false))
+        MXRestClient.make(server).uploadContent(Data("hello".utf8), mimeType: "text/plain") { progress in
+            switch progress {
+            case .progress:
+                if ended.wait(timeout: .now() + .milliseconds(300)) == .success { overtaken.withLock { $0 = true } }
+            case .success, .failure:
+                ends.withLock { $0 += 1 }
+                ended.signal()
+            }
+        }
+        #expect(await eventually { ends.withLock { $0 } == 1 })
+        #expect(!overtaken.withLock { $0 })
+    }
+
     @Test func whatIsTooLargeForTheServerIsNotSent() async throws {
         let server = try await Self.server()
         let client = MXRestClient.make(server)

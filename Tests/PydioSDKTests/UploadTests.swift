@@ -72,6 +72,25 @@ struct UploadTests {
         }
     }
 
+    /// A concurrent queue runs blocks beside each other.
+    @Test func theEndWaitsForTheProgress_alsoOnAConcurrentQueue() async throws {
+        try await PydioScene.with(options: { $0.completionQueue = .global() }) { scene in
+            let file = try scene.file("up", [1, 2, 3])
+            let (ended, ends, overtaken) = (DispatchSemaphore(value: 0), Lock(0), Lock(false))
+            let end: @Sendable () -> Void = {
+                ends.withLock { $0 += 1 }
+                ended.signal()
+            }
+            scene.client.uploadNodes(
+                Self.params("up"), file: file,
+                progress: { _ in
+                    if ended.wait(timeout: .now() + .milliseconds(300)) == .success { overtaken.withLock { $0 = true } }
+                }, success: { _ in end() }, failure: { _ in end() })
+            #expect(await eventually { ends.withLock { $0 } == 1 })
+            #expect(!overtaken.withLock { $0 })
+        }
+    }
+
     @Test func textsOfRefusalAreErrors() async throws {
         let workspace = FakePydioWorkspace(id: "0", slug: "plans", label: "Plans", quota: 100)
         try await PydioScene.with(FakePydioServer.Configuration(workspaces: [workspace])) { scene in

@@ -23,16 +23,15 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks; `progress` is called on the same queue.
+    /// The same with blocks; `progress` is called on the same queue, before the others.
     @discardableResult
     public func downloadNodes(
         _ params: DownloadNodesRequestParams, to file: URL, keepsPart: Bool = false,
         progress: (@Sendable (PydioTransferProgress) -> Void)? = nil, success: @escaping () -> Void,
         failure: @escaping (PydioError) -> Void
     ) -> PydioOperation {
-        let report = onQueue(progress)
-        return start({ _ in success() }, failure) {
-            try await self.downloadNodes(params, to: file, keepsPart: keepsPart, onProgress: report)
+        start(progress, { _ in success() }, failure) {
+            try await self.downloadNodes(params, to: file, keepsPart: keepsPart, onProgress: $0)
         }
     }
 
@@ -57,9 +56,8 @@ extension PydioClient {
         progress: (@Sendable (PydioTransferProgress) -> Void)? = nil, success: @escaping (URL) -> Void,
         failure: @escaping (PydioError) -> Void
     ) -> PydioOperation {
-        let report = onQueue(progress)
-        return start(success, failure) {
-            try await self.downloadNodes(params, intoFolder: folder, onProgress: report)
+        start(progress, success, failure) {
+            try await self.downloadNodes(params, intoFolder: folder, onProgress: $0)
         }
     }
 

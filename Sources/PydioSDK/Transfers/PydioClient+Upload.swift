@@ -1,4 +1,5 @@
 import CurlTransport
+import Dispatch
 import PydioProtocol
 import Transport
 
@@ -27,15 +28,14 @@ extension PydioClient {
         }
     }
 
-    /// The same with blocks; `progress` is called on the same queue.
+    /// The same with blocks; `progress` is called on the same queue, before the others.
     @discardableResult
     public func uploadNodes(
         _ params: UploadNodesRequestParams, file: URL,
         progress: (@Sendable (PydioTransferProgress) -> Void)? = nil,
         success: @escaping (PydioSuccessResponse) -> Void, failure: @escaping (PydioError) -> Void
     ) -> PydioOperation {
-        let report = onQueue(progress)
-        return start(success, failure) { try await self.uploadNodes(params, file: file, onProgress: report) }
+        start(progress, success, failure) { try await self.uploadNodes(params, file: file, onProgress: $0) }
     }
 
     /// Uploads what is in memory, as one request.
@@ -56,12 +56,18 @@ extension PydioClient {
         start(success, failure) { try await self.uploadNodes(params, data: data) }
     }
 
-    func onQueue(
-        _ progress: (@Sendable (PydioTransferProgress) -> Void)?
-    ) -> (@Sendable (PydioTransferProgress) -> Void)? {
-        guard let progress else { return nil }
-        let queue = options.completionQueue
-        return { step in queue.async { progress(step) } }
+    /// The form with blocks of a transfer.
+    func start<Value: Sendable>(
+        _ progress: (@Sendable (PydioTransferProgress) -> Void)?, _ success: @escaping (Value) -> Void,
+        _ failure: @escaping (PydioError) -> Void,
+        _ body: @escaping @Sendable ((@Sendable (PydioTransferProgress) -> Void)?) async throws -> Value
+    ) -> PydioOperation {
+        // A concurrent queue would let the end overtake a progress.
+        let line = DispatchQueue(label: "pydio.transfer", target: options.completionQueue)
+        var report: (@Sendable (PydioTransferProgress) -> Void)?
+        if let progress { report = { step in line.async { progress(step) } } }
+        let onProgress = report
+        return PydioOperation.start(on: line, success, failure) { try await body(onProgress) }
     }
 }
 
