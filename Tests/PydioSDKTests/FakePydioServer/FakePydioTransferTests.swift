@@ -167,18 +167,22 @@ import Transport
         try client.server.addFile("/zeros", size: size)
         let file = FileManager.default.temporaryDirectory.appending(path: "pydio-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
-        let before = try Self.residentPages()
         var request = HTTPRequest(
             url: client.server.address + "/index.php?get_action=download&file=/zeros&secure_token=\(client.token ?? "")"
         )
         request.fields["Cookie"] = "AjaXplorer=\(client.cookie ?? "")"
         request.maximumBodySize = size
         request.answerFile = HTTPAnswerFile(path: file.path)
-        let response = try await HTTPClient.send(request, options: client.networkOptions)
-        #expect(response.status == 200)
-        #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int == size)
-        // Pages of 4 KiB. Tests that run beside this one need memory, too, but not half of such a file.
-        #expect(try Self.residentPages() - before < size / 2 / 4096)
+        // Tests that run beside this one need memory now and then; what a download needs shows each time.
+        var growth: [Int] = []
+        while growth.count < 3, growth.last ?? .max >= 32 << 8 {  // 32 MiB, of pages of 4 KiB
+            let before = try Self.residentPages()
+            let response = try await HTTPClient.send(request, options: client.networkOptions)
+            growth.append(try Self.residentPages() - before)
+            #expect(response.status == 200)
+            #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int == size)
+        }
+        #expect(growth.contains { $0 < 32 << 8 }, "\(growth) pages")
     }
 
     private static func residentPages() throws -> Int {
