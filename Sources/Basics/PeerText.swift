@@ -15,6 +15,9 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
 
     package init(stringLiteral value: String) { text = value }
 
+    /// Of the text as it was given.
+    package var byteCount: Int { text.utf8.count }
+
     /// As a line of at most ``usualLimit`` characters.
     package var description: String { line() }
 

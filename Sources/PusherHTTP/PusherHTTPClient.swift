@@ -2,7 +2,7 @@ import CurlTransport
 import Foundation
 import JSONBytes
 import PusherProtocol
-import Transport
+@_exported public import Transport
 
 /// The HTTP API of a server that speaks the Pusher protocol: publishing, channels, users.
 ///
@@ -15,7 +15,7 @@ import Transport
 public struct PusherHTTPClient: Sendable {
     /// Signs for the application's auth endpoint, with the same credentials.
     public let signer: PusherSigner
-    let maximumDataSize: Int
+    package let maximumDataSize: Int
 
     private let appID: String
     private let host: String
@@ -31,6 +31,8 @@ public struct PusherHTTPClient: Sendable {
     ///   - path: A prefix before `/apps`, for servers behind a reverse proxy. It is not part of what is signed,
     ///     and has no segments of dots.
     ///   - caFile: A PEM file of authorities to trust instead of the system's.
+    ///   - pinnedKey: The one key that the server may have: neither who signed its certificate, nor the certificate's name and
+    ///     dates are looked at. Meant for development servers. Without TLS, calls then fail. Nil, the default, is none.
     ///   - proxy: As in `PusherClientOptions`: nil is what the environment says, empty is none.
     ///   - encryptionMasterKey: Base64 of 32 bytes, for publishing on encrypted channels. One that cannot be used is
     ///     reported by the calls that need it.
@@ -38,8 +40,9 @@ public struct PusherHTTPClient: Sendable {
     ///   - timeout: For a whole call.
     public init(
         appID: String, key: String, secret: String, cluster: String? = nil, host: String? = nil, port: Int? = nil,
-        path: String = "", useTLS: Bool = true, caFile: String? = nil, proxy: String? = nil,
-        encryptionMasterKey: String? = nil, maximumDataSize: Int = 10_240, timeout: Duration = .seconds(30)
+        path: String = "", useTLS: Bool = true, caFile: String? = nil, pinnedKey: PublicKeyPin? = nil,
+        proxy: String? = nil, encryptionMasterKey: String? = nil, maximumDataSize: Int = 10_240,
+        timeout: Duration = .seconds(30)
     ) {
         self.appID = appID
         signer = PusherSigner(key: key, secret: secret, encryptionMasterKey: encryptionMasterKey)
@@ -49,7 +52,7 @@ public struct PusherHTTPClient: Sendable {
         let bracketed = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         prefix = path.split(separator: "/").map { "/" + $0 }.joined()
         base = "\(useTLS ? "https" : "http")://\(bracketed)\(port.map { ":\($0)" } ?? "")\(prefix)"
-        network = NetworkOptions(caFile: caFile, proxy: proxy)
+        network = NetworkOptions(caFile: caFile, proxy: proxy, pinnedKey: pinnedKey)
         self.timeout = timeout
     }
 
@@ -112,7 +115,9 @@ public struct PusherHTTPClient: Sendable {
         do throws(TransportError) {
             return try await HTTPClient.send(request, options: network)
         } catch {
-            throw PusherHTTPError(error.code == .invalidRequest ? .invalidArgument : .unreachable, error.message)
+            throw PusherHTTPError(
+                error.code == .invalidRequest ? .invalidArgument : .unreachable, wasSent: error.isAfterConnecting,
+                error.message)
         }
     }
 

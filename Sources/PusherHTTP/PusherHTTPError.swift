@@ -27,9 +27,13 @@ public struct PusherHTTPError: Error, Hashable, Sendable {
     /// One sentence for people.
     public let message: String
 
-    package init(_ kind: Kind, status: Int? = nil, _ message: String) {
+    /// Whether the server may have got the call. Where it is false, repeating the call cannot publish an event twice.
+    package let wasSent: Bool
+
+    package init(_ kind: Kind, status: Int? = nil, wasSent: Bool = true, _ message: String) {
         self.kind = kind
         self.status = status
+        self.wasSent = wasSent
         self.message = PeerText(message).description
     }
 

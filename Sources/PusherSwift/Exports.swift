@@ -4,6 +4,7 @@
 @_exported public import Logging
 @_exported public import PusherProtocol
 @_exported public import Realtime
+@_exported public import Transport
 @_exported public import FoundationNetworking
 
 /// The event type under the name that Pusher clients know.

@@ -37,7 +37,7 @@ public final class Pusher: Sendable {
         core.shutDown()
     }
 
-    /// Told what happens. Held weakly.
+    /// Told what happens. Held weakly: see ``PusherConnection/delegate``.
     public var delegate: (any PusherDelegate)? {
         get { connection.delegate }
         set { connection.delegate = newValue }
@@ -78,6 +78,7 @@ public final class Pusher: Sendable {
     ///   - onMemberRemoved: Called when a user has left, on presence channels.
     ///   - onSubscriptionCountChanged: Called with the number of connections subscribed to the channel, if the server
     ///     tells.
+    @preconcurrency
     @discardableResult
     public func subscribe(
         _ channelName: String, auth: PusherAuth? = nil,
@@ -93,6 +94,7 @@ public final class Pusher: Sendable {
     }
 
     /// The same as ``subscribe(_:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
+    @preconcurrency
     @discardableResult
     public func subscribe(
         channelName: String, auth: PusherAuth? = nil,
@@ -106,6 +108,7 @@ public final class Pusher: Sendable {
     }
 
     /// Subscribes to a presence channel. A name without the prefix `presence-` is reported as an error.
+    @preconcurrency
     @discardableResult
     public func subscribeToPresenceChannel(
         channelName: String, auth: PusherAuth? = nil,
@@ -121,6 +124,7 @@ public final class Pusher: Sendable {
     }
 
     /// The same as ``subscribeToPresenceChannel(channelName:auth:onMemberAdded:onMemberRemoved:onSubscriptionCountChanged:)``.
+    @preconcurrency
     @discardableResult
     public func subscribeToPresenceChannel(
         _ channelName: String, auth: PusherAuth? = nil,
@@ -147,6 +151,7 @@ public final class Pusher: Sendable {
     /// delegate.
     ///
     /// - Returns: The id for ``unbind(callbackId:)``.
+    @preconcurrency
     @discardableResult
     public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
         core.bindGlobally(eventCallback)
@@ -154,6 +159,7 @@ public final class Pusher: Sendable {
 
     /// The same with the whole message as a dictionary: `event`, `channel`, `data` (parsed if it is JSON) and `user_id`.
     @_disfavoredOverload
+    @preconcurrency
     @discardableResult
     public func bind(_ callback: @escaping @Sendable (Any?) -> Void) -> String {
         core.bindGlobally(message: callback)

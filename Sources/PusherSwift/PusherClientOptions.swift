@@ -1,5 +1,6 @@
 public import Logging
 public import Realtime
+public import Transport
 
 /// Which server to connect to.
 public enum PusherHost: Sendable, Hashable {
@@ -63,9 +64,22 @@ public struct PusherClientOptions: Sendable {
     public var reconnectAttemptsMax: Int?
     /// A PEM file of authorities to trust instead of the system's.
     public var caFile: String?
+    /// The one key that the server may have, instead of a certificate that an authority vouches for: neither who signed the
+    /// certificate, nor its name and dates are looked at. Meant for development servers with a certificate of their own.
+    /// Holds for the server at ``host`` and ``port``, and for auth endpoints at the same host and port; others are checked as
+    /// without it. Without TLS the client does not connect. Default: none.
+    public var pinnedKey: PublicKeyPin?
     /// `http://`, `https://`, `socks5://` or `socks5h://`, with `user:password@` if needed. Nil, the default: what the
     /// environment (`https_proxy`, `http_proxy`, `all_proxy`, `no_proxy`) says. Empty: none.
     public var proxy: String?
+    /// Header fields for the WebSocket handshake, such as a token that a gateway wants. Not sent to auth endpoints, and never
+    /// logged. Names that are the handshake's own (`Host`, `Upgrade`, `Connection`, `Sec-WebSocket-…` and others of the
+    /// connection), and values with line breaks, keep the client from connecting: it reports `couldNotConnect`. Default: none.
+    public var handshakeHeaders: [String: String] = [:]
+    /// Gets every text message of the WebSocket, in both directions, as it is on the wire, but for what signs or decrypts: see
+    /// ``PusherWireMessage``. Runs on ``callbackQueue``, in order with the callbacks, each message before what it leads to.
+    /// For development; nil, the default, costs nothing.
+    public var wireTap: (@Sendable (PusherWireMessage) -> Void)?
     /// What to offer the server of message compression; nil, the default, is none.
     public var compression: PusherCompression?
     /// Default: a serial queue of the client's own.

@@ -7,7 +7,8 @@ public import FoundationNetworking
 /// does nothing.
 @preconcurrency
 public protocol PusherDelegate: AnyObject, Sendable {
-    /// Every step of the connection, for debugging. No payloads or secrets.
+    /// Every step of the connection and every message that is received or sent, for debugging: the names of events and
+    /// channels, and sizes. No payloads or secrets.
     func debugLog(message: String)
     /// The connection changed its state.
     func changedConnectionState(from old: ConnectionState, to new: ConnectionState)
@@ -31,7 +32,7 @@ public protocol PusherDelegate: AnyObject, Sendable {
 
 extension PusherDelegate {
     /// Does nothing.
-    public func debugLog(message: String) {}
+    public func debugLog(message: String) { DebugLogProbe.current?.ranDefault(of: self) }
     /// Does nothing.
     public func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {}
     /// Does nothing.

@@ -12,9 +12,14 @@ package struct NetworkOptions: Hashable, Sendable, Confidential {
     /// must be for the host.
     package var trustedCertificate: String?
 
-    package init(caFile: String? = nil, proxy: String? = nil) {
+    /// The one key that a server may have. With it, neither who signed the certificate, nor its name and dates are looked at,
+    /// and a connection without TLS is refused. The certificate of a proxy is checked as without it.
+    package var pinnedKey: PublicKeyPin?
+
+    package init(caFile: String? = nil, proxy: String? = nil, pinnedKey: PublicKeyPin? = nil) {
         self.caFile = caFile
         self.proxy = proxy
+        self.pinnedKey = pinnedKey
     }
 
     /// Never the proxy, which may have a password.

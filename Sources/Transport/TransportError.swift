@@ -18,6 +18,8 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         /// Signed by nobody whom we trust, a self-signed certificate included.
         case certificateUntrusted
         case certificateWrongHost
+        /// The server's key is not the one that was pinned.
+        case certificateWrongKey
         /// Any other failure of TLS.
         case tls
         /// The server answered the WebSocket handshake with this HTTP status instead of 101.
@@ -54,8 +56,19 @@ package struct TransportError: Error, Hashable, Sendable, CustomStringConvertibl
         case .tooLarge: .tooLarge
         case .file: .file
         case .couldNotResolve, .couldNotConnect, .proxy, .certificateExpired, .certificateUntrusted,
-            .certificateWrongHost, .tls, .connectionLost, .handshakeRefused, .notWebSocket, .protocolViolation:
+            .certificateWrongHost, .certificateWrongKey, .tls, .connectionLost, .handshakeRefused, .notWebSocket,
+            .protocolViolation:
             .network
+        }
+    }
+
+    /// Whether a request may have reached the server before this happened.
+    package var isAfterConnecting: Bool {
+        switch code {
+        case .invalidRequest, .couldNotResolve, .couldNotConnect, .proxy, .certificateExpired, .certificateUntrusted,
+            .certificateWrongHost, .certificateWrongKey, .handshakeRefused, .notWebSocket:
+            false
+        case .timedOut, .cancelled, .tls, .protocolViolation, .connectionLost, .tooLarge, .file: true
         }
     }
 

@@ -46,6 +46,14 @@ struct CacheChannelTests {
         #expect(origins(&client) == [.live])
     }
 
+    /// A server without caches says nothing at all.
+    @Test func whatComesLongAfterTheSubscriptionIsLive() throws {
+        var client = try subscribed("cache-x")
+        client.now = client.now + .seconds(2)
+        client.receive(event("1"))
+        #expect(origins(&client) == [.live])
+    }
+
     @Test func eventsOfClientsAreNotKept() throws {
         var client = try subscribed("cache-x")
         client.receive(event("0", "client-e"), event("1"))

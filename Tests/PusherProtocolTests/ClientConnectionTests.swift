@@ -71,6 +71,18 @@ struct ClientConnectionTests {
         #expect(client.take() == ["connecting → connected"])
     }
 
+    /// Everything that is made of a socket id would be as large.
+    @Test(arguments: [129, 60_000, 5 << 20])
+    func aSocketIDHasABound(length: Int) {
+        var client = ClientScript()
+        client.machine.connect(now: client.now)
+        _ = client.take()
+        let data = #"{"socket_id":"1.\#(String(repeating: "1", count: length - 2))"}"#
+        client.receive(#"{"event":"pusher:connection_established","data":\#(JSONString.quoted(data))}"#)
+        #expect(client.machine.socketID == nil)
+        #expect(client.take().contains { $0.hasPrefix("error ") && $0.utf8.count < 500 })
+    }
+
     @Test func theApplicationsOwnActivityTimeoutHasNoFloor() {
         var client = ClientScript { $0.connection.activityTimeout = .milliseconds(100) }
         client.connect()

@@ -11,6 +11,7 @@ final class EasyHandle {
     let server: String
     /// Whether the options name a proxy; the environment may do so as well.
     private let hasProxy: Bool
+    private let pinnedKey: PublicKeyPin?
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
     private var share: UnsafeMutableRawPointer?
@@ -31,12 +32,20 @@ final class EasyHandle {
         self.raw = raw
         server = "\(host):\(components.port ?? (scheme == "https" ? 443 : 80))"
         hasProxy = options.proxy?.isEmpty == false
+        pinnedKey = options.pinnedKey
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         isAbandoned = .allocate(capacity: 1)
         isAbandoned.initialize(to: 0)
         try set(CURLOPT_URL, url)
         try configure(options)
+        if let pinnedKey {
+            guard scheme == "https" else {
+                throw TransportError(
+                    .invalidRequest, "a pinned key needs TLS, which the connection to \(server) is without")
+            }
+            try trust(only: pinnedKey)
+        }
     }
 
     isolated deinit {
@@ -94,6 +103,17 @@ final class EasyHandle {
             let bytes = Array(others) + Array("\n\(trusted)".utf8)
             try check(bytes.withUnsafeBytes { curl_easy_set_authorities(raw, $0.baseAddress, $0.count) })
         }
+    }
+
+    /// libcurl compares the key at the end of the TLS handshake, before anything of ours is sent, whether or not it verifies the
+    /// certificate; a connection that is kept alive serves only transfers with the same pin.
+    private func trust(only key: PublicKeyPin) throws(TransportError) {
+        try set(CURLOPT_PINNEDPUBLICKEY, key.description)
+        // Each connection shows the key anew instead of resuming what an earlier one agreed on.
+        try set(CURLOPT_SSL_SESSIONID_CACHE, 0)
+        try set(CURLOPT_CERTINFO, 1)  // to say which key the server has
+        try set(CURLOPT_SSL_VERIFYPEER, 0)
+        try set(CURLOPT_SSL_VERIFYHOST, 0)
     }
 
     // MARK: Options
@@ -255,6 +275,12 @@ final class EasyHandle {
             return info(CURLINFO_PROXY_SSL_VERIFYRESULT) == 0
                 ? certificateError(words)
                 : TransportError(.proxy, "the certificate of the proxy is not trusted: \(words)")
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            let shown = serverCertificate.flatMap { PublicKeyPin(certificate: $0) }
+            return TransportError(
+                .certificateWrongKey,
+                "the key of \(server) is not the pinned one: expected \(pinnedKey?.description ?? "another"), "
+                    + "the server showed \(shown?.description ?? "none that can be read"); nothing was sent")
         case CURLE_SSL_CACERT_BADFILE:
             return TransportError(.invalidRequest, "the CA file holds no usable certificates")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED:

@@ -15,11 +15,24 @@ extension HTTPClient {
         return try result.get()
     }
 
+    /// The key of the certificate that a server shows, as something to pin; under the same terms.
+    package static func key(
+        of url: String, options: NetworkOptions, timeout: Duration
+    ) async throws(TransportError) -> PublicKeyPin {
+        let certificate = try await certificate(of: url, options: options, timeout: timeout)
+        guard let key = PublicKeyPin(certificate: certificate) else {
+            throw TransportError(.tls, "the certificate that the server shows cannot be read")
+        }
+        return key
+    }
+
     @NetworkActor
     private static func probe(
         _ url: String, _ options: NetworkOptions, _ timeout: Duration,
         _ completion: @escaping @NetworkActor (Result<String, TransportError>) -> Void
     ) {
+        var options = options
+        options.pinnedKey = nil  // the question is which key it has
         do throws(TransportError) {
             let handle = try EasyHandle(url: url, options: options)
             try handle.isolateConnection()

@@ -4,7 +4,7 @@ extension PusherHTTPClient {
     public enum ChannelAttribute: String, Hashable, Sendable, CaseIterable {
         /// Users of a presence channel.
         case userCount = "user_count"
-        /// Connections on a channel that is not a presence channel, if the application has this counting enabled.
+        /// Connections on a channel, if the application has this counting enabled. Reverb leaves it out for presence channels.
         case subscriptionCount = "subscription_count"
         /// The event that a cache channel keeps.
         case cache

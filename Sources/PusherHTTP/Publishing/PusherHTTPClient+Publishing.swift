@@ -13,7 +13,7 @@ extension PusherHTTPClient {
     ///   - data: Any text; JSON by convention.
     ///   - socketID: A connection that does not get the event, usually the one that caused it.
     ///   - info: What to tell of the channels.
-    /// - Returns: What `info` asked for, by channel; empty without it.
+    /// - Returns: What `info` asked for, by channel; empty without it, and from a server that does not tell.
     @discardableResult
     public func trigger(
         event: String, channels: [String], data: String, socketID: String? = nil, info: Set<ChannelAttribute> = []
@@ -64,7 +64,8 @@ extension PusherHTTPClient {
 
     /// Publishes several events in one call, in order.
     ///
-    /// - Returns: What each event's `info` asked for, in the order of the events; empty if none did.
+    /// - Returns: What each event's `info` asked for, in the order of the events; empty if none did, and from a server that
+    ///   does not tell.
     @discardableResult
     public func triggerBatch(_ events: [BatchEvent]) async throws(PusherHTTPError) -> [ChannelInfo] {
         guard !events.isEmpty, events.count <= Self.maximumBatch else {
@@ -81,7 +82,13 @@ extension PusherHTTPClient {
         }
         let answer = try await post("batch_events", Batch(batch: batch))
         guard events.contains(where: { !$0.info.isEmpty }) else { return [] }
-        return try Self.decode(BatchAnswer.self, from: answer).batch
+        return (try? Self.decode(BatchAnswer.self, from: answer).batch) ?? []
+    }
+
+    /// Throws what publishing would throw before anything is sent, whatever the data: for programs that publish much.
+    package func check(event: String, channel: String) throws(PusherHTTPError) {
+        _ = try ArgumentRules.eventName(event)
+        _ = try payload("", for: try ArgumentRules.channelName(channel))
     }
 
     // MARK: Wire
@@ -112,7 +119,8 @@ extension PusherHTTPClient {
 
     private func publish(_ publication: Publication) async throws(PusherHTTPError) -> [String: ChannelInfo] {
         let answer = try await post("events", publication)
-        return publication.info == nil ? [:] : try Self.decode(ChannelList.self, from: answer).channels
+        // It is published: an answer without the infos is no failure, which would make callers publish it again.
+        return publication.info == nil ? [:] : (try? Self.decode(ChannelList.self, from: answer).channels) ?? [:]
     }
 
     /// What is sent for `data`: on an encrypted channel nobody but its members can read it.

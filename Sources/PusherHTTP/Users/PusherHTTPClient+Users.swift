@@ -8,14 +8,15 @@ extension PusherHTTPClient {
                 let id: Identifier
             }
 
-            let users: [User]
+            /// Some servers say null for nobody.
+            let users: [User]?
         }
         let name = try ArgumentRules.channelName(channel)
         guard name.kind == .presence else {
             throw PusherHTTPError(.invalidArgument, "“\(name)” has no users: it is not a presence channel")
         }
-        return try await get("channels/\(try ArgumentRules.segment(name.string))/users", as: Answer.self).users.map(
-            \.id.string)
+        let answer = try await get("channels/\(try ArgumentRules.segment(name.string))/users", as: Answer.self)
+        return answer.users?.map(\.id.string) ?? []
     }
 
     /// Closes every connection that is signed in as a user. The user may come back: stop signing for them first.

@@ -95,24 +95,28 @@ struct ChannelMachine: Sendable {
 
 /// Tells the event that a cache channel's server kept from new ones (Pusher protocol, "Cache channels").
 struct CacheReplay: Sendable {
-    /// The subscription has just succeeded: what comes next was kept.
-    private var isExpected = false
+    /// A server with caches sends what it kept, or that it kept nothing, right behind the success of a subscription. One
+    /// without sends neither: what comes later than this is live.
+    private static let patience = Duration.seconds(1)
+
+    /// The subscription has just succeeded: what comes until then was kept.
+    private var expectedUntil: MonotonicInstant?
     /// Of the event delivered last.
     private var lastFingerprint: Int?
 
-    mutating func subscribed() {
-        isExpected = true
+    mutating func subscribed(now: MonotonicInstant) {
+        expectedUntil = now + Self.patience
     }
 
     mutating func missed() {
-        isExpected = false
+        expectedUntil = nil
     }
 
     /// - Parameter event: Published; events from client to client are not kept.
-    mutating func origin(of event: RealtimeEvent) -> EventOrigin {
+    mutating func origin(of event: RealtimeEvent, now: MonotonicInstant) -> EventOrigin {
         let fingerprint = event.fingerprint
-        defer { (isExpected, lastFingerprint) = (false, fingerprint) }
-        guard isExpected else { return .live }
+        defer { (expectedUntil, lastFingerprint) = (nil, fingerprint) }
+        guard let expectedUntil, now < expectedUntil else { return .live }
         return lastFingerprint == fingerprint ? .repeatedCache : .cache
     }
 }

@@ -41,6 +41,9 @@ extension ClientMachine {
         _ bytes: [UInt8], _ frame: Range<Int>, from id: ConnectionMachine.TransportID, now: MonotonicInstant
     ) {
         do throws(MalformedFrame) {
+            if socketID == nil, frame.count > Self.longestHandshake {
+                throw MalformedFrame(reason: "its first message has \(frame.count) bytes")
+            }
             let event = try FrameParser.parse(bytes, frame)
             if socketID == nil {
                 handshake(try ServerEvent(event), on: id, now: now)
@@ -64,6 +67,9 @@ extension ClientMachine {
     private var isAnnounced: Bool { if case .some = announcement { true } else { false } }
 
     // MARK: Before the handshake is done
+
+    /// Bytes of a first message that is looked at. That of a server has about 150.
+    private static let longestHandshake = 1 << 16
 
     private mutating func handshake(
         _ event: ServerEvent, on id: ConnectionMachine.TransportID, now: MonotonicInstant
@@ -145,7 +151,7 @@ extension ClientMachine {
             return
         }
         guard entry.isWanted, entry.isHeard else { return }
-        let event = entry.isCached ? withOrigin(event, on: entry.id) : event
+        let event = entry.isCached ? withOrigin(event, on: entry.id, now: now) : event
         if entry.isEncrypted {
             deliverEncrypted(event, on: entry.id, now: now)
         } else {
@@ -161,10 +167,12 @@ extension ClientMachine {
         notices.append(event, on: entry.id)
     }
 
-    private mutating func withOrigin(_ event: RealtimeEvent, on id: EventRouter.ChannelID) -> RealtimeEvent {
+    private mutating func withOrigin(
+        _ event: RealtimeEvent, on id: EventRouter.ChannelID, now: MonotonicInstant
+    ) -> RealtimeEvent {
         let name = event.eventName
         guard !name.hasPrefix("client-"), !name.hasPrefix("pusher:"),
-            let origin = channels[id]?.cache.origin(of: event)
+            let origin = channels[id]?.cache.origin(of: event, now: now)
         else { return event }
         return origin == .live ? event : event.withOrigin(origin)
     }

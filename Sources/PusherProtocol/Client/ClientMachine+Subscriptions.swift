@@ -56,7 +56,7 @@ extension ClientMachine {
         case .subscribing, .subscribed, .failed(mayBeSubscribed: true):
             channels[entry.id]?.state = .subscribed
             channels[entry.id]?.subscribedAt = now
-            channels[entry.id]?.cache.subscribed()
+            channels[entry.id]?.cache.subscribed(now: now)
             if !entry.isHeard { entries[key]?.isHeard = true }
             guard channel.name.kind != .serverToUser else { return }
             if channel.name.kind == .presence { replaceMembers(of: entry.id, with: event) }

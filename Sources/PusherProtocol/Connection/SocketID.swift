@@ -4,7 +4,11 @@
 package struct SocketID: Hashable, Sendable, CustomStringConvertible {
     package let string: String
 
+    /// Room for two numbers of 200 bits; servers use at most 64 each. A longer one would be in every request that is signed.
+    package static let maximumLength = 128
+
     package init?(_ string: String) {
+        guard string.utf8.count <= Self.maximumLength else { return nil }
         let parts = string.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(\.isASCIIDigit) }) else { return nil }
         self.string = string

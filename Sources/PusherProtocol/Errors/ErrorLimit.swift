@@ -4,7 +4,7 @@ import Transport
 
 /// Bounds how often errors are reported that a server can cause with a message each: 20 of a kind at once, then one a
 /// second. Those left out are counted, and the count comes with the next one.
-struct ErrorLimit: Sendable {
+package struct ErrorLimit: Sendable {
     fileprivate struct Bucket: Sendable {
         var tokens = ErrorLimit.burst
         var refilledAt: MonotonicInstant
@@ -13,8 +13,10 @@ struct ErrorLimit: Sendable {
         var omitted: PusherError?
     }
 
-    static let burst = 20
-    static let interval = Duration.seconds(1)
+    /// Errors of a kind that are reported at once.
+    package static let burst = 20
+    /// How often one is reported after those.
+    package static let interval = Duration.seconds(1)
 
     private var buckets: [PusherError.Kind: Bucket] = [:]
 

@@ -143,7 +143,7 @@ extension ClientCore {
         // Whatever broke the connection may have killed those to the endpoint, too.
         request.usesConnectionsSince = read { $0.steps.startedAt }
         do throws(TransportError) {
-            return Self.read(try await HTTPClient.send(request, options: options.network), parse)
+            return Self.read(try await HTTPClient.send(request, options: options.network(for: request.url)), parse)
         } catch {
             return .failure(
                 AuthFailure(

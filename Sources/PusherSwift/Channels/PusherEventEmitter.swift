@@ -24,15 +24,17 @@ public class PusherEventEmitter: @unchecked Sendable {
     /// Calls back for each event of this name, in order of arrival.
     ///
     /// - Returns: The id for ``unbind(eventName:callbackId:)``.
+    @preconcurrency
     @discardableResult
     public func bind(eventName: String, eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
         core.hub.bind(to: id, event: eventName, eventCallback)?.string ?? "closed"
     }
 
     /// Calls back for each event of this name with its data: parsed if it is JSON (`[String: Any]`, `[Any]`, `String`,
-    /// numbers; never `[String: AnyObject]`, which does not exist on Linux), else as text. Nil without data.
+    /// numbers), else as text. Nil without data.
     ///
     /// - Returns: The id for ``unbind(eventName:callbackId:)``.
+    @preconcurrency
     @_disfavoredOverload
     @discardableResult
     public func bind(eventName: String, callback: @escaping @Sendable (Any?) -> Void) -> String {
@@ -79,6 +81,7 @@ public class PusherEventEmitter: @unchecked Sendable {
     /// Calls back for every event.
     ///
     /// - Returns: The id for ``unbind(callbackId:)``.
+    @preconcurrency
     @discardableResult
     public func bind(eventCallback: @escaping @Sendable (PusherEvent) -> Void) -> String {
         core.hub.bind(to: id, eventCallback)?.string ?? "closed"

@@ -27,7 +27,7 @@ struct ClientCallbacks: Sendable {
         var handlers = Handlers()
     }
 
-    weak var delegate: (any PusherDelegate)?
+    var delegate = DelegateSlot()
     var userDataFetcher: (@Sendable () -> PusherPresenceChannelMember)?
     var channels: [EventRouter.ChannelID: Channel] = [:]
     /// The state that the application was told last.

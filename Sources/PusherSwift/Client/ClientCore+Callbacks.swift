@@ -38,12 +38,12 @@ extension ClientCore: HubOwner {
             if callbacks.withLock({ $0.channels[channel]?.handlers.gap }) != nil { tell(gap, on: channel) }
         case .signedIn(let user):
             options.logger?.report(.debug, "signed in", ["pusher.user": "\(user.id)"])
-            callbacks.withLock { $0.delegate }?.debugLog("signed in as \(user.id)")
+            debugLog("signed in as \(user.id)")
             hub.deliver(
                 RealtimeEvent(name: "pusher:signin_success", channel: nil, data: user.data), toBindingsOf: .user)
         case .signInFailed(let error, let event):
             log(error)
-            callbacks.withLock { $0.delegate }?.receivedError(error: error)
+            delegate?.receivedError(error: error)
             hub.deliver(event, toBindingsOf: .user)
         case .watchlistChanged(let change):
             hub.deliver(
@@ -51,9 +51,9 @@ extension ClientCore: HubOwner {
         case .pingAnswered, .sourceStateChanged: break  // observers hear of it
         case .error(let error):
             log(error)
-            callbacks.withLock { $0.delegate }?.receivedError(error: error)
+            delegate?.receivedError(error: error)
         case .readingHeld(let error), .readingResumed(let error, _):
-            callbacks.withLock { $0.delegate }?.receivedError(error: error)
+            delegate?.receivedError(error: error)
         }
     }
 
@@ -107,20 +107,20 @@ extension ClientCore: HubOwner {
             ["pusher.state": "\(new.stringValue())", "pusher.state.old": "\(old.stringValue())"])
         callbacks.withLock { $0.announcedState = new }
         // Asked for before each call: the client may go in one.
-        callbacks.withLock { $0.delegate }?.debugLog("connection state: \(old.stringValue()) → \(new.stringValue())")
-        callbacks.withLock { $0.delegate }?.changedConnectionState(from: old, to: new)
+        debugLog("connection state: \(old.stringValue()) → \(new.stringValue())")
+        delegate?.changedConnectionState(from: old, to: new)
     }
 
     /// Nil if the channel was unsubscribed since: the application does not want to hear of it any more.
     private func delegate(for channel: EventRouter.ChannelID) -> (any PusherDelegate)?? {
-        callbacks.withLock { callbacks in callbacks.channels[channel] == nil ? nil : .some(callbacks.delegate) }
+        callbacks.withLock { $0.channels[channel] == nil } ? nil : .some(delegate)
     }
 
     private func subscribed(_ channel: EventRouter.ChannelID, name: String) {
-        guard let delegate = delegate(for: channel) else { return }
+        guard callbacks.withLock({ $0.channels[channel] != nil }) else { return }
         options.logger?.report(.debug, "subscribed", ["pusher.channel": "\(name)"])
-        delegate?.debugLog("subscribed to channel \(name)")
-        self.delegate(for: channel)??.subscribedToChannel(name: name)
+        debugLog("subscribed to channel \(name)")
+        delegate(for: channel)??.subscribedToChannel(name: name)
     }
 
     private func subscriptionFailed(
@@ -152,7 +152,7 @@ extension ClientCore: HubOwner {
 
 extension PusherDelegate {
     /// The only way to ``debugLog(message:)``, which is a log as well.
-    fileprivate func debugLog(_ message: PeerText) { debugLog(message: message.description) }
+    func debugLog(_ message: PeerText) { debugLog(message: message.description) }
 }
 
 extension PusherError {

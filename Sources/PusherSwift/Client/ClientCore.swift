@@ -1,4 +1,5 @@
 import CurlTransport
+import Foundation
 import Logging
 import PusherProtocol
 import Realtime
@@ -91,7 +92,8 @@ final class ClientCore: Shell {
         watchNetwork()
         let compression = isCompressionOff ? nil : options.compression?.offer
         let request = WebSocketRequest(
-            url: url, compression: compression, maximumMessageSize: options.maximumMessageSize,
+            url: url, fields: HTTPFields(handshake: options.handshakeHeaders), compression: compression,
+            maximumMessageSize: options.maximumMessageSize,
             oversizedMessages: .discard, maximumHandshakeSize: options.maximumHandshakeSize,
             maximumSendQueueSize: options.maximumSendQueueSize)
         let connection = WebSocketConnection(request, options: options.network) { [weak self] event in
@@ -110,6 +112,8 @@ final class ClientCore: Shell {
             handle { machine, now in machine.transportOpened(id, now: now) }
         case .received(let messages, let byteCount, let isMoreToRead):
             options.metrics?.received(messages: messages.count, bytes: byteCount)
+            logReceived(messages)
+            if let tap = options.wireTap { show(messages, to: tap) }
             // What several reads in a row bring reaches the application in one go.
             if isMoreToRead {
                 handleSoon { machine, now in machine.received(messages, from: id, now: now) }
@@ -135,9 +139,12 @@ final class ClientCore: Shell {
             if frame == .ping, options.pingForm == .controlFrame {
                 connection.ping()
             } else {
-                try connection.send(text: Array(frame.text.utf8))
+                let text = frame.text
+                try connection.send(text: Array(text.utf8))
+                if let tap = options.wireTap { show(text, to: tap) }
             }
             options.metrics?.sent()
+            logSent(frame)
         } catch {
             let closure = WebSocketClosure(code: 1006, error: error)
             connection.drop()
@@ -194,6 +201,24 @@ extension Duration {
     static func timeout(seconds: Double) -> Duration? { bounded(seconds: seconds).map { max($0, .milliseconds(1)) } }
 }
 
+extension HTTPFields {
+    fileprivate init(handshake headers: [String: String]) {
+        self.init()
+        for (name, value) in headers.sorted(by: { $0.key < $1.key }) { append(name: name, value: value) }
+    }
+}
+
 extension PusherClientOptions {
-    var network: NetworkOptions { NetworkOptions(caFile: caFile, proxy: proxy) }
+    var network: NetworkOptions { NetworkOptions(caFile: caFile, proxy: proxy, pinnedKey: pinnedKey) }
+
+    /// For a request to an auth endpoint: the key is that of the Pusher server, and only what is at its host and port has it.
+    func network(for url: String) -> NetworkOptions {
+        var network = network
+        let target = URLComponents(string: url)
+        let isServer =
+            target?.scheme?.equalsIgnoringASCIICase("https") == true && (target?.port ?? 443) == (port ?? 443)
+            && target?.host?.equalsIgnoringASCIICase(host.stringValue) == true
+        if !isServer { network.pinnedKey = nil }
+        return network
+    }
 }

@@ -31,10 +31,11 @@ public final class PusherConnection: Sendable {
     /// The subscribed channels.
     public var channels: PusherChannels { PusherChannels(core) }
 
-    /// Told what happens. Held weakly.
+    /// Told what happens. Held weakly: keep a reference to it. One that is gone before the client has been connected gets a
+    /// warning in ``PusherClientOptions/logger``, or without one in the log that swift-log is set up for.
     public var delegate: (any PusherDelegate)? {
-        get { core.callbacks.withLock { $0.delegate } }
-        set { core.callbacks.withLock { if !$0.isClosed { $0.delegate = newValue } } }
+        get { core.callbacks.withLock { $0.delegate.delegate } }
+        set { core.setDelegate(newValue) }
     }
 
     /// Says who the user is on presence channels, with ``AuthMethod/inline(secret:)``. Called on the callback queue.
@@ -59,10 +60,20 @@ public final class PusherConnection: Sendable {
         set { configure { $0.reconnectAttemptsMax = newValue } }
     }
 
-    /// The longest wait before a retry, in seconds, from zero to 100 years. Nil stands for a year.
-    public var maxReconnectGapInSeconds: Int? {
-        get { core.read { Int($0.configuration.connection.reconnectPolicy.maximumDelay.bounded.components.seconds) } }
-        set { configure { $0.reconnectPolicy.maximumDelay = .bounded(seconds: newValue ?? 31_536_000) } }
+    /// The longest wait before a retry, in seconds; 120 by default. Nil, like infinity and more than 100 years, is no bound.
+    /// Less than zero is zero; NaN changes nothing.
+    public var maxReconnectGapInSeconds: Double? {
+        get {
+            let delay = core.read { $0.configuration.connection.reconnectPolicy.maximumDelay.bounded }
+            return delay < .never ? delay.inSeconds : nil
+        }
+        set {
+            configure { configuration in
+                if let delay = Duration.bounded(seconds: newValue ?? .infinity) {
+                    configuration.reconnectPolicy.maximumDelay = delay
+                }
+            }
+        }
     }
 
     /// Seconds of silence after which the server is pinged, from the next connection on. Infinity, or more than 100 years,

@@ -40,12 +40,11 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     private enum Item: Sendable {
         /// - Parameter count: Each event counts.
         case notices([Notice], CallbackLoad)
-        case work(@Sendable () -> Void)
+        case work(@Sendable () -> Void, CallbackLoad)
 
         var load: CallbackLoad {
             switch self {
-            case .notices(_, let load): load
-            case .work: CallbackLoad(count: 1)
+            case .notices(_, let load), .work(_, let load): load
             }
         }
     }
@@ -79,8 +78,8 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     }
 
     /// Runs code of the application that answers a question.
-    func run(for owner: some HubOwner<Notice>, _ work: @escaping @Sendable () -> Void) {
-        enqueue(.work(work), for: owner)
+    func run(for owner: some HubOwner<Notice>, load: CallbackLoad, _ work: @escaping @Sendable () -> Void) {
+        enqueue(.work(work, load), for: owner)
     }
 
     /// Forgets what waits. A callback that is running goes on to its end; no other starts.
@@ -130,7 +129,7 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
 
     private func run(_ item: Item, for owner: some HubOwner<Notice>, _ route: inout Route?) {
         switch item {
-        case .work(let work):
+        case .work(let work, _):
             // One that was taken from the inbox before it was closed.
             if !inbox.withLock({ $0.isClosed }) { work() }
             finished(item.load, for: owner)

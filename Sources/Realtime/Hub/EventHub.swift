@@ -221,7 +221,13 @@ extension HubOwner {
     }
 
     /// Runs code of the application that answers a question, in its place among the callbacks.
-    package func runCallback(_ work: @escaping @Sendable () -> Void) { hub.line.run(for: self, work) }
+    ///
+    /// - Parameter load: What waits with it.
+    package func runCallback(
+        load: CallbackLoad = CallbackLoad(count: 1), _ work: @escaping @Sendable () -> Void
+    ) {
+        hub.line.run(for: self, load: load, work)
+    }
 
     /// Too much waits for this reader: nothing more is asked for.
     func holdReading(for reader: EventReader) {

@@ -5,10 +5,6 @@ import Foundation
 /// The opening handshake from the client's side (RFC 6455, section 4).
 struct ClientHandshake: Sendable {
     private static let magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-    private static let ownFields = [
-        "Host", "Upgrade", "Connection", "Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Protocol",
-        "Sec-WebSocket-Extensions", "Content-Length", "Transfer-Encoding",
-    ]
 
     /// The request, ready to be sent.
     let request: [UInt8]
@@ -42,12 +38,8 @@ struct ClientHandshake: Sendable {
         ]
         if !subprotocols.isEmpty { fields["Sec-WebSocket-Protocol"] = subprotocols.joined(separator: ", ") }
         if let compression { fields["Sec-WebSocket-Extensions"] = try compression.fieldValue() }
-        for field in request.fields.fields {
-            guard !Self.ownFields.contains(where: field.name.equalsIgnoringASCIICase) else {
-                throw TransportError(.invalidRequest, "the header \(field.name) belongs to the WebSocket handshake")
-            }
-            fields.append(name: field.name, value: field.value)
-        }
+        try request.fields.validateForHandshake()
+        for field in request.fields.fields { fields.append(name: field.name, value: field.value) }
         try fields.validate()
         let line = "GET \(path)\(url.percentEncodedQuery.map { "?\($0)" } ?? "") HTTP/1.1\r\n"
         self.request = Array((line + fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n").utf8)
@@ -182,6 +174,23 @@ extension HTTPFields {
             }
         }
     }
+
+    /// Refuses, besides, names that are the WebSocket handshake's own (RFC 6455, section 4.1), and those that say how the
+    /// connection is used or where the request ends.
+    package func validateForHandshake() throws(TransportError) {
+        try validate()
+        for field in fields {
+            let name = String(decoding: field.name.utf8.map(\.asciiLowercased), as: UTF8.self)
+            guard !Self.ofTheConnection.contains(name), !name.hasPrefix("sec-websocket-") else {
+                throw TransportError(.invalidRequest, "the header \(field.name) belongs to the WebSocket handshake")
+            }
+        }
+    }
+
+    private static let ofTheConnection: Set = [
+        "host", "upgrade", "connection", "content-length", "transfer-encoding", "te", "trailer", "expect", "keep-alive",
+        "proxy-connection", "http2-settings",
+    ]
 
     /// Whether a comma-separated field has a token, without regard to case.
     fileprivate func hasToken(_ token: String, in name: String) -> Bool {
