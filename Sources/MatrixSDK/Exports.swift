@@ -4,4 +4,5 @@
 @_exported public import MatrixProtocol
 @_exported public import Observation
 @_exported public import Realtime
+@_exported public import Transport
 @_exported public import LinuxCombine

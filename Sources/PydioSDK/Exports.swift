@@ -3,3 +3,4 @@
 @_exported public import Logging
 @_exported public import PydioProtocol
 @_exported public import Realtime
+@_exported public import Transport

@@ -32,7 +32,7 @@ struct CallTests {
 
     static let rooms: [Row] = [
         Row("POST v3/createRoom", #"{"name":"n","preset":"private_chat","invite":["@b:s"],"is_direct":true}"#) {
-            var parameters = MXRoomCreationParameters()
+            let parameters = MXRoomCreationParameters()
             parameters.name = "n"
             parameters.preset = kMXRoomPresetPrivateChat
             parameters.inviteArray = ["@b:s"]
@@ -44,7 +44,7 @@ struct CallTests {
             "POST v3/createRoom",
             #"{"creation_content":{"type":"m.space"},"initial_state":[{"type":"m.room.encryption","state_key":"","content":{"algorithm":"m.megolm.v1.aes-sha2"}}],"room_version":"11","room_alias_name":"al","visibility":"public","topic":"t"}"#
         ) {
-            var parameters = MXRoomCreationParameters()
+            let parameters = MXRoomCreationParameters()
             parameters.roomType = "m.space"
             parameters.isEncrypted = true
             parameters.roomVersion = "11"
@@ -250,6 +250,8 @@ struct CallTests {
             let found = try await $0.searchMessages(
                 "x", inRooms: ["!r"], limit: 3, before: 1, after: 2, byRank: true, nextBatch: "n")
             #expect(found.count == 1 && found.results.map(\.event.eventId) == ["$c"])
+            let profile = try #require(found.results.first?.profiles["@b:s"])
+            #expect(profile.displayName == "B" && profile.avatarUrl == "mxc://s/b")
         },
         Row("POST v3/user_directory/search", #"{"search_term":"x"}"#) {
             let got = try await $0.searchUsers("x").results.map(\.userId)
@@ -263,7 +265,8 @@ struct CallTests {
          "next_batch":"next","chunk":[{"type":"m.x","event_id":"$c","content":{},"room_id":"!r","num_joined_members":1,
          "world_readable":false,"guest_can_join":false}],"event":{"type":"m.x","event_id":"$c","content":{}},
          "results":[{"user_id":"@b:s"}],"limited":false,"notifications":[],"search_categories":{"room_events":{
-         "count":1,"results":[{"rank":1,"result":{"type":"m.x","event_id":"$c","content":{}}}]}}}
+         "count":1,"results":[{"rank":1,"result":{"type":"m.x","event_id":"$c","content":{}},
+         "context":{"profile_info":{"@b:s":{"displayname":"B","avatar_url":"mxc://s/b"}}}}]}}}
         """#)
 
     @Test(arguments: rooms + messages + account) func aCallAsksForWhatTheSpecificationSays(row: Row) async throws {
@@ -283,6 +286,49 @@ struct CallTests {
             #expect(request.json?.foundation as? NSDictionary == expected && expected != nil)
             #expect(request.field("Content-Type") == "application/json")
         }
+    }
+
+    /// A create event as a whole, its content from an older server, also of a space, and a room without levels.
+    @Test(arguments: [
+        (
+            #"{"type":"m.room.create","state_key":"","sender":"@a:s","content":{"room_version":"12"}}"#,
+            #"{"users":{"@b:s":50}}"#, ["@a:s": MXRoomPowerLevels.creatorLevel, "@b:s": 50, "@c:s": 0]
+        ),
+        (
+            #"{"room_version":"11","type":"m.space"}"#, #"{"users":{"@a:s":100},"users_default":5}"#,
+            ["@a:s": 100, "@c:s": 5]
+        ),
+        (#"{"creator":"@a:s"}"#, nil, ["@a:s": 100, "@c:s": 0]),
+    ])
+    func powerLevelsAreThoseOfTheRoom(create: String, content: String?, levels: [String: Int]) async throws {
+        let server = try await FakeHomeserver.start()
+        server.on("GET", "v3/rooms/*/state/m.room.create", .json(create))
+        server.on(
+            "GET", "v3/rooms/*/state/m.room.power_levels", content.map { .json($0) } ?? .error(404, "M_NOT_FOUND"))
+        let found = try await MXRestClient.make(server).powerLevels(ofRoom: "!r")
+        for (user, level) in levels { #expect(found.powerLevelOfUser(withUserID: user) == level) }
+        #expect(server.requests("GET", "v3/rooms/*/state/m.room.create").first?.parameter("format") == "event")
+    }
+
+    @Test func aMutedRoomHasAnOverrideOfItsName() async throws {
+        let server = try await FakeHomeserver.start()
+        for method in ["PUT", "DELETE"] { server.on(method, "v3/pushrules/**", .ok) }
+        let client = MXRestClient.make(server)
+        try await client.muteRoom("!r")
+        try await client.unmuteRoom("!r")
+        #expect(
+            server.requests.map { "\($0.method) \($0.path.dropFirst(3).joined(separator: "/"))" } == [
+                "PUT pushrules/global/override/!r", "PUT pushrules/global/override/!r/enabled",
+                "DELETE pushrules/global/override/!r",
+            ])
+        let rule = #"{"actions":[],"conditions":[{"kind":"event_match","key":"room_id","pattern":"!r"}]}"#
+        let expected = JSONView(Array(rule.utf8))?.foundation as? NSDictionary
+        #expect(server.requests.first?.json?.foundation as? NSDictionary == expected && expected != nil)
+        #expect(server.requests[1].json?["enabled"]?.bool == true)
+        server.on("DELETE", "v3/pushrules/**", .error(404, "M_NOT_FOUND"))
+        try await client.unmuteRoom("!r")
+        server.on("DELETE", "v3/pushrules/**", .error(403, "M_FORBIDDEN"))
+        await #expect(throws: MXError.self) { try await client.unmuteRoom("!r") }
     }
 
     @Test func dataThatIsNotThereIsNil() async throws {

@@ -48,6 +48,39 @@ struct CertificateTests {
         #expect(server.requests.isEmpty)
     }
 
+    /// Nor is the user asked about the certificate of a server with another key.
+    @Test func aPinnedKeyIsTheOnlyOneThatIsTrusted() async throws {
+        let authority = try CertificateAuthority()
+        defer { withExtendedLifetime(authority) {} }  // its files go with it
+        let leaf = try authority.makeSelfSigned("DNS:other.example")
+        let server = try await FakeHomeserver.start(tls: leaf)
+        server.on("GET", "v3/joined_rooms", .json(#"{"joined_rooms":["!a"]}"#))
+        let credentials = MXCredentials(homeServer: server.address, userId: "@a:s", accessToken: "token")
+        let asked = Lock(0)
+        func client(_ pin: PublicKeyPin?) -> MXRestClient {
+            var options = MXRestClientOptions.quick
+            options.pinnedKey = pin
+            return MXRestClient(
+                credentials: credentials,
+                unrecognizedCertificateHandler: { _ in
+                    asked.withLock { $0 += 1 }
+                    return true
+                }, options: options)
+        }
+        let rooms = try await client(PublicKeyPin(try leaf.pin())).joinedRooms()
+        #expect(rooms == ["!a"])
+        let count = server.requests.count
+        let wrong = try #require(PublicKeyPin(sha256: [UInt8](repeating: 7, count: 32)))
+        await #expect {
+            try await client(wrong).joinedRooms()
+        } throws: { error in
+            let error = error as? MatrixError
+            return error?.code == .network && error?.message.contains("expected \(wrong), the server showed") == true
+        }
+        #expect(server.requests.count == count)
+        #expect(asked.withLock { $0 } == 0)
+    }
+
     @Test func trustingOneCertificateTrustsNoOther() async throws {
         let authority = try CertificateAuthority()
         defer { withExtendedLifetime(authority) {} }  // its files go with it

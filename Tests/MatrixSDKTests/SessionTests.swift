@@ -1,3 +1,4 @@
+import Dispatch
 import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
@@ -74,6 +75,24 @@ struct SessionTests {
         #expect(heard.withLock { $0 }.isEmpty)
         #expect(scene.polls.first?.parameter("since") == nil)
         #expect(scene.polls.first?.parameter("timeout") == "0")
+    }
+
+    /// A concurrent completion queue, as here, runs blocks beside each other.
+    @Test func aLaterSyncIsToldAfterAnEarlierOne_alsoOnAConcurrentQueue() async throws {
+        let scene = try await SessionScene()
+        scene.script(Sync.answer("s1", Sync.room(state: Sync.members)))
+        try await scene.session.start()
+        let (heard, second) = (Lock<[String]>([]), DispatchSemaphore(value: 0))
+        scene.session.listenToEvents([.roomMessage]) { event, _, _ in
+            if event.eventId == "$1" { _ = second.wait(timeout: .now() + .milliseconds(300)) }
+            heard.withLock { $0.append(event.eventId) }
+            if event.eventId == "$2" { second.signal() }
+        }
+        await scene.next(
+            Sync.answer("s2", Sync.room(timeline: [Sync.message("$1")])),
+            Sync.answer("s3", Sync.room(timeline: [Sync.message("$2")])))
+        #expect(await eventually { heard.withLock { $0.count } == 2 })
+        #expect(heard.withLock { $0 } == ["$1", "$2"])
     }
 
     @Test func laterEventsReachListenersInOrder_withTheStateBeforeEach() async throws {
@@ -535,7 +554,7 @@ struct SessionTests {
         scene.server.on("PUT", "v3/rooms/*/send/*/*", .json(#"{"event_id":"$1"}"#))
         let isMade = Lock(false)
         let creation = Task {
-            var parameters = MXRoomCreationParameters()
+            let parameters = MXRoomCreationParameters()
             parameters.isEncrypted = true
             let room = try await scene.session.createRoom(parameters: parameters)
             isMade.withLock { $0 = true }

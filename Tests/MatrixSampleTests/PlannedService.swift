@@ -137,7 +137,7 @@ final class PlannedService {
         name: String?, isDirect: Bool, inviteUserIds: [String], isEncrypted: Bool = false
     ) async throws -> String {
         guard let session else { throw Failure.notLoggedIn }
-        var parameters = MXRoomCreationParameters()
+        let parameters = MXRoomCreationParameters()
         parameters.name = name
         parameters.isDirect = isDirect
         parameters.inviteArray = inviteUserIds

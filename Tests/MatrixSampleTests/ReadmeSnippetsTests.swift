@@ -16,7 +16,7 @@ struct ReadmeSnippetsTests {
         let user = try await server.newUser("reader")
         let snippets = try #require(ReadmeSnippets(homeServer: server.url))
         snippets.makeClient(userId: user.id, accessToken: user.accessToken)
-        var parameters = MXRoomCreationParameters()
+        let parameters = MXRoomCreationParameters()
         parameters.name = "Manual"
         let roomId = try await snippets.mxRestClient.createRoom(parameters: parameters)
         return (snippets, user, roomId)
@@ -24,7 +24,7 @@ struct ReadmeSnippetsTests {
 
     @Test func publicRoomsAreListedWithoutAnAccount() async throws {
         let (snippets, _, _) = try await scene()
-        var parameters = MXRoomCreationParameters()
+        let parameters = MXRoomCreationParameters()
         parameters.name = "Public \(UUID().uuidString)"
         parameters.visibility = .public
         parameters.preset = kMXRoomPresetPublicChat

@@ -141,6 +141,24 @@ struct CallTests {
         }
     }
 
+    @Test func aPinnedKeyIsTheOnlyOneThatIsTrusted() async throws {
+        let authority = try CertificateAuthority()
+        let leaf = try authority.makeSelfSigned("DNS:other.example")
+        var configuration = FakePydioServer.Configuration()
+        configuration.tls = leaf
+        let pin = PublicKeyPin(try leaf.pin())
+        try await PydioScene.with(configuration, options: { $0.pinnedKey = pin }) { scene in
+            let workspaces = try await scene.client.listWorkspaces()
+            #expect(workspaces.count == 4)
+            var options = scene.client.options
+            options.pinnedKey = PublicKeyPin(sha256: [UInt8](repeating: 7, count: 32))
+            let stranger = PydioClient(server: scene.server.url, params: scene.params, options: options)
+            let error = await failure { _ = try await stranger.listWorkspaces() }
+            #expect(error?.code == .network)
+            #expect(error?.message.contains("is not the pinned one") == true)
+        }
+    }
+
     // MARK: Pages
 
     @Test func pagesArePutTogether() async throws {

@@ -10,7 +10,8 @@ import Testing
 struct KeystoreTokenTests {
     private static let configuration = FakePydioServer.Configuration(mode: .v8)
 
-    @Test(arguments: OperationCase.all)
+    /// These servers never find the data of a share by its file.
+    @Test(arguments: OperationCase.all.filter { $0.name != "loadSharedElementData" })
     func everyOperationIsSigned(operation: OperationCase) async throws {
         try await PydioScene.with(Self.configuration) { scene in
             try await operation.run(scene)

@@ -100,7 +100,7 @@ struct OperationCase: Sendable, CustomStringConvertible {
             try await scene.client.restore(workspaceId: "0", nodes: ["/recycle_bin/old.txt"])
             return scene.server.exists("/old.txt")
         },
-        OperationCase("emptyRecycleBin", "empty_recycle") { scene in
+        OperationCase("emptyRecycleBin", "empty_recycle", isSilent: true) { scene in
             try await scene.client.emptyRecycleBin(workspaceId: "0")
             return !scene.server.exists("/recycle_bin/old.txt")
         },
@@ -179,9 +179,15 @@ struct OperationCase: Sendable, CustomStringConvertible {
                 workspaceId: "0", nodes: ["/a.txt"], parameters: ["sub_action": "delegate_repo"])
             return String(decoding: data, as: UTF8.self).contains("/public/")
         },
-        OperationCase("unshare", "unshare") { scene in
+        OperationCase("createPublicLink", "share") { scene in
+            let params = PublicLinkRequestParams(workspaceId: "0", path: "/a.txt")
+            return try await scene.client.createPublicLink(params).path.hasPrefix("/public/")
+        },
+        OperationCase("unshare", "unshare", isSilent: true) { scene in
             scene.server.act("share", ["file": "/a.txt"], as: "ada")
-            return try await scene.client.unshare(workspaceId: "0", path: "/a.txt", elementType: "file").message != nil
+            let before = scene.server.shareCount(of: "/a.txt")
+            try await scene.client.unshare(workspaceId: "0", path: "/a.txt", elementType: "file")
+            return scene.server.shareCount(of: "/a.txt") < before
         },
     ]
 

@@ -1,7 +1,6 @@
 import PusherSwift
 
-// Written as programs for versions 5 to 10 of the library are: plain classes, no Sendable, no async. Only the import
-// and the casts of parsed values (`[String: Any]`, not `[String: AnyObject]`) are of this library.
+// Written as programs for versions 5 to 10 of the library are: plain classes, no Sendable, no async.
 
 /// A program with a delegate, an authorizer of its own and every kind of binding.
 class ChatRoom: PusherDelegate {
@@ -35,7 +34,7 @@ class ChatRoom: PusherDelegate {
 
     func enter() {
         let _ = pusher.bind({ (message: Any?) -> Void in
-            if let message = message as? [String: Any], let eventName = message["event"] as? String {
+            if let message = message as? [String: AnyObject], let eventName = message["event"] as? String {
                 self.transcript.append("global \(eventName)")
             }
         })

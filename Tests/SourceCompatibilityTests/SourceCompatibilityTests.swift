@@ -153,6 +153,40 @@ struct SourceCompatibilityTests {
         await server.stop()
     }
 
+    @Test func theSamplesOfOlderDocumentsRun() async throws {
+        let server = try await PusherMockServer.start()
+        let pusher = Pusher(
+            key: "app-key",
+            options: PusherClientOptions(
+                authMethod: .inline(secret: "app-secret"), host: .host("127.0.0.1"), port: server.port, useTLS: false))
+        let delegate = DummyDelegate()
+        pusher.connection.delegate = delegate
+        #expect(limitReconnects(pusher) == 2.5)
+        #expect(pusher.connection.maxReconnectGapInSeconds == nil)
+        let request = AuthRequestBuilder().requestFor(socketID: "1.2", channelName: "private-a")
+        #expect(request?.httpBody == Data("socket_id=1.2&channel_name=private-a".utf8))
+
+        let room = subscribeWithMemberCallbacks(pusher)
+        let heard = Heard()
+        let channel = pusher.subscribe("my-channel")
+        prices(in: channel) { company, price in heard.add("\(company) \(price)") }
+        pusher.connect()
+        #expect(await eventually { room.subscribed && channel.subscribed })
+        await server.publish(event: "new-price", channel: "my-channel", data: #"{"company":"Acme","price":12}"#)
+        #expect(await eventually { heard.all == ["Acme 12"] })
+        pusher.disconnect()
+        await server.stop()
+    }
+
+    private final class Heard: @unchecked Sendable {
+        private let lock = NSLock()
+        private var lines: [String] = []
+
+        var all: [String] { lock.withLock { lines } }
+
+        func add(_ line: String) { lock.withLock { lines.append(line) } }
+    }
+
     @available(*, deprecated, message: "the old spelling is what is tested")
     @Test func theOldSpellingOfTLSIsUnderstood() {
         let options = PusherClientOptions(authMethod: .noMethod, host: .cluster("eu"), encrypted: false)

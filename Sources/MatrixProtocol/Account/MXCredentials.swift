@@ -27,6 +27,12 @@ public struct MXCredentials: Sendable, Hashable, Codable, CustomStringConvertibl
         self = other
     }
 
+    /// What a login or registration gave. Those of nobody if it failed: a session with them says, when it starts, that nobody
+    /// is logged in; `response.error` says why.
+    public init(from response: MXResponse<MXCredentials>) {
+        self = response.value ?? MXCredentials()
+    }
+
     /// User and server only.
     public var description: String { "credentials of \(userId ?? "nobody") on \(homeServer ?? "no server")" }
     /// The same as ``description``.

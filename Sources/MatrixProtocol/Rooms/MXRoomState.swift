@@ -164,6 +164,9 @@ public struct MXRoomState: Sendable {
         content("m.room.join_rules")?["join_rule"]?.string.flatMap { MXRoomJoinRule(rawValue: $0) } ?? .invite
     }
 
+    /// Whether everybody may join.
+    public var isJoinRulePublic: Bool { joinRule == .public }
+
     /// Rooms whose members may join, with the rules `restricted` and `knockRestricted`.
     public var joinRuleAllowedRooms: [String] {
         content("m.room.join_rules")?["allow"]?.array?.compactMap { condition in

@@ -30,6 +30,8 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
     public internal(set) var isDirect = false
     /// The other user of a direct chat.
     public internal(set) var directUserId: String?
+    /// Such as `m.space`; nil for a plain room.
+    public internal(set) var roomType: String?
     /// Whether its messages are encrypted.
     public internal(set) var isEncrypted = false
     /// Tags with their order, which may be absent.

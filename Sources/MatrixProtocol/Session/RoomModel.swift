@@ -47,6 +47,7 @@ package struct RoomModel: Sendable {
         summary.avatar = RoomName.avatar(
             of: state, heroes: heroes, joinedCount: joined, invitedCount: invited, currentUser: userId)
         summary.topic = state.topic
+        summary.roomType = state.roomType
         summary.canonicalAlias = state.canonicalAlias
         summary.replacementRoomId = state.replacementRoomId
         summary.isEncrypted = summary.isEncrypted || state.isEncrypted

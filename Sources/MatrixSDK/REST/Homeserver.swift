@@ -29,7 +29,7 @@ final class Homeserver: Sendable {
         self.base = Lock(Self.withoutSlash(base))
         self.options = options
         self.certificateHandler = certificateHandler
-        network = Lock(NetworkOptions(caFile: options.caFile, proxy: options.proxy))
+        network = Lock(NetworkOptions(caFile: options.caFile, proxy: options.proxy, pinnedKey: options.pinnedKey))
     }
 
     /// Without a slash at its end. A login may move it.
@@ -114,9 +114,8 @@ extension TransportError {
     var isTemporary: Bool {
         switch code {
         case .couldNotResolve, .couldNotConnect, .proxy, .timedOut, .connectionLost, .tls: true
-        case .invalidRequest, .cancelled, .certificateExpired, .certificateUntrusted, .certificateWrongHost, .tooLarge,
-            .file,
-            .handshakeRefused, .notWebSocket, .protocolViolation:
+        case .invalidRequest, .cancelled, .certificateExpired, .certificateUntrusted, .certificateWrongHost,
+            .certificateWrongKey, .tooLarge, .file, .handshakeRefused, .notWebSocket, .protocolViolation:
             false
         }
     }
@@ -125,7 +124,7 @@ extension TransportError {
     var neverLeft: Bool {
         switch code {
         case .couldNotResolve, .couldNotConnect, .proxy, .tls, .invalidRequest, .certificateExpired,
-            .certificateUntrusted, .certificateWrongHost:
+            .certificateUntrusted, .certificateWrongHost, .certificateWrongKey:
             true
         case .timedOut, .cancelled, .connectionLost, .tooLarge, .file, .handshakeRefused, .notWebSocket,
             .protocolViolation:

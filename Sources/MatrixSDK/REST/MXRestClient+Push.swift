@@ -58,6 +58,24 @@ extension MXRestClient {
                 .put, "v3/pushrules/global/\(kind)/\(ruleId)/actions", body: EncodedJSON(["actions": list])))
     }
 
+    /// Silences a room: nothing in it notifies, not even a mention.
+    ///
+    /// The rule is an override named after the room, as other clients make it.
+    public func muteRoom(_ roomId: String) async throws {
+        let condition: [String: any Sendable] = ["kind": "event_match", "key": "room_id", "pattern": roomId]
+        let rule: [String: any Sendable] = ["conditions": [condition], "actions": [String]()]
+        try await setPushRule(kind: "override", ruleId: roomId, rule: EncodedJSON(rule), before: nil, after: nil)
+        // A rule that was there and switched off still is.
+        try await enablePushRule(kind: "override", ruleId: roomId, enabled: true)
+    }
+
+    /// Takes back ``muteRoom(_:)``. Does nothing if the room is not muted.
+    public func unmuteRoom(_ roomId: String) async throws {
+        do {
+            try await removePushRule(kind: "override", ruleId: roomId)
+        } catch let error as MXError where error.errcode == kMXErrCodeStringNotFound {}
+    }
+
     // MARK: Pushers
 
     /// Has the server push notifications to a gateway, or stops it.

@@ -54,6 +54,8 @@ public struct MXSearchResults: Sendable {
         public let eventsBefore: [MXEvent]
         /// Oldest first.
         public let eventsAfter: [MXEvent]
+        /// How the senders of these events showed when they sent them, by user id.
+        public let profiles: [String: MXProfile]
 
         init?(_ json: JSONView) {
             guard let event = json["result"].flatMap({ MXEvent(json: $0) }) else { return nil }
@@ -61,6 +63,12 @@ public struct MXSearchResults: Sendable {
             rank = json["rank"]?.double
             eventsBefore = json["context"]?["events_before"]?.events(inRoom: event.roomId) ?? []
             eventsAfter = json["context"]?["events_after"]?.events(inRoom: event.roomId) ?? []
+            var profiles: [String: MXProfile] = [:]
+            for (userId, profile) in json["context"]?["profile_info"]?.members ?? [] {
+                profiles[userId] = MXProfile(
+                    displayName: profile["displayname"]?.string, avatarUrl: profile["avatar_url"]?.string)
+            }
+            self.profiles = profiles
         }
     }
 

@@ -54,6 +54,31 @@ extension MXRestClient {
             toRoom: roomId, eventType: .roomAvatar, content: EncodedJSON(["url": url]), stateKey: "")
     }
 
+    /// Who may do what in a room.
+    ///
+    /// Since room version 12 creators are above every number. Servers older than version 1.16 of the specification do
+    /// not say who that is.
+    public func powerLevels(ofRoom roomId: String) async throws -> MXRoomPowerLevels {
+        let create = try await json(
+            APICall(.get, "v3/rooms/\(roomId)/state/m.room.create/", query: [("format", "event")]))
+        let levels = try await optional(APICall(.get, "v3/rooms/\(roomId)/state/m.room.power_levels/"))
+        // An older server answers with the content, whatever the format.
+        let event = MXEvent(json: create, roomId: roomId).flatMap { $0.type == "m.room.create" ? $0 : nil }
+        let events = [
+            event ?? Self.stateEvent("m.room.create", create, inRoom: roomId),
+            levels.flatMap { Self.stateEvent("m.room.power_levels", $0, inRoom: roomId) },
+        ]
+        return MXRoomState(roomId: roomId, events: events.compactMap(\.self)).powerLevels
+    }
+
+    private static func stateEvent(_ type: String, _ content: JSONView, inRoom roomId: String) -> MXEvent? {
+        var event = JSONWriter()
+        event.add("type", type)
+        event.add("state_key", "")
+        event.add("content", content)
+        return MXEvent(json: event.view, roomId: roomId)
+    }
+
     /// Members of a room, as events.
     ///
     /// - Parameters:

@@ -1,6 +1,6 @@
 import MatrixProtocol
 import Basics
-import Transport
+public import Transport
 
 /// How an ``MXRestClient`` behaves. The defaults are good.
 public struct MXRestClientOptions: Sendable, Hashable {
@@ -22,6 +22,11 @@ public struct MXRestClientOptions: Sendable, Hashable {
     public var connectionPause: Duration = .seconds(3)
     /// A PEM file of authorities to trust instead of the system's.
     public var caFile: String?
+    /// The one key that the server may have, instead of a certificate that an authority vouches for: neither who signed the
+    /// certificate, nor its name and dates are looked at. Meant for development servers with a certificate of their own.
+    /// Holds for every server that the client speaks to; without TLS, calls then fail with
+    /// ``MatrixError/Code-swift.enum/invalidArgument``. Default: none.
+    public var pinnedKey: PublicKeyPin?
     /// Nil is what the environment says, empty is none.
     public var proxy: String?
 

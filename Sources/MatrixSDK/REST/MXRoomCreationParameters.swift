@@ -8,7 +8,12 @@ public let kMXRoomPresetTrustedPrivateChat = "trusted_private_chat"
 public let kMXRoomPresetPublicChat = "public_chat"
 
 /// What a room is created with; nil leaves it to the server.
-public struct MXRoomCreationParameters {
+///
+///     let parameters = MXRoomCreationParameters()
+///     parameters.name = "Lobby"
+///
+/// What counts is what it says when it is handed to a call.
+public final class MXRoomCreationParameters {
     /// The room's name.
     public var name: String?
     /// The room's topic.
@@ -38,6 +43,14 @@ public struct MXRoomCreationParameters {
 
     /// All is left to the server.
     public init() {}
+
+    /// A direct chat: the other user is invited, and may do all that the creator may.
+    public convenience init(forDirectRoomWithUser userId: String) {
+        self.init()
+        inviteArray = [userId]
+        isDirect = true
+        preset = kMXRoomPresetTrustedPrivateChat
+    }
 
     package var encoded: EncodedJSON {
         var fields: [String: Any] = [:]

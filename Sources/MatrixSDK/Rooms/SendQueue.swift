@@ -195,6 +195,7 @@ final class SendQueue: Sendable {
         event.failure = error is CancellationError ? MatrixError.cancelled.message : "\(error)"
         try? update(event)
         core.tellRelations(of: event)
+        core.onQueue { $0.report(.sendingChanged) }
     }
 
     /// The server has it, whether or not the store can take that at once.
@@ -218,6 +219,7 @@ final class SendQueue: Sendable {
             return MXStoreChanges(sent: event)
         }
         core.tellRelations(of: event)
+        core.onQueue { $0.report(.sendingChanged) }
     }
 }
 

@@ -184,7 +184,7 @@ extension MXMatrixService {
             throw error
         }
         let account = ServiceAccount(session: session, store: store, file: file)
-        session.core.observe { [weak self, weak account] report in
+        session.core.observeReports { [weak self, weak account] report in
             MainActor.assumeIsolated {
                 if let self, let account, self.account === account { self.heard(report, of: account) }
             }

@@ -9,7 +9,7 @@ extension MXMatrixService {
     ) async throws -> String {
         let session = try liveAccount().session
         return try await MatrixServiceError.mapped {
-            var parameters = MXRoomCreationParameters()
+            let parameters = MXRoomCreationParameters()
             parameters.name = name
             parameters.isDirect = isDirect
             parameters.inviteArray = inviteUserIds

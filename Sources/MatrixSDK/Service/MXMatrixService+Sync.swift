@@ -26,6 +26,7 @@ extension MXMatrixService {
     func heard(_ report: SessionReport, of account: ServiceAccount) {
         switch report {
         case .stateChanged: updateConnectionState()
+        case .sendingChanged: break  // the relations tell
         case .failed(let error, let willRetry):
             // Not every failure is that of a sync.
             let isOver = !willRetry && [.syncError, .initialSyncFailed].contains(account.session.state)

@@ -20,6 +20,9 @@ public import LinuxCombine
 /// `dispatchMain()` or a run loop.
 @MainActor
 public final class MXMatrixService: MatrixServiceProtocol {
+    /// One for programs that have one account, with the default options. It is nothing special: others can be beside it.
+    public static let shared = MXMatrixService()
+
     enum Phase {
         case uninitialised
         case loggedOut(ServicePlace)

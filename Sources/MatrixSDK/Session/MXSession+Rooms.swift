@@ -3,16 +3,21 @@ import MatrixProtocol
 import Basics
 import Transport
 
-/// Where ``MXSession/rooms()`` lives beside the property of that name: old programs use both.
+/// Where ``MXSession/rooms()`` and ``MXSession/users()`` live beside the properties of those names: old programs use both.
 public protocol MXSessionRooms {
     /// Rooms that we are in.
     var rooms: [MXRoom] { get }
+    /// All users of whom something is known, by id.
+    var users: [MXUser] { get }
 }
 
 extension MXSessionRooms {
     /// Rooms that we are in.
     @discardableResult
     public func rooms() -> [MXRoom] { rooms }
+
+    /// All users of whom something is known, by id.
+    public func users() -> [MXUser] { users }
 }
 
 extension MXSession {
@@ -33,6 +38,11 @@ extension MXSession {
     /// A room by its canonical alias.
     public func room(withAlias alias: String) -> MXRoom? {
         core.account.summaries.first { $0.canonicalAlias == alias }.flatMap { core.room($0.roomId) }
+    }
+
+    /// All users of whom something is known, by id.
+    public var users: [MXUser] {
+        (core.account.model { Array($0.users.values) } ?? []).sorted { $0.userId < $1.userId }
     }
 
     /// A user of whom something is known: presence.

@@ -55,10 +55,11 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// The user; nil if nobody is logged in.
     public var myUserId: String! { core.userId.isEmpty ? nil : core.userId }
 
-    /// Told what goes wrong. Held weakly.
+    /// Told what goes wrong. Held weakly: keep a reference to it. One that is gone when it would be told something, or right
+    /// after it was set, gets a warning in ``MXSessionOptions/logger``, or without one in the log that swift-log is set up for.
     @MainActor public var delegate: (any MXSessionDelegate)? {
         get { core.state.withLock { $0.audience.delegate }?.delegate }
-        set { core.state.withLock { $0.audience.delegate = SessionCore.WeakDelegate(delegate: newValue) } }
+        set { core.setDelegate(newValue) }
     }
 
     // MARK: Life

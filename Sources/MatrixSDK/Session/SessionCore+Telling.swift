@@ -1,5 +1,7 @@
 import Dispatch
+import Logging
 import MatrixProtocol
+import PeerLog
 import Realtime
 import Basics
 
@@ -7,6 +9,8 @@ import Basics
 enum SessionReport: Sendable {
     case notices([SessionNotice])
     case stateChanged
+    /// A message of our own has failed, or is not to be sent any more.
+    case sendingChanged
     case failed(any Error, willRetry: Bool)
 }
 
@@ -27,29 +31,69 @@ extension SessionCore {
     }
 
     /// For one who wants to hear everything, on the completion queue.
-    func observe(_ observer: @escaping @Sendable (SessionReport) -> Void) {
-        _ = state.withLock { state in  // the old one is let go of after the lock
-            defer { state.audience.observer = observer }
-            return state.audience.observer
-        }
+    ///
+    /// - Returns: What ``removeObserver(_:)`` takes.
+    @discardableResult
+    func observeReports(_ observer: @escaping @Sendable (SessionReport) -> Void) -> UUID {
+        let id = UUID()
+        state.withLock { $0.audience.observers[id] = observer }
+        return id
     }
 
-    func report(_ report: SessionReport) { state.withLock { $0.audience.observer }?(report) }
+    func removeObserver(_ id: UUID) {
+        _ = state.withLock { $0.audience.observers.removeValue(forKey: id) }  // let go of after the lock
+    }
 
+    func report(_ report: SessionReport) {
+        for observer in state.withLock({ Array($0.audience.observers.values) }) { observer(report) }
+    }
+
+    /// In order, one after the other, also where the completion queue is a concurrent one.
     func onQueue(_ body: @escaping @Sendable (SessionCore) -> Void) {
+        let begins = untold.withLock { untold in
+            untold.add(body)
+            return untold.begin()
+        }
+        guard begins else { return }
         rest.completionQueue.async { [weak self] in
-            if let self { body(self) }
+            while let self, let next = self.untold.withLock({ $0.next() }) { next(self) }
         }
     }
 
     /// - Parameter body: Is called on the main thread: the delegate's methods say so.
     func withDelegate(_ body: @escaping @Sendable @MainActor (any MXSessionDelegate) -> Void) {
-        let delegate = state.withLock { $0.audience.delegate }
+        let slot = state.withLock { $0.audience.delegate }
         DispatchQueue.main.async {
             MainActor.assumeIsolated {
-                if let delegate = delegate?.delegate { body(delegate) }
+                if let delegate = slot?.delegate { body(delegate) } else { self.missDelegate() }
             }
         }
+    }
+
+    @MainActor
+    func setDelegate(_ delegate: (any MXSessionDelegate)?) {
+        state.withLock { $0.audience.delegate = delegate.map { WeakDelegate(delegate: $0) } }
+        // Behind what the main actor does now: with that ends an object that nobody else keeps.
+        DispatchQueue.main.async { [weak self] in
+            MainActor.assumeIsolated { self?.missDelegate() }
+        }
+    }
+
+    /// Warns if a delegate was set and is gone.
+    @MainActor
+    private func missDelegate() {
+        let isGone = state.withLock { state in
+            guard let slot = state.audience.delegate, slot.delegate == nil else { return false }
+            state.audience.delegate = nil
+            return true
+        }
+        if isGone { warnOfGoneDelegate() }
+    }
+
+    func warnOfGoneDelegate() {
+        // Programs that were written for the iOS SDK set no logger, and would never learn of it.
+        (options.logger ?? Logger(label: "matrix")).report(
+            .warning, "a delegate is gone and hears nothing: it is held weakly, so keep a reference to it")
     }
 
     /// On the completion queue.

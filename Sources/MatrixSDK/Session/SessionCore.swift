@@ -41,7 +41,7 @@ final class SessionCore: HubOwner {
     struct Audience: Sendable {
         var listeners = EventListeners()
         /// Called on the completion queue.
-        var observer: (@Sendable (SessionReport) -> Void)?
+        var observers: [UUID: @Sendable (SessionReport) -> Void] = [:]
         var delegate: WeakDelegate?
     }
 
@@ -57,6 +57,8 @@ final class SessionCore: HubOwner {
     let account = StoredAccount()
     let session = Lock(WeakSession())
     let directRoomChanges = Turns()
+    /// What the completion queue is still to be told.
+    let untold = Lock(SerialInbox<@Sendable (SessionCore) -> Void>())
 
     struct WeakSession: Sendable {
         weak var session: MXSession?

@@ -86,26 +86,7 @@ extension PydioError: CustomStringConvertible, LocalizedError, CustomNSError {
 
     /// The numbers of the original library, 1 to 8, the last by its later version; others begin at 100, and an HTTP status
     /// stands for itself.
-    public var errorCode: Int {
-        switch code {
-        case .unableToParseAnswer: 1
-        case .requireAuthorization: 2
-        case .unableToLogin: 3
-        case .getSeedWithCaptcha: 4
-        case .loginWithCaptcha: 5
-        case .errorResponse: 6
-        case .receivedNotExpectedAnswer: 7
-        case .notAZipFileResponse: 8
-        case .unsupportedServer: 100
-        case .network: 101
-        case .timedOut: 102
-        case .cancelled: 103
-        case .invalidArgument: 104
-        case .tooLarge: 105
-        case .file: 106
-        case .http(let status): status
-        }
-    }
+    public var errorCode: Int { code.number }
 }
 
 /// How the server answered a login (`logging_result`).

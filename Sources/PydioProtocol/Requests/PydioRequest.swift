@@ -29,6 +29,8 @@ package struct PydioRequest: Sendable, Confidential {
     /// Whether it must not be sent twice: over a connection that was kept alive and breaks it would be. So with all that may
     /// change something.
     package var isSentOnce: Bool
+    /// Texts among the parameters that no error may quote.
+    package var secrets: [String] = []
 
     /// What is uploaded.
     package enum Upload: Sendable {

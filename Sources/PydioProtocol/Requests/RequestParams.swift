@@ -92,6 +92,10 @@ public struct DeleteNodesRequestParams: PydioRequestParams, Hashable {
     public var workspaceId: String
     /// Their full paths.
     public var nodes: [String]
+    /// The folder to delete them from. With the recycle bin's path, servers delete the nodes for good, wherever they are;
+    /// otherwise they move them into the bin, and refuse nodes that are in it already. Nil: the bin if all nodes are in
+    /// ``PydioRecycleBin/usualPath``, otherwise nothing is sent.
+    public var dir: String?
     /// Further parameters; these win over those above.
     public var additional: [String: PydioParameter] = [:]
 
@@ -102,7 +106,10 @@ public struct DeleteNodesRequestParams: PydioRequestParams, Hashable {
 
     /// The parameters under the names of the server.
     public var dictionaryRepresentation: [String: PydioParameter] {
-        ["tmp_repository_id": .text(workspaceId), "nodes": .list(nodes)].merging(additional) { $1 }
+        var values: [String: PydioParameter] = ["tmp_repository_id": .text(workspaceId), "nodes": .list(nodes)]
+        let areInBin = !nodes.isEmpty && nodes.allSatisfy { PydioRecycleBin.holds($0) }
+        values["dir"] = (dir ?? (areInBin ? PydioRecycleBin.usualPath : nil)).map { .text($0) }
+        return values.merging(additional) { $1 }
     }
 }
 

@@ -128,37 +128,6 @@ extension PydioClient {
             try await self.copy(workspaceId: workspaceId, nodes: nodes, destination: destination)
         }
     }
-
-    /// Puts nodes back from the recycle bin to where they were deleted.
-    ///
-    /// - Parameter nodes: Their paths in the bin.
-    @discardableResult
-    public func restore(workspaceId: String, nodes: [String]) async throws -> PydioSuccessResponse {
-        try await call(.editing("restore", workspaceId, ["nodes": .list(nodes)]), .success(of: "restore"))
-    }
-
-    /// The same with blocks.
-    @discardableResult
-    public func restore(
-        workspaceId: String, nodes: [String], success: @escaping (PydioSuccessResponse) -> Void,
-        failure: @escaping (PydioError) -> Void
-    ) -> PydioOperation {
-        start(success, failure) { try await self.restore(workspaceId: workspaceId, nodes: nodes) }
-    }
-
-    /// Deletes what is in the recycle bin for good.
-    @discardableResult
-    public func emptyRecycleBin(workspaceId: String) async throws -> PydioSuccessResponse {
-        try await call(.editing("empty_recycle", workspaceId, [:]), .successOrNothing(of: "empty_recycle"))
-    }
-
-    /// The same with blocks.
-    @discardableResult
-    public func emptyRecycleBin(
-        workspaceId: String, success: @escaping (PydioSuccessResponse) -> Void, failure: @escaping (PydioError) -> Void
-    ) -> PydioOperation {
-        start(success, failure) { try await self.emptyRecycleBin(workspaceId: workspaceId) }
-    }
 }
 
 extension PydioRequest {

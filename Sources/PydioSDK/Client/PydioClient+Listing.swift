@@ -55,7 +55,7 @@ extension PydioRequest {
 }
 
 extension OperationsClient {
-    fileprivate func allPages(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
+    func allPages(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
         for _ in 0..<2 {
             switch try await allPagesOnce(params) {
             case .whole(let node): return node

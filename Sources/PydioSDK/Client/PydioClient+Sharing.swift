@@ -1,6 +1,24 @@
+public import Foundation
 import PydioProtocol
 
 extension PydioClient {
+    /// Makes a public link: an address at which anybody can see and download a file or folder, without logging in.
+    ///
+    /// Servers may bound how long it lasts and how often it is used, and may insist on a password.
+    public func createPublicLink(_ params: PublicLinkRequestParams) async throws -> URL {
+        var request = PydioRequest(.post, "share", params)
+        request.secrets = params.password.map { [$0] } ?? []
+        return try await call(request, .publicLink)
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func createPublicLink(
+        _ params: PublicLinkRequestParams, success: @escaping (URL) -> Void, failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) { try await self.createPublicLink(params) }
+    }
+
     /// What the server knows of how a node is shared, as JSON. Its members differ between versions.
     ///
     /// - Parameter elementType: Such as `file`, `minisite` or `repository`.
@@ -26,8 +44,9 @@ extension PydioClient {
     ///
     /// - Returns: The server's answer as it is: text, XML or JSON.
     public func share(workspaceId: String, nodes: [String], parameters: [String: PydioParameter]) async throws -> Data {
-        let request = PydioRequest.editing(
-            "share", workspaceId, parameters.merging(["nodes": .list(nodes)]) { $1 })
+        // Older servers look for one node, under this name alone.
+        let selection: [String: PydioParameter] = nodes.count == 1 ? ["file": .text(nodes[0])] : ["nodes": .list(nodes)]
+        let request = PydioRequest.editing("share", workspaceId, parameters.merging(selection) { $1 })
         return try await call(request, .shareAnswer)
     }
 
@@ -42,7 +61,8 @@ extension PydioClient {
         }
     }
 
-    /// Ends the sharing of a node.
+    /// Ends the sharing of a node. Servers before version 7 end one of its shares at a time, and some of them answer nothing
+    /// whether or not there was one: ask for ``loadSharedElementData(workspaceId:path:elementType:)`` what is left.
     ///
     /// - Parameters:
     ///   - elementType: As in ``loadSharedElementData(workspaceId:path:elementType:)``.

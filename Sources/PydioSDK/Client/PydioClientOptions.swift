@@ -1,5 +1,5 @@
 public import Logging
-import Transport
+public import Transport
 
 /// How a ``PydioClient`` behaves. The defaults are good.
 public struct PydioClientOptions: Sendable {
@@ -28,6 +28,10 @@ public struct PydioClientOptions: Sendable {
     public var tokenRefusals: Set<String> = ["You are not allowed to access this resource."]
     /// A PEM file of authorities to trust instead of the system's.
     public var caFile: String?
+    /// The one key that the server may have, instead of a certificate that an authority vouches for: neither who signed the
+    /// certificate, nor its name and dates are looked at. Meant for development servers with a certificate of their own.
+    /// Without TLS, calls then fail with ``PydioError/Code-swift.enum/invalidArgument``. Default: none.
+    public var pinnedKey: PublicKeyPin?
     /// `http://`, `https://`, `socks5://` or `socks5h://`, with `user:password@` if needed. Nil, the default: what the
     /// environment says. Empty: none.
     public var proxy: String?
@@ -47,5 +51,5 @@ public struct PydioClientOptions: Sendable {
             maximumAnswerSize: maximumResponseSize, maximumDownloadSize: maximumDownloadSize)
     }
 
-    var network: NetworkOptions { NetworkOptions(caFile: caFile, proxy: proxy) }
+    var network: NetworkOptions { NetworkOptions(caFile: caFile, proxy: proxy, pinnedKey: pinnedKey) }
 }

@@ -51,7 +51,7 @@ final class OperationsClient: Sendable {
             authorization.take(response, of: pass)
             let refusal: AuthorizationMachine.Refusal
             let refused: PydioError
-            switch recogniser.read(response, secrets: authorization.secrets) {
+            switch recogniser.read(response, secrets: authorization.secrets + request.secrets) {
             case .value(let value): return value
             case .unexpected(let error): throw error
             case .notAuthorized:

@@ -67,7 +67,7 @@ import Testing
                 ["path", "/a", "/c"], ["delete", "/c", "NULL"], ["path", "/a/b", "/c/b"], ["delete", "/c/b", "NULL"],
             ])
         #expect(answer.text.contains(#""node":{"bytesize":null,"md5":null,"mtime":null,"node_path":null,"#))
-        client.server.act("restore", ["file": "/recycle_bin/c"], as: "ada")
+        client.server.act("restore", ["file": "/recycle_bin/c", "dir": "/recycle_bin"], as: "ada")
         let restored = try await client.get("changes", ["seq_id": "6"])
         #expect(try rows(restored) == [["create", "NULL", "/c"], ["create", "NULL", "/c/b"]])
     }

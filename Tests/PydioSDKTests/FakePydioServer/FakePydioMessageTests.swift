@@ -43,7 +43,7 @@ import Testing
         _ = try await client.post("delete", ["nodes[]": "/d/a.txt"])
         let recycled = try await consume(client)
         #expect(recycled.attribute("filename") == "/recycle_bin/a.txt" && !recycled.text.contains("<remove>"))
-        _ = try await client.post("delete", ["nodes[]": "/recycle_bin/a.txt"])
+        _ = try await client.post("delete", ["nodes[]": "/recycle_bin/a.txt", "dir": "/recycle_bin"])
         #expect(
             try await consume(client).xml
                 == #"<tree ><nodes_diff><remove><tree filename="/recycle_bin/a.txt"/></remove></nodes_diff></tree>"#)

@@ -110,18 +110,28 @@ import Testing
         #expect(
             answer.xml.contains(#"<nodes_diff><remove><tree filename="/d/a.txt"/></remove><add><tree is_file="true" "#))
         #expect(client.server.paths() == ["/d", "/recycle_bin", "/recycle_bin/a.txt"])
-        let back = try await client.post("restore", ["nodes[]": "/recycle_bin/a.txt"])
+        #expect(try await client.post("restore", ["nodes[]": "/recycle_bin/a.txt"]).text == "")
+        let back = try await client.post("restore", ["nodes[]": "/recycle_bin/a.txt", "dir": "/recycle_bin"])
         #expect(back.attributes("filename") == ["/recycle_bin/a.txt", "/d/a.txt"])
         _ = try await client.post("delete", ["nodes[]": "/d/a.txt"])
-        let final = try await client.post("delete", ["nodes[]": "/recycle_bin/a.txt"])
+        let refused = try await client.post("delete", ["nodes[]": "/recycle_bin/a.txt"])
+        #expect(refused.xml.contains("The origin and destination folders are the same!"))
+        let final = try await client.post("delete", ["nodes[]": "/recycle_bin/a.txt", "dir": "/recycle_bin"])
         #expect(final.xml.contains(#"<remove><tree filename="/recycle_bin/a.txt"/></remove></nodes_diff>"#))
         #expect(client.server.paths() == ["/d"])
         let nothing = try await client.post("delete")
         #expect(nothing.xml == #"<tree ><message type="ERROR">The selection is empty!</message></tree>"#)
     }
 
-    @Test func emptyingTheBinLeavesIt() async throws {
+    @Test func onlyNewerServersEmptyTheBin() async throws {
         let client = try await client()
+        try client.server.addFile("/recycle_bin/a.txt")
+        #expect(try await client.post("empty_recycle").text == "")
+        #expect(client.server.exists("/recycle_bin/a.txt"))
+    }
+
+    @Test func emptyingTheBinLeavesIt() async throws {
+        let client = try await client(.v8)
         try client.server.addFile("/a.txt")
         _ = try await client.post("delete", ["file": "/a.txt"])
         #expect(try await client.post("empty_recycle").attributes("filename") == ["/recycle_bin/a.txt"])
@@ -191,12 +201,29 @@ import Testing
     }
 
     @Test func linksAreMadeLookedAtAndTakenAway() async throws {
+        let client = try await client()
+        try client.server.addFile("/a")
+        let links = [
+            try await client.post("share", ["file": "/a"]).text, try await client.post("share", ["file": "/a"]).text,
+        ]
+        for link in links {
+            let data = try await client.get("load_shared_element_data", ["file": "/a", "element_type": "file"])
+            #expect((data.json as? [String: Any])?["publiclet_link"] as? String == link)
+            #expect(try await client.post("unshare", ["file": "/a"]).text == "")
+        }
+        #expect(try await client.get("load_shared_element_data", ["file": "/a"]).text == "[]")
+    }
+
+    @Test func newerServersTakeAllLinksAway_andSaySo() async throws {
         let client = try await client(.v8)
         try client.server.addFile("/a")
-        let link = try await client.post("share", ["file": "/a"]).text
-        let data = try await client.get("load_shared_element_data", ["file": "/a", "element_type": "file"])
-        #expect((data.json as? [String: Any])?["publiclet_link"] as? String == link)
-        #expect(try await client.post("unshare", ["file": "/a"]).xml.hasPrefix(#"<tree ><message type="SUCCESS">"#))
-        #expect(try await client.get("load_shared_element_data", ["file": "/a"]).text == "{}")
+        for _ in 1...2 { _ = try await client.post("share", ["file": "/a"]) }
+        #expect(client.server.shareCount(of: "/a") == 2)
+        #expect(
+            try await client.get("load_shared_element_data", ["file": "/a"]).xml.contains("Could not find any share"))
+        for _ in 1...2 {
+            #expect(try await client.post("unshare", ["file": "/a"]).xml.hasPrefix(#"<tree ><message type="SUCCESS">"#))
+            #expect(client.server.shareCount(of: "/a") == 0)
+        }
     }
 }

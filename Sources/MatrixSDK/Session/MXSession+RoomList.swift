@@ -1,0 +1,74 @@
+import MatrixProtocol
+import Basics
+
+/// A room as a list of rooms sees it.
+package struct ListedRoom: Sendable {
+    package let summary: MXRoomSummary
+    /// Whether a message of our own in it could not be sent.
+    package let hasUnsentMessages: Bool
+    /// Whether a space that we are in has it.
+    package let isInSpace: Bool
+}
+
+/// What lists of rooms are made of.
+extension MXSession {
+    /// All rooms, invitations included, in no order.
+    package var listedRooms: [ListedRoom] {
+        let rooms =
+            core.account.model { model in
+                model.rooms.values.map { room in
+                    (summary: room.summary, hasUnsent: room.outgoing.contains { $0.state == .failed })
+                }
+            } ?? []
+        let spaces = rooms.lazy.filter { $0.summary.roomType == "m.space" && $0.summary.membership == .join }
+        let listed = spaces.reduce(into: Set<String>()) { listed, space in
+            for child in core.account.roomState(space.summary.roomId)?.stateEvents(with: .spaceChild) ?? [] {
+                // One without servers was taken out of the space again.
+                let isChild = child.contentJSON["via"]?.array?.isEmpty == false
+                if isChild, let roomId = child.stateKey { listed.insert(roomId) }
+            }
+        }
+        return rooms.map { room in
+            ListedRoom(
+                summary: room.summary, hasUnsentMessages: room.hasUnsent,
+                isInSpace: listed.contains(room.summary.roomId))
+        }
+    }
+
+    /// Calls back, on the completion queue, whenever ``listedRooms`` may have changed.
+    ///
+    /// - Returns: What ``stopObserving(_:)`` takes.
+    package func observeRoomList(_ observer: @escaping @Sendable () -> Void) -> UUID {
+        core.observeReports { report in
+            if report.changesRoomList { observer() }
+        }
+    }
+
+    package func stopObserving(_ id: UUID) { core.removeObserver(id) }
+
+    /// A delegate that somebody else holds for this session is gone.
+    package func warnOfGoneDelegate() { core.warnOfGoneDelegate() }
+}
+
+extension SessionReport {
+    fileprivate var changesRoomList: Bool {
+        switch self {
+        case .notices(let notices): notices.contains { $0.changesRoomList }
+        case .stateChanged, .sendingChanged: true
+        case .failed: false
+        }
+    }
+}
+
+extension SessionNotice {
+    fileprivate var changesRoomList: Bool {
+        switch self {
+        case .joined, .invited, .knocked, .left, .gap, .unreadChanged, .summaryChanged, .directRoomsChanged,
+            .roomAccountData, .live:
+            true
+        case .ephemeral, .accountData, .presence, .toDevice, .changed, .relationsChanged, .echoConfirmed,
+            .ignoredUsersChanged:
+            false
+        }
+    }
+}
