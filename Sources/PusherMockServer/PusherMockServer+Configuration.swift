@@ -15,12 +15,16 @@ extension PusherMockServer {
         public var pathPrefix: String
         /// Whose frames and answers are imitated.
         public var profile: Profile
-        /// Refuses a connection that names no protocol version (4008). Otherwise it is served as version 7.
-        public var requiresProtocolVersion: Bool
+        /// Refuses a connection that names no protocol version (4008); otherwise it is served as version 7. Default: as the
+        /// profile's server does. The vendor's refuses it, and unsupported versions too (4007); soketi and Reverb don't look.
+        public var requiresProtocolVersion: Bool?
         /// Bytes of one incoming message or HTTP body. More closes with 1009, or answers 413.
         public var maximumMessageSize: Int
         /// Header fields that `/pusher/auth` and `/pusher/user-auth` insist on; they answer 403 when one is absent or different.
         public var requiredAuthHeaders: [String: String]
+        /// Origins whose pages may use `/pusher/auth` and `/pusher/user-auth` in a browser, as `http://localhost:3000`; `*` is
+        /// every origin, then without credentials. Browsers keep the answers from pages of all others. Default: none.
+        public var allowedOrigins: [String]
         /// Serves `/pusher/auth` and `/pusher/user-auth`, and nothing else: no WebSockets, no HTTP API.
         public var servesAuthOnly: Bool
         /// What the server does by itself.
@@ -37,9 +41,9 @@ extension PusherMockServer {
         /// Unless told otherwise: one application with default credentials, plain, on a free port of the loopback interface.
         public init(
             apps: [App] = [App()], host: String = "127.0.0.1", port: Int = 0, tls: TLS? = nil,
-            pathPrefix: String = "", profile: Profile = .vendor, requiresProtocolVersion: Bool = false,
+            pathPrefix: String = "", profile: Profile = .vendor, requiresProtocolVersion: Bool? = nil,
             maximumMessageSize: Int = 1 << 20, requiredAuthHeaders: [String: String] = [:],
-            servesAuthOnly: Bool = false,
+            allowedOrigins: [String] = [], servesAuthOnly: Bool = false,
             script: Script? = nil, historyLimit: Int = 4096
         ) {
             self.apps = apps
@@ -51,6 +55,7 @@ extension PusherMockServer {
             self.requiresProtocolVersion = requiresProtocolVersion
             self.maximumMessageSize = maximumMessageSize
             self.requiredAuthHeaders = requiredAuthHeaders
+            self.allowedOrigins = allowedOrigins
             self.servesAuthOnly = servesAuthOnly
             self.script = script
             self.historyLimit = historyLimit
@@ -181,6 +186,10 @@ extension PusherMockServer.Configuration {
         guard pathPrefix.isEmpty || (pathPrefix.hasPrefix("/") && !pathPrefix.hasSuffix("/")) else {
             throw PusherMockServerError(
                 .invalidConfiguration, "the path prefix must start with a slash and not end with one")
+        }
+        for origin in allowedOrigins where origin != "*" && WebOrigin(origin) == nil {
+            throw PusherMockServerError(
+                .invalidConfiguration, "an allowed origin is \(WebOrigin.form), or *; not \(origin)")
         }
         guard (0...65535).contains(port) else {
             throw PusherMockServerError(.invalidConfiguration, "\(port) is not a port number")

@@ -33,7 +33,8 @@ public final class PusherMockServer: Sendable {
 
     /// Binds the port and serves from then on.
     ///
-    /// - Throws: if the configuration contradicts itself, a certificate cannot be used or the address not be bound.
+    /// - Throws: if the configuration contradicts itself, a certificate or private key cannot be used, or the address cannot
+    ///   be bound; ``PusherMockServerError/code`` tells which.
     public static func start(_ configuration: Configuration = Configuration()) async throws(PusherMockServerError)
         -> PusherMockServer
     {
@@ -56,8 +57,7 @@ public final class PusherMockServer: Sendable {
                 }
                 .bind(host: configuration.host, port: configuration.port).get()
         } catch {
-            throw PusherMockServerError(
-                .bind, "cannot listen on \(configuration.host):\(configuration.port): \(error)")
+            throw .cannotListen(on: configuration.host, port: configuration.port, because: error)
         }
         var configuration = configuration
         configuration.port = listener.localAddress?.port ?? configuration.port

@@ -1,16 +1,29 @@
 import Basics
+import Glibc
+import NIOCore
 import Transport
 
 /// Why a server did not start, or why a call could not be carried out.
 public struct PusherMockServerError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of failure it is.
+    @nonexhaustive
     public enum Code: Hashable, Sendable {
         case invalidConfiguration
         /// A script is malformed; the message names the step.
         case invalidScript
-        /// The certificate or the private key cannot be read or used.
-        case tls
-        /// The address cannot be bound, usually because another process uses the port.
+        /// The certificate cannot be read, or is none.
+        case certificate
+        /// The private key cannot be read, is none, is encrypted, or belongs to another certificate.
+        case privateKey
+        /// This build has no TLS: the package trait `MockServerTLS` is off.
+        case tlsUnavailable
+        /// Another program uses the port. Port 0 takes any free one.
+        case portInUse
+        /// The system keeps the port for privileged programs, as it does with those below 1024.
+        case portNotPermitted
+        /// The host is not an address of this machine, or its name cannot be resolved.
+        case addressUnavailable
+        /// The address cannot be bound for another reason.
         case bind
         /// No open connection has this socket id.
         case unknownConnection
@@ -29,4 +42,24 @@ public struct PusherMockServerError: Error, Hashable, Sendable, CustomStringConv
 
     /// The message.
     public var description: String { message }
+}
+
+extension PusherMockServerError {
+    /// Why an address cannot be bound, from what the system or NIO says.
+    static func cannotListen(on host: String, port: Int, because error: any Error) -> Self {
+        let what = "cannot listen on \(host.contains(":") ? "[\(host)]" : host):\(port)"
+        guard let code = (error as? IOError)?.errnoCode else {
+            let isUnknown = error is SocketAddressError.UnknownHost || error is SocketAddressError
+            return isUnknown
+                ? Self(.addressUnavailable, "\(what): no address is known for this host")
+                : Self(.bind, "\(what): \(error)")
+        }
+        switch code {
+        case EADDRINUSE: return Self(.portInUse, "\(what): another program uses this port")
+        case EACCES, EPERM: return Self(.portNotPermitted, "\(what): only privileged programs may use this port")
+        case EADDRNOTAVAIL, EAFNOSUPPORT:
+            return Self(.addressUnavailable, "\(what): this machine does not have the address")
+        case _: return Self(.bind, "\(what): \(String(cString: strerror(code)))")
+        }
+    }
 }

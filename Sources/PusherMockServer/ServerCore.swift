@@ -254,6 +254,12 @@ final class ServerCore {
     }
 
     private func authReply(to request: APIRequest, _ endpoint: AuthEndpoint) -> HTTPHandler.Reply {
+        let access = CrossOriginAccess(configuration.allowedOrigins)
+        if let answer = access.preflightAnswer(to: request) {
+            log(.httpRequest(method: request.method, path: request.target.path, status: answer.status))
+            return .now(answer)
+        }
+        let fields = access.fields(for: request)
         authRequestCount += 1
         let parameters = request.formParameters
         log(
@@ -262,15 +268,17 @@ final class ServerCore {
                     path: endpoint.rawValue, parameters: parameters, headers: request.headers)))
         let response = endpoint.respond(
             to: request, with: parameters, applications: applications,
-            requiredHeaders: configuration.requiredAuthHeaders)
+            requiredHeaders: configuration.requiredAuthHeaders
+        ).adding(fields)
         guard heldAnswers == nil else { return hold(response) }
         let key = request.target.parameter("key") ?? applications.first?.app.key
         switch authFaults.take(app: key) {
         case nil: return .now(response)
-        case .respond(let status, let body): return .now(APIResponse(status: status, body: body))
+        case .respond(let status, let body):
+            return .now(APIResponse(status: status, body: body, headers: fields))
         case .delay(let delay): return .later(response, delay)
         case .redirect(let location):
-            return .now(APIResponse(status: 302, body: "", headers: ["Location": location]))
+            return .now(APIResponse(status: 302, body: "", headers: ["Location": location]).adding(fields))
         case .reverseOrder(let count):
             heldAnswers = HeldAnswers(count: count)
             return hold(response)

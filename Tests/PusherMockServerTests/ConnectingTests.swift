@@ -45,7 +45,7 @@ struct ConnectingTests {
                 apps: [
                     .init(), .init(id: "2", key: "off", isEnabled: false),
                     .init(id: "3", key: "tls-only", requiresTLS: true),
-                ], requiresProtocolVersion: true))
+                ]))
         let client = try await TestClient.connect(to: server, path: path)
         #expect(
             await client.text()
@@ -55,7 +55,7 @@ struct ConnectingTests {
         await server.stop()
     }
 
-    @Test(arguments: ["protocol=4", "protocol=5", "protocol=6", "protocol=7&version=8.4.0-rc1&client=js", ""])
+    @Test(arguments: ["protocol=4", "protocol=5", "protocol=6", "protocol=7&version=8.4.0-rc1&client=js"])
     func servedVersionsAreEstablished(query: String) async throws {
         let server = try await PusherMockServer.start()
         let client = try await TestClient.connect(to: server, path: "/app/app-key?\(query)")

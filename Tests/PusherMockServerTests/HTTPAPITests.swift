@@ -28,12 +28,12 @@ struct HTTPAPITests {
         let info = #""info":"user_count,subscription_count""#
         #expect(
             try await api.post("events", #"{"name":"e","channels":["presence-p","c"],"data":"",\#(info)}"#).body
-                == #"{"channels":{"presence-p":{"user_count":1},"c":{"subscription_count":1}}}"#)
+                == #"{"channels":{"presence-p":{"user_count":1,"subscription_count":2},"c":{"subscription_count":1}}}"#)
         #expect(
             try await api.post(
                 "batch_events",
                 #"{"batch":[{"name":"e","channel":"c","data":"1"},{"name":"e","channel":"presence-p","data":"2",\#(info)}]}"#
-            ).body == #"{"batch":[{},{"user_count":1}]}"#)
+            ).body == #"{"batch":[{},{"user_count":1,"subscription_count":2}]}"#)
         #expect(try await api.get("channels").body == #"{"channels":{"c":{},"presence-p":{}}}"#)
         #expect(
             try await api.get("channels", [("filter_by_prefix", "presence-"), ("info", "user_count")]).body
@@ -41,6 +41,9 @@ struct HTTPAPITests {
         #expect(
             try await api.get("channels/presence-p", [("info", "user_count")]).body
                 == #"{"occupied":true,"user_count":1}"#)
+        #expect(
+            try await api.get("channels/presence-p", [("info", "user_count,subscription_count")]).body
+                == #"{"occupied":true,"user_count":1,"subscription_count":2}"#)
         #expect(try await api.get("channels/nobody").body == #"{"occupied":false}"#)
         #expect(try await api.get("channels/presence-p/users").body == #"{"users":[{"id":"u"}]}"#)
         await server.stop()
@@ -124,7 +127,7 @@ struct HTTPAPITests {
         arguments: [
             ("channels", [("info", "user_count")], 400),
             ("channels/c", [("info", "user_count")], 400),
-            ("channels/presence-p", [("info", "subscription_count")], 400),
+            ("channels/presence-p", [("info", "cache")], 400),
             ("channels/a%20b", [], 401),  // signed escaped, sent escaped twice
             ("channels/c/users", [], 400), ("nothing", [], 404), ("events", [], 404),
         ] as [(String, [(String, String)], Int)])

@@ -27,7 +27,7 @@ struct LifecycleTests {
         let error = await #expect(throws: PusherMockServerError.self) {
             try await PusherMockServer.start(.init(port: server.port))
         }
-        #expect(error?.code == .bind)
+        #expect(error?.code == .portInUse)
         await server.stop()
     }
 
@@ -55,7 +55,7 @@ struct LifecycleTests {
         let error = await #expect(throws: PusherMockServerError.self) {
             try await PusherMockServer.start(.init(tls: tls))
         }
-        #expect(error?.code == .tls)
+        #expect(error?.code == (PusherMockServer.speaksTLS ? .certificate : .tlsUnavailable))
     }
 
     @Test(.enabled(if: PusherMockServer.speaksTLS)) func tlsServesSecureConnectionsOnly() async throws {

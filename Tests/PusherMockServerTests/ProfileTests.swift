@@ -218,6 +218,64 @@ struct ProfileOverSocketsTests {
         await server.stop()
     }
 
+    @Test(
+        arguments: [
+            (.vendor, "", "4008"), (.vendor, "?protocol=3", "4007"), (.vendor, "?protocol=7&version=x", "4006"),
+            (.soketi, "", nil), (.soketi, "?protocol=3", nil), (.soketi, "?protocol=x&version=x", nil),
+            (.reverb, "", nil), (.reverb, "?protocol=8", nil), (.reverb, "?protocol=&version=", nil),
+        ] as [(PusherMockServer.Profile, String, String?)])
+    func onlyTheVendorLooksAtVersions(profile: PusherMockServer.Profile, query: String, code: String?) async throws {
+        let server = try await PusherMockServer.start(.init(profile: profile))
+        let client = try await TestClient.connect(to: server, path: "/app/app-key\(query)")
+        #expect(await client.text()?.contains(code ?? "pusher:connection_established") == true)
+        await server.stop()
+    }
+
+    @Test(
+        arguments: [
+            (.vendor, false, "4008"), (.vendor, true, "4008"), (.soketi, true, "4008"), (.reverb, true, "4008"),
+        ] as [(PusherMockServer.Profile, Bool, String)])
+    func aProtocolVersionCanBeInsistedOn(profile: PusherMockServer.Profile, isRequired: Bool, code: String) async throws
+    {
+        let server = try await PusherMockServer.start(
+            .init(profile: profile, requiresProtocolVersion: isRequired ? true : nil))
+        let refused = try await TestClient.connect(to: server, path: "/app/app-key")
+        #expect(await refused.text()?.contains(code) == true)
+        await server.stop()
+        let lenient = try await PusherMockServer.start(.init(profile: profile, requiresProtocolVersion: false))
+        let served = try await TestClient.connect(to: lenient, path: "/app/app-key")
+        #expect(await served.text()?.contains("pusher:connection_established") == true)
+        await lenient.stop()
+    }
+
+    @Test(
+        arguments: [
+            (
+                .vendor, "presence-p", "user_count,subscription_count",
+                #"{"occupied":true,"user_count":1,"subscription_count":2}"#
+            ),
+            (.vendor, "c", "user_count", "user_count does not exist on channel c\n"),
+            // What is not asked for is told as well, and what is asked for makes no difference.
+            (.soketi, "presence-p", "cache", #"{"subscription_count":2,"occupied":true,"user_count":1}"#),
+            (.soketi, "c", "user_count", #"{"subscription_count":1,"occupied":true}"#),
+            (.soketi, "presence-q", "", #"{"subscription_count":0,"occupied":false,"user_count":0}"#),
+            // What does not fit is left out.
+            (.reverb, "presence-p", "user_count,subscription_count", #"{"occupied":true,"user_count":1}"#),
+            (.reverb, "c", "user_count,subscription_count", #"{"occupied":true,"subscription_count":1}"#),
+        ] as [(PusherMockServer.Profile, String, String, String)])
+    func countsAreToldAsTheServerDoes(
+        profile: PusherMockServer.Profile, channel: String, info: String, body: String
+    ) async throws {
+        let server = try await PusherMockServer.start(.init(profile: profile))
+        for _ in 0..<2 {
+            _ = try await TestClient.subscribed(to: "presence-p", on: server, channelData: #"{"user_id":"u"}"#)
+        }
+        _ = try await TestClient.subscribed(to: "c", on: server)
+        #expect(
+            try await SignedAPI(server: server).get("channels/\(channel)", [("info", info)]).body == body)
+        await server.stop()
+    }
+
     @Test func reverbAnnouncesThatAPongIsMissing() async throws {
         let server = try await PusherMockServer.start(
             .init(

@@ -6,7 +6,10 @@ extension ApplicationState {
     ///
     /// - Returns: how many connections it goes to.
     @discardableResult
-    mutating func publish(_ publication: Publication, now: MonotonicInstant) -> Int {
+    mutating func publish(
+        _ publication: Publication, from origin: PusherMockServer.PublishedEvent.Origin = .server,
+        now: MonotonicInstant
+    ) -> Int {
         let channel = publication.channel
         if let name = try? ChannelName(channel, as: profile), name.isCached {
             cache.keep(event: publication.event, data: publication.data, of: channel, now: now)
@@ -15,8 +18,21 @@ extension ApplicationState {
         let subscribers = channels[channel].map { Array($0.subscribers.keys) } ?? []
         let excluded = publication.excluded
         let recipients = excluded == nil ? subscribers : subscribers.filter { $0 != excluded }
+        logPublished(
+            publication.event, on: channel, data: publication.data, from: origin, recipientCount: recipients.count)
         send(frames.event(publication.event, channel: channel, text: publication.data), to: recipients)
         return recipients.count
+    }
+
+    private mutating func logPublished(
+        _ event: String, on channel: String, data: String, from origin: PusherMockServer.PublishedEvent.Origin,
+        recipientCount: Int
+    ) {
+        log(
+            .published(
+                PusherMockServer.PublishedEvent(
+                    event: event, channel: channel, data: data, app: app.key, origin: origin,
+                    recipientCount: recipientCount)))
     }
 
     mutating func sendCachedEvent(of channel: String, to socketID: SocketID, now: MonotonicInstant) {
@@ -41,9 +57,11 @@ extension ApplicationState {
         }
         guard let channel = channels[event.channel] else { return }
         let userID = channel.userID(of: socketID)
-        send(
-            frames.event(event.name, channel: event.channel, data: event.data, userID: userID),
-            to: channel.subscribers.keys.filter { $0 != socketID })
+        let recipients = channel.subscribers.keys.filter { $0 != socketID }
+        logPublished(
+            event.name, on: event.channel, data: event.dataText ?? "",
+            from: .client(socketID: socketID.string, userID: userID), recipientCount: recipients.count)
+        send(frames.event(event.name, channel: event.channel, data: event.data, userID: userID), to: recipients)
         tell(
             .clientEvent(
                 channel: event.channel, event: event.name, data: event.dataText, socketID: socketID.string,

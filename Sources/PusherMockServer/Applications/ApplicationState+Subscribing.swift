@@ -16,6 +16,7 @@ extension ApplicationState {
     }
 
     private mutating func refuse(_ refusal: SubscriptionRefusal, channel: String, to socketID: SocketID) {
+        log(.subscriptionRefused(channel: channel, socketID: socketID.string, reason: refusal.summary))
         switch profile.subscriptionRefusal {
         case .error: sendError(refusal.message, to: socketID)
         case .subscriptionError: send(frames.subscriptionError(refusal, channel: channel), to: [socketID])
@@ -62,7 +63,8 @@ extension ApplicationState {
         let signature = parts.count == 2 ? parts[1] : ""
         guard parts[0] == credentials.key || !profile.checksKeyOfAuth else {
             throw SubscriptionRefusal(
-                .unauthorized, "Invalid key in subscription auth data: '\(parts[0].prefix(200))'")
+                .unauthorized, "Invalid key in subscription auth data: '\(parts[0].prefix(200))'",
+                summary: "Invalid key in subscription auth data")
         }
         guard
             credentials.accepts(
@@ -73,7 +75,8 @@ extension ApplicationState {
                 .joined(separator: ":")
             throw SubscriptionRefusal(
                 .unauthorized,
-                "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(signature.prefix(200))")
+                "Invalid signature: Expected HMAC SHA256 hex digest of \(signed), but got \(signature.prefix(200))",
+                summary: "Invalid signature")
         }
     }
 

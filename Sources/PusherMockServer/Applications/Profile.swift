@@ -21,6 +21,9 @@ extension PusherMockServer.Profile {
     /// Whether `pusher:error` goes before the close of a connection that did not answer a ping.
     var announcesMissingPong: Bool { column(false, false, true) }
 
+    /// Whether `protocol` and `version` of the query matter.
+    var checksVersions: Bool { column(true, false, false) }
+
     // Encoding
     /// In `pusher:ping` and `pusher:pong`.
     var pingData: String? { column("{}", nil, nil) }
@@ -43,6 +46,7 @@ extension PusherMockServer.Profile {
     var signInFailure: SignInFailureAnswer { column(.error, .close, .unauthorized) }
     var clientEventRejectionCode: Int? { column(nil, 4301, 4009) }
     var clientEventData: ClientEventData { column(.anything, .anything, .structured) }
+    var channelInfo: ChannelInfoAnswer { column(.asked, .everything, .fitting) }
     /// HTTP status of an event that breaks a rule.
     var invalidEventStatus: Int { column(400, 400, 422) }
 
@@ -94,6 +98,16 @@ extension PusherMockServer.Profile {
         case anything
         /// An object, array, null or a string that holds JSON.
         case structured
+    }
+
+    /// What is told about channels that are asked for.
+    enum ChannelInfoAnswer {
+        /// The attributes of `info`; one that the channel does not have is an error.
+        case asked
+        /// Counts, whatever `info` says.
+        case everything
+        /// The attributes of `info` that the channel has.
+        case fitting
     }
 
     enum NameMatching {

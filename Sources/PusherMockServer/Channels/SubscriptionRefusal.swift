@@ -18,9 +18,13 @@ struct SubscriptionRefusal: Error, Hashable {
 
     let reason: Reason
     let message: String
+    /// The message without what the client sent as its authorization.
+    let summary: String
 
-    init(_ reason: Reason, _ message: String) {
+    /// - Parameter summary: Nil is the message.
+    init(_ reason: Reason, _ message: String, summary: String? = nil) {
         self.reason = reason
         self.message = message
+        self.summary = summary ?? message
     }
 }

@@ -15,6 +15,12 @@ struct APIResponse: Hashable {
     var contentType = "text/plain; charset=utf-8"
     var headers: [String: String] = [:]
 
+    func adding(_ fields: [String: String]) -> Self {
+        var response = self
+        response.headers.merge(fields) { $1 }
+        return response
+    }
+
     static func json(_ text: String) -> Self {
         Self(status: 200, body: text, contentType: "application/json")
     }

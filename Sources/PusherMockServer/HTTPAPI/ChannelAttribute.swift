@@ -18,10 +18,10 @@ enum ChannelAttribute: String {
         return result
     }
 
-    func applies(to channel: ChannelName) -> Bool {
+    func applies(to channel: ChannelName, as profile: PusherMockServer.Profile) -> Bool {
         switch self {
         case .userCount: channel.kind == .presence
-        case .subscriptionCount: channel.kind != .presence
+        case .subscriptionCount: channel.kind != .presence || profile.channelInfo != .fitting
         case .cache: channel.isCached
         }
     }
@@ -43,7 +43,7 @@ enum ChannelAttribute: String {
 extension HTTPAPI {
     /// The attributes that fit the channel, as members of a JSON object.
     func info(_ attributes: [ChannelAttribute], of name: ChannelName) -> [(name: String, value: String)] {
-        attributes.filter { $0.applies(to: name) }
+        attributes.filter { $0.applies(to: name, as: application.profile) }
             .map { ($0.rawValue, $0.value(for: name, in: application, now: now)) }
     }
 }

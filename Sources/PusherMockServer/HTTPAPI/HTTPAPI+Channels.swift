@@ -4,22 +4,40 @@ import PusherProtocol
 extension HTTPAPI {
     func getChannels(_ target: RequestTarget) throws(APIFailure) -> APIResponse {
         let prefix = target.parameter("filter_by_prefix") ?? ""
-        let attributes = try ChannelAttribute.list(target.parameter("info"))
-        if attributes.contains(.userCount), !prefix.hasPrefix("presence-") {
-            throw APIFailure(400, "user_count needs a filter_by_prefix that starts with presence-")
+        let listed = application.listedChannels.filter { $0.name.string.hasPrefix(prefix) }
+        let channels: [(String, String)]
+        switch application.profile.channelInfo {
+        case .asked, .fitting:
+            let attributes = try ChannelAttribute.list(target.parameter("info"))
+            if application.profile.channelInfo == .asked, attributes.contains(.userCount),
+                !prefix.hasPrefix("presence-")
+            {
+                throw APIFailure(400, "user_count needs a filter_by_prefix that starts with presence-")
+            }
+            channels = listed.map { ($0.name.string, JSONText.object(info(attributes, of: $0.name))) }
+        case .everything:
+            channels = listed.map { channel in
+                let counts = info([.subscriptionCount], of: channel.name) + [("occupied", "true")]
+                return (channel.name.string, JSONText.object(counts))
+            }
         }
-        let channels = application.listedChannels.filter { $0.name.string.hasPrefix(prefix) }
-            .map { ($0.name.string, JSONText.object(info(attributes, of: $0.name))) }
         return .json(JSONText.object([("channels", JSONText.object(channels))]))
     }
 
     func getChannel(_ text: String, _ target: RequestTarget) throws(APIFailure) -> APIResponse {
         let name = try Self.channelName(text, as: application.profile)
+        let isOccupied = application.channels[name.string] != nil
+        guard application.profile.channelInfo != .everything else {
+            let counts =
+                info([.subscriptionCount], of: name) + [("occupied", "\(isOccupied)")] + info([.userCount], of: name)
+            return .json(JSONText.object(counts))
+        }
         let attributes = try ChannelAttribute.list(target.parameter("info"))
-        if let misplaced = attributes.first(where: { !$0.applies(to: name) }) {
+        if application.profile.channelInfo == .asked,
+            let misplaced = attributes.first(where: { !$0.applies(to: name, as: application.profile) })
+        {
             throw APIFailure(400, "\(misplaced.rawValue) does not exist on channel \(name)")
         }
-        let isOccupied = application.channels[name.string] != nil
         // Nothing is counted where nobody is; an event is kept there too.
         let told = isOccupied ? attributes : attributes.filter { $0 == .cache }
         return .json(JSONText.object([("occupied", "\(isOccupied)")] + info(told, of: name)))

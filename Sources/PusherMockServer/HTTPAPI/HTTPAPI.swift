@@ -18,7 +18,7 @@ struct HTTPAPI {
 
         func apply(to application: inout ApplicationState, now: MonotonicInstant) {
             switch self {
-            case .publish(let publication): application.publish(publication, now: now)
+            case .publish(let publication): application.publish(publication, from: .httpAPI, now: now)
             case .terminateConnections(let userID): application.terminateConnections(of: userID)
             }
         }

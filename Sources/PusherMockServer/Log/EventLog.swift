@@ -9,8 +9,7 @@ struct EventLog {
     private var start = 0
     /// Bytes of the entries that are kept.
     private var size = 0
-    private var followers: [Int: AsyncStream<Entry>.Continuation] = [:]
-    private var followerCount = 0
+    private var followers: [ObjectIdentifier: LogFollower] = [:]
 
     /// - Parameter maximumSize: Bytes of all entries together.
     init(limit: Int, maximumSize: Int) {
@@ -21,7 +20,7 @@ struct EventLog {
     var newest: [Entry] { entries[start...].compactMap { $0 } }
 
     mutating func append(_ entry: Entry) {
-        for follower in followers.values { follower.yield(entry) }
+        for follower in followers.values { follower.add(entry) }
         guard limit > 0 else { return }
         entries.append(entry)
         size += entry.size
@@ -35,16 +34,14 @@ struct EventLog {
         start = 0
     }
 
-    /// Replays what is kept, then goes on. The id ends it with ``remove(follower:)``.
-    mutating func add(follower: AsyncStream<Entry>.Continuation) -> Int {
-        for entry in newest { follower.yield(entry) }
-        followerCount += 1
-        followers[followerCount] = follower
-        return followerCount
+    /// Replays what is kept, then goes on.
+    mutating func add(follower: LogFollower) {
+        for entry in newest { follower.add(entry) }
+        followers[ObjectIdentifier(follower)] = follower
     }
 
-    mutating func remove(follower id: Int) {
-        followers[id] = nil
+    mutating func remove(follower: LogFollower) {
+        followers[ObjectIdentifier(follower)] = nil
     }
 
     mutating func finish() {
@@ -55,15 +52,19 @@ struct EventLog {
 
 extension PusherMockServer.LogEntry {
     /// About how many bytes it takes: what a peer can make long, and something for the rest.
-    fileprivate var size: Int {
+    var size: Int {
         let text =
             switch self {
-            case .connectionRefused, .connectionClosed, .pingReceived, .pongReceived: 0
+            case .connectionRefused, .connectionClosed, .pingReceived, .pongReceived, .missed: 0
             case .connectionOpened(_, let app): app.utf8.count
             case .frameReceived(let text, _), .frameSent(let text, _): text.utf8.count
             case .subscribed(let channel, _), .unsubscribed(let channel, _): channel.utf8.count
+            case .subscriptionRefused(let channel, _, let reason): channel.utf8.count + reason.utf8.count
+            case .published(let event):
+                event.event.utf8.count + event.channel.utf8.count + event.data.utf8.count + event.app.utf8.count
             case .webhook(let event, let app): event.utf8.count + app.utf8.count
             case .webhookSent(let body, let app, _): body.utf8.count + app.utf8.count
+            case .webhookFailed(let failure): failure.app.utf8.count + failure.reason.utf8.count
             case .authRequest(let request):
                 (Array(request.parameters) + Array(request.headers)).reduce(request.path.utf8.count) {
                     $0 + $1.key.utf8.count + $1.value.utf8.count + 100

@@ -36,7 +36,8 @@ struct ScriptPlayer {
                 $0 == .subscription(channel: nil) || $0 == .subscription(channel: channel)
             }
         case .connectionRefused, .connectionClosed, .frameReceived, .frameSent, .pingReceived, .pongReceived,
-            .unsubscribed, .webhook, .webhookSent, .authRequest, .httpRequest:
+            .unsubscribed, .subscriptionRefused, .published, .webhook, .webhookSent, .webhookFailed, .authRequest,
+            .httpRequest, .missed:
             return []
         }
     }

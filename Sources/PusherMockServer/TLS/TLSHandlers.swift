@@ -12,6 +12,7 @@ extension PusherMockServer {
 }
 
 #if MockServerTLS
+    import Glibc
     import NIOSSL
 
     /// What speaks TLS on the server's connections.
@@ -19,17 +20,60 @@ extension PusherMockServer {
         private let context: NIOSSLContext
 
         init(_ files: PusherMockServer.TLS) throws(PusherMockServerError) {
+            let chain = try Self.chain(in: files.certificatePath)
+            let key = try Self.privateKey(in: files.privateKeyPath)
             do {
-                let chain = try NIOSSLCertificate.fromPEMFile(files.certificatePath)
-                let key = try NIOSSLPrivateKey(file: files.privateKeyPath, format: .pem)
                 context = try NIOSSLContext(
                     configuration: .makeServerConfiguration(
                         certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
             } catch {
                 throw PusherMockServerError(
-                    .tls, "cannot use \(files.certificatePath) with \(files.privateKeyPath): \(error)")
+                    .privateKey,
+                    "the private key \(files.privateKeyPath) does not belong to the certificate "
+                        + files.certificatePath)
             }
         }
+
+        private static func chain(in path: String) throws(PusherMockServerError) -> [NIOSSLCertificate] {
+            let bytes = try contents(of: path, .certificate, "certificate")
+            guard let chain = try? NIOSSLCertificate.fromPEMBytes(bytes), !chain.isEmpty else {
+                throw PusherMockServerError(.certificate, "\(path) does not hold a certificate in PEM form")
+            }
+            return chain
+        }
+
+        private static func privateKey(in path: String) throws(PusherMockServerError) -> NIOSSLPrivateKey {
+            let bytes = try contents(of: path, .privateKey, "private key")
+            // With a passphrase asked for by nobody, an encrypted key is none.
+            guard let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) else {
+                throw PusherMockServerError(
+                    .privateKey, "\(path) does not hold a private key in PEM form, or the key is encrypted")
+            }
+            return key
+        }
+
+        private static func contents(
+            of path: String, _ code: PusherMockServerError.Code, _ what: String
+        ) throws(PusherMockServerError) -> [UInt8] {
+            var status = stat()
+            guard stat(path, &status) == 0, let file = fopen(path, "r") else {
+                let reason = String(cString: strerror(errno))
+                throw PusherMockServerError(code, "cannot read the \(what) \(path): \(reason)")
+            }
+            defer { fclose(file) }
+            guard status.st_mode & S_IFMT != S_IFDIR else {
+                throw PusherMockServerError(code, "cannot read the \(what) \(path): it is a directory")
+            }
+            var bytes: [UInt8] = []
+            var part = [UInt8](repeating: 0, count: 1 << 16)
+            while case let count = fread(&part, 1, part.count, file), count > 0, bytes.count < maximumFileSize {
+                bytes += part[..<count]
+            }
+            return bytes
+        }
+
+        /// Bytes. No chain of certificates is longer; a device would never end.
+        private static let maximumFileSize = 1 << 20
 
         func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
@@ -50,7 +94,7 @@ extension PusherMockServer {
 #else
     extension PusherMockServerError {
         fileprivate static let withoutTLS = PusherMockServerError(
-            .tls, "this server was built without TLS: enable the package trait MockServerTLS")
+            .tlsUnavailable, "this server was built without TLS: enable the package trait MockServerTLS")
     }
 
     /// Stands for a server that was built without TLS.

@@ -20,7 +20,7 @@ struct ConnectRequest {
             throw Refusal(code: 4005, message: "Path not found")
         }
         protocolVersion = try Self.protocolVersion(in: target, configuration: configuration)
-        if let version = target.parameter("version"), !Self.isVersion(version) {
+        if configuration.profile.checksVersions, let version = target.parameter("version"), !Self.isVersion(version) {
             throw Refusal(code: 4006, message: "Invalid version string format")
         }
         guard let app = configuration.apps.first(where: { $0.key == key }) else {
@@ -48,11 +48,12 @@ struct ConnectRequest {
         in target: RequestTarget, configuration: PusherMockServer.Configuration
     ) throws(Refusal) -> Int {
         guard let text = target.parameter("protocol") else {
-            guard !configuration.requiresProtocolVersion else {
+            guard !(configuration.requiresProtocolVersion ?? configuration.profile.checksVersions) else {
                 throw Refusal(code: 4008, message: "No protocol version supplied")
             }
             return servedVersions.upperBound
         }
+        guard configuration.profile.checksVersions else { return servedVersions.upperBound }
         guard let version = Int(text), servedVersions.contains(version) else {
             throw Refusal(code: 4007, message: "Unsupported protocol version: \(text.prefix(20))")
         }

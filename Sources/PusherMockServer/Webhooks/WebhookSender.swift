@@ -65,9 +65,40 @@ final class WebhookSender {
             guard !self.isStopped else { return }
             let status = try? result.get()
             self.log(.webhookSent(body: body, app: self.credentials.key, status: status))
-            self.carryOut(self.queue.answered(status: status, now: .now, time: Self.time))
+            let next = self.queue.answered(status: status, now: .now, time: Self.time)
+            if let reason = Self.reasonOfFailure(result) { self.logFailure(reason, status: status, next: next) }
+            self.carryOut(next)
         }
         connect(request: head(of: body), body: body, answer: answer)
+    }
+
+    private func logFailure(_ reason: String, status: Int?, next: WebhookQueue.Action) {
+        let retryDelay: Duration? = if case .wait(let delay) = next { delay } else { nil }
+        log(
+            .webhookFailed(
+                PusherMockServer.WebhookFailure(
+                    app: credentials.key, status: status, reason: reason, retryDelay: retryDelay)))
+    }
+
+    /// In words; nil if the receiver has taken it.
+    private static func reasonOfFailure(_ result: Result<Int, any Error>) -> String? {
+        switch result {
+        case .success(let status): (200..<300).contains(status) ? nil : "the receiver answered with status \(status)"
+        case .failure(ChannelError.connectTimeout): "no answer within \(timeout.nanoseconds / 1_000_000_000) s"
+        case .failure(ChannelError.eof): "the receiver closed the connection without an answer"
+        case .failure(let error as NIOConnectionError): reasonOfFailure(error)
+        case .failure(let error as IOError): systemWords(for: error)
+        case .failure: "the connection failed"
+        }
+    }
+
+    private static func reasonOfFailure(_ error: NIOConnectionError) -> String {
+        guard let attempt = error.connectionErrors.first else { return "the receiver's host is unknown" }
+        return reasonOfFailure(.failure(attempt.error)) ?? "the connection failed"
+    }
+
+    private static func systemWords(for error: IOError) -> String {
+        "cannot connect: \(String(cString: strerror(error.errnoCode)))"
     }
 
     private func head(of body: String) -> HTTPRequestHead {
