@@ -1,0 +1,5 @@
+// What README.md takes for granted.
+import Foundation
+
+let homeserver = URL(filePath: "/")
+let password = ""

@@ -1,0 +1,2 @@
+// What README.md takes for granted.
+let password = ""
