@@ -36,15 +36,15 @@ build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
 
 lint: ## Checks the formatting of every Swift file.
-	@swift format lint --strict --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Sources \
-		Scripts/mutants
+	@swift format lint --strict --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Readme \
+		Examples/Sources Scripts/mutants
 
 format: ## Formats every Swift file.
-	@swift format --in-place --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Sources \
-		Scripts/mutants
+	@swift format --in-place --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Readme \
+		Examples/Sources Scripts/mutants
 
-examples: setup ## Builds the examples, and checks that they need neither SwiftNIO, GRDB nor ArgumentParser.
-	@Scripts/build-examples
+examples: setup ## Builds and runs the examples, and checks what they print and what they are linked with.
+	@Scripts/examples
 
 interop: setup ## Tests our server and client against the official Python library and Pysher.
 	@swift build --quiet --product pusher-cli

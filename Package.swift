@@ -120,8 +120,8 @@ var command: [Target] {
             name: "pusher-cli",
             dependencies: [
                 "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "PydioSDK", "Basics", "JSONBytes", "Transport", swiftLog, nioCore, nioPosix, nioHTTP1,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "PydioSDK", "Basics", "JSONBytes", "Transport", "CLinux", argumentParser, swiftLog, nioCore, nioPosix,
+                nioHTTP1,
             ],
             swiftSettings: swiftSettings)
     ]
@@ -193,7 +193,7 @@ var tests: [Target] {
             "CommandTests",
             [
                 "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixTestSupport",
-                "PydioSDK", "PydioTestSupport",
+                "PydioSDK", "PydioTestSupport", argumentParser,
             ]),
         suites("SimulationTests", ["simulate", "CurlTransport"]),
         // What strangers can do; the table of SECURITY.md names these tests.
@@ -207,7 +207,8 @@ var tests: [Target] {
         suites("MatrixServerTests", ["MatrixSDK", "MatrixProtocol", "CurlTransport", "pusher-cli"]),
         // Programs written for older versions of the library, as they are: in Swift 5 mode.
         .testTarget(
-            name: "SourceCompatibilityTests", dependencies: ["PusherSwift", "PusherMockServer", "TestSupport"],
+            name: "SourceCompatibilityTests",
+            dependencies: ["PusherSwift", "PusherMockServer", "SwiftMatrixSDK", "PydioSDK", "TestSupport"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
         // Programs as users write them, with the imports of their documents and no settings of ours. Their sources say
         // `import Combine`: a user's manifest has the same line. One of them imports SwiftMatrixSDK; without
@@ -238,6 +239,7 @@ var fuzzedProtocols: [Target.Dependency] {
 }
 
 var swiftLog: Target.Dependency { .product(name: "Logging", package: "swift-log") }
+var argumentParser: Target.Dependency { .product(name: "ArgumentParser", package: "swift-argument-parser") }
 var grdb: Target.Dependency { .product(name: "GRDB", package: "GRDB.swift") }
 var nioCore: Target.Dependency { .product(name: "NIOCore", package: "swift-nio") }
 var nioPosix: Target.Dependency { .product(name: "NIOPosix", package: "swift-nio") }

@@ -213,7 +213,7 @@ def users():
         api.terminate_user_connections("ann")
         check("terminated by the official library, it does not come back", any(
             record["type"] == "error" and record["code"] == 4009 and not record["will_retry"] for record in records))
-        check("and ends with 69", process.wait(WAIT) == 69)
+        check("and ends with 77", process.wait(WAIT) == 77)
 
 
 class WebhookSink(http.server.BaseHTTPRequestHandler):

@@ -15,13 +15,15 @@ struct CommandFailure: ReportableError {
         self.exitStatus = exitStatus
         self.description = description
     }
+
+    static let interrupted = CommandFailure(.interrupted, "interrupted before it was done")
 }
 
 extension PusherError: ReportableError {
     var exitStatus: ExitStatus {
         switch kind {
-        case .couldNotConnect, .connectionLost, .closedByServer, .bufferOverflow, .readingHeld, .readingResumed,
-            .sourceFailed:
+        case .closedByServer: isOfApplication ? .refused : .unavailable
+        case .couldNotConnect, .connectionLost, .bufferOverflow, .readingHeld, .readingResumed, .sourceFailed:
             .unavailable
         case .authorizationFailed, .subscriptionFailed: .refused
         case .serverError, .malformedMessage, .unknownChannel, .decryptionFailed, .clientEventRejected,
@@ -29,11 +31,20 @@ extension PusherError: ReportableError {
             .badData
         }
     }
+
+    /// Whether the server does not know the application, has disabled it, or does not let this client in.
+    private var isOfApplication: Bool {
+        switch code {
+        case 4001, 4003, 4009: true
+        case .some, nil: false
+        }
+    }
 }
 
 extension PusherHTTPError: ReportableError {
     var exitStatus: ExitStatus {
         switch kind {
+        case .rejected where status == 404: .refused  // the application's id is part of every call's path
         case .invalidArgument, .rejected: .badData
         case .refused: .refused
         case .unreachable, .serverFailure, .unexpectedAnswer: .unavailable
@@ -48,23 +59,6 @@ extension PusherWebhookError: ReportableError {
         case .unknownKey, .wrongSignature: .refused
         case .malformed, .outdated, .invalidArgument: .badData
         @unknown default: .badData
-        }
-    }
-}
-
-extension ExitStatus {
-    /// Does a command's work. What goes wrong is said on standard error and becomes the exit status.
-    static func reporting(_ work: () async throws -> Void) async throws {
-        do {
-            try await work()
-            try StandardOutput.requireTaken()
-        } catch let error as any ReportableError {
-            StandardError.write("error: \(error.description)")
-            try error.exitStatus.exit()
-        } catch let error as DecodingError {
-            // Its own words repeat what was read.
-            StandardError.write("error: the answer cannot be read: \(error)")
-            try unavailable.exit()
         }
     }
 }

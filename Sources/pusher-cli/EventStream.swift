@@ -31,7 +31,11 @@ final class EventStream: PusherDelegate {
         var isImpatient = false
         /// Channels that nobody has refused us yet.
         var hopes: Set<String>
+        /// Those of them that are not subscribed yet, until it has been said what is listened to.
+        var unsettled: Set<String>
         var lastError: PusherError?
+        /// The worst of what went wrong while other things went on.
+        var trouble = ExitStatus.done
         var outcome: ExitStatus?
         var waiter: CheckedContinuation<ExitStatus, Never>?
     }
@@ -43,7 +47,7 @@ final class EventStream: PusherDelegate {
     private let feeds: [any Feed]
     private let mode: Mode
     private let options: StreamOptions
-    private let style = TextStyle.standardOutput
+    private let form: StreamForm
     private let state: Lock<State>
 
     /// - Parameters:
@@ -57,14 +61,15 @@ final class EventStream: PusherDelegate {
         self.feeds = feeds
         self.mode = mode
         self.options = options
+        form = options.form()
         let sides = (pusher == nil ? [] : [.pusher]) + feeds.indices.map { Side.feed($0) }
-        state = Lock(State(remaining: options.count, awaited: Set(sides), hopes: Set(channels)))
+        state = Lock(
+            State(remaining: options.count, awaited: Set(sides), hopes: Set(channels), unsettled: Set(channels)))
         if let pusher { bind(pusher, channels, as: user) }
     }
 
     private func bind(_ pusher: Pusher, _ channels: [String], as user: UserOptions?) {
         pusher.delegate = self
-        if let member = user?.presenceMember { pusher.connection.userDataFetcher = { member } }
         if user?.signIn == true { bindUser(of: pusher) }
         pusher.bind { [weak self] event in self?.received(event) }
         for channel in channels {
@@ -82,16 +87,21 @@ final class EventStream: PusherDelegate {
         }
         pusher.user.watchlist.bind { [weak self] event in self?.tell(.watchlist(event)) }
         pusher.user.bind(eventName: "pusher:signin_error") { [weak self] _ in
-            guard let self, feeds.isEmpty, state.withLock({ $0.hopes.isEmpty }) else { return }
-            leave(.refused)  // there is nothing else to wait for
+            guard let self else { return }
+            let isHopeless = state.withLock { state in
+                state.trouble = state.trouble.worse(.refused)
+                return state.hopes.isEmpty
+            }
+            if isHopeless, feeds.isEmpty { leave(.refused) }  // there is nothing else to wait for
         }
         pusher.user.signIn()
     }
 
     /// Connects, prints, and returns when it is time to leave; the connection is closed then.
     func run() async -> ExitStatus {
-        signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
-        let signals = SignalWatch { [weak self] in self?.leave(.done) }
+        // What has no end is done when somebody stops it.
+        let stopped = options.count == nil && options.timeout == nil ? ExitStatus.done : .interrupted
+        let signals = SignalWatch { [weak self] in self?.leave(stopped) }
         let timers = startTimers()
         pusher?.connect()
         for (index, feed) in feeds.enumerated() {
@@ -108,11 +118,13 @@ final class EventStream: PusherDelegate {
             }
             if let outcome { continuation.resume(returning: outcome) }
         }
+        form.stop()
         timers.forEach { $0.cancel() }
         signals.cancel()
         for feed in feeds { feed.close() }
         await close()
-        return status
+        await form.finish()
+        return status.worse(state.withLock { $0.trouble })
     }
 
     /// The first reason to leave counts.
@@ -126,7 +138,7 @@ final class EventStream: PusherDelegate {
     }
 
     private func fail(_ error: any Error) {
-        StandardError.write("error: \(error)")
+        StandardError.complain(error)
         leave((error as? any ReportableError)?.exitStatus ?? .unavailable)
     }
 
@@ -149,13 +161,22 @@ final class EventStream: PusherDelegate {
         }
         var timers =
             options.timeout.map { seconds in
-                [timer(seconds) { $0.leave($0.options.count == nil ? .done : .timedOut) }]
+                [timer(seconds) { $0.timeIsOver(after: seconds) }]
             } ?? []
         if options.connectTimeout > 0 {
             timers.append(
                 timer(options.connectTimeout) { $0.connectTimeIsOver() })
         }
         return timers
+    }
+
+    private func timeIsOver(after seconds: Double) {
+        let awaited = state.withLock { $0.awaited }
+        if isHopeless(awaited) || options.count == nil && !awaited.isEmpty {
+            giveUpConnecting(after: seconds)
+        } else {
+            leave(options.count == nil ? .done : .timedOut)
+        }
     }
 
     /// A homeserver may take its time over the first sync of a large account, and so may others; only a feed that fails,
@@ -165,18 +186,22 @@ final class EventStream: PusherDelegate {
             state.isImpatient = true
             return state.awaited
         }
-        let isHopeless = awaited.contains { side in
+        if isHopeless(awaited) { giveUpConnecting(after: options.connectTimeout) }
+    }
+
+    private func isHopeless(_ awaited: Set<Side>) -> Bool {
+        awaited.contains { side in
             switch side {
             case .pusher: true
             case .feed(let index): feeds[index].isFailing
             }
         }
-        if isHopeless { giveUpConnecting() }
     }
 
-    private func giveUpConnecting() {
-        StandardError.write("error: no connection within \(options.connectTimeout) s, giving up")
-        leave(.unavailable)
+    private func giveUpConnecting(after seconds: Double) {
+        let last = state.withLock { $0.lastError }
+        let reason = last.map { ": \($0.message)" } ?? ""
+        fail(CommandFailure(.unavailable, "no connection within \(Seconds.text(seconds))\(reason)"))
     }
 
     // MARK: What happens, on the callback queue
@@ -193,7 +218,7 @@ final class EventStream: PusherDelegate {
         do throws(CommandFailure) {
             switch report {
             case .event(let event):
-                if let news = try feed.news(of: event, forPeople: !options.json) { tell(news, ofFeed: index) }
+                if let news = try feed.news(of: event, forPeople: form.isForPeople) { tell(news, ofFeed: index) }
             case .state(let state):
                 if let news = try feed.news(of: state) { tell(news, ofFeed: index) }
             case .gap(let gap):
@@ -218,7 +243,7 @@ final class EventStream: PusherDelegate {
         if !failure.willRetry {
             if let status = feeds[index].end(by: failure) { leave(status) }
         } else if state.withLock({ $0.isImpatient && $0.awaited.contains(.feed(index)) }) {
-            giveUpConnecting()
+            giveUpConnecting(after: options.connectTimeout)
         }
     }
 
@@ -242,45 +267,63 @@ final class EventStream: PusherDelegate {
             print(.state(from: old, to: new, socketID: new == .connected ? pusher?.connection.socketId : nil))
         case .events: break
         }
-        let isOver = state.withLock { state -> Bool in
+        if new == .connected { StatusLine.endWait() }
+        if new == .reconnecting { StatusLine.wait(for: "the connection to come back") }
+        let end = state.withLock { state -> ExitStatus? in
             if new == .connected { state.awaited.remove(.pusher) }
-            return new == .disconnected && state.outcome == nil
+            guard new == .disconnected, state.outcome == nil else { return nil }
+            return state.lastError?.exitStatus ?? .unavailable
         }
-        if isOver { leave(.unavailable) }  // nobody asked for it: refused for good
+        if let end { leave(end) }  // nobody asked for it: refused for good
     }
 
     func subscribedToChannel(name: String) {
-        guard case .everything = mode else { return }
-        let channel = pusher?.connection.channels.findPresence(name: name)
-        print(.subscribed(channel: name, members: channel?.members.count))
+        switch mode {
+        case .everything:
+            let channel = pusher?.connection.channels.findPresence(name: name)
+            print(.subscribed(channel: name, members: channel?.members.count))
+        case .events: settle(name)
+        }
+    }
+
+    /// Says what is listened to, once all is known.
+    private func settle(_ channel: String) {
+        let heard = state.withLock { state -> [String]? in
+            guard state.unsettled.remove(channel) != nil, state.unsettled.isEmpty, !state.hopes.isEmpty else {
+                return nil
+            }
+            return state.hopes.sorted()
+        }
+        if let heard { StandardError.write("listening to \(heard.inWords())") }
     }
 
     func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
         guard let error = error?.userInfo[NSUnderlyingErrorKey] as? PusherError else { return }
         complain(error)
-        guard error.kind == .authorizationFailed else { return }
+        guard !error.willRetry else { return }
         let isHopeless = state.withLock { state -> Bool in
             state.hopes.remove(name)
+            state.trouble = state.trouble.worse(error.exitStatus)
             return state.hopes.isEmpty
         }
-        if isHopeless, feeds.isEmpty { leave(.refused) }
+        if isHopeless, feeds.isEmpty { leave(error.exitStatus) } else { settle(name) }
     }
 
-    func receivedError(error: PusherError) { complain(error) }
+    func receivedError(error: PusherError) {
+        state.withLock { $0.lastError = error }
+        StatusLine.explainWait("\(Complaint.text(error.message))")
+        complain(error)
+    }
 
     private func complain(_ error: PusherError) {
         switch mode {
         case .everything: print(.error(error))
-        case .events: StandardError.write("error: \(error)")
+        case .events: StandardError.complain(error)
         }
     }
 
     private func print(_ record: Record) {
         guard state.withLock({ $0.outcome == nil }) else { return }
-        let isTaken =
-            options.json
-            ? StandardOutput.write(json: record.json(at: Date()))
-            : StandardOutput.write(record.text(at: Date(), style: style))
-        if !isTaken { leave(.done) }  // the reader has what it wanted
+        if !form.write(record) { leave(.done) }  // the reader has what it wanted
     }
 }

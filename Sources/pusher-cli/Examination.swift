@@ -11,10 +11,11 @@ struct Examination: Sendable {
         do {
             try await pusher.connected()
         } catch {
-            tellSteps()
-            return fail("connection", error)
+            let showsKey = await tellSteps()
+            let isUntrusted = showsKey && pusher.connection.steps.tls == nil
+            return fail("connection", error, hint: isUntrusted ? "; to trust exactly this key, use --pin" : "")
         }
-        tellSteps()
+        _ = await tellSteps()
         prints(
             Finding(
                 step: "socket id", isFine: true, detail: pusher.connection.socketId ?? "-",
@@ -26,14 +27,18 @@ struct Examination: Sendable {
             return fail("ping", error)
         }
         var status = ExitStatus.done
-        if signsIn { status = await check("sign-in") { "as \(try await pusher.user.signedIn())" } }
-        for channel in channels {
+        if signsIn {
+            StatusLine.wait(for: "the sign-in")
+            status = await check("sign-in") { "as \(try await pusher.user.signedIn())" }
+        }
+        for channel in channels where !Task.isCancelled {
+            StatusLine.wait(for: "the subscription of \(channel)")
             let outcome = await check(channel) {
                 try await pusher.subscribe(channel).subscribed()
                 let members = pusher.connection.channels.findPresence(name: channel)?.members.count
                 return "subscribed" + (members.map { $0 == 1 ? ", 1 member" : ", \($0) members" } ?? "")
             }
-            if outcome != .done { status = outcome }
+            status = status.worse(outcome)
         }
         return status
     }
@@ -41,15 +46,22 @@ struct Examination: Sendable {
     /// The key is in the path, and is no secret.
     private var serverWithoutQuery: String { String(pusher.connection.url.prefix { $0 != "?" }) }
 
-    private func tellSteps() {
+    /// Says whether the server shows a key.
+    private func tellSteps() async -> Bool {
         let steps = pusher.connection.steps
         func tell(_ step: String, _ took: Duration?, _ detail: String) {
             if let took { prints(Finding(step: step, isFine: true, detail: detail, took: took)) }
         }
         tell("name lookup", steps.nameLookup, steps.address ?? "-")
         tell("TCP", steps.tcp, "connected")
-        tell("TLS", steps.tls, "certificate trusted")
+        let isPinned = pusher.connection.options.pinnedKey != nil
+        tell("TLS", steps.tls, isPinned ? "the key is the pinned one" : "certificate trusted")
+        // Without an address there is nobody to ask, and who did not answer is not waited for as long again.
+        let patience = min(timeout, .seconds(5))
+        let key = steps.nameLookup == nil ? nil : await pusher.connection.serverKey(timeout: patience)
+        if let key { prints(Finding(step: "TLS key", isFine: true, detail: key.description)) }
         tell("WebSocket", steps.webSocket, "upgraded")
+        return key != nil
     }
 
     private func check(_ step: String, _ work: @escaping @Sendable () async throws -> String) async -> ExitStatus {
@@ -64,11 +76,19 @@ struct Examination: Sendable {
     }
 
     private func deadline<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await withDeadline(timeout, failure: { CommandFailure(.timedOut, "no answer in time") }, work)
+        // A little later than the client's own time-outs, which say more.
+        try await withDeadline(
+            timeout + .seconds(1), failure: { CommandFailure(.timedOut, "no answer in \(timeout.seconds)") }, work)
     }
 
-    private func fail(_ step: String, _ error: any Error) -> ExitStatus {
-        prints(Finding(step: step, isFine: false, detail: "\(error)"))
+    private func fail(_ step: String, _ error: any Error, hint: String = "") -> ExitStatus {
+        guard !Task.isCancelled else { return .interrupted }
+        prints(Finding(step: step, isFine: false, detail: Complaint.text(error) + hint))
         return (error as? any ReportableError)?.exitStatus ?? .unavailable
     }
+}
+
+extension Duration {
+    /// `15.0 s`
+    fileprivate var seconds: String { Seconds.text(self / .seconds(1)) }
 }

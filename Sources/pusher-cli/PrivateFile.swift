@@ -2,17 +2,48 @@ import Foundation
 
 /// A file with secrets of the user's: nobody else can read it, and it is replaced as a whole.
 struct PrivateFile {
+    /// Which of the user's folders it is in (XDG Base Directory Specification).
+    enum Base {
+        /// `$XDG_CONFIG_HOME`, else `~/.config`.
+        case configuration
+        /// `$XDG_STATE_HOME`, else `~/.local/state`.
+        case state
+
+        fileprivate var variable: String {
+            switch self {
+            case .configuration: "XDG_CONFIG_HOME"
+            case .state: "XDG_STATE_HOME"
+            }
+        }
+
+        fileprivate var pathInHome: String {
+            switch self {
+            case .configuration: ".config"
+            case .state: ".local/state"
+            }
+        }
+
+        /// What to do about a file that others can read.
+        fileprivate var advice: String {
+            switch self {
+            case .configuration: "If nobody has read it, chmod 600 it; else log out everywhere and log in again"
+            case .state: "To use it again, chmod 600 it"
+            }
+        }
+    }
+
     private static let maximumSize = 1 << 20
 
     let folder: URL
     let file: URL
+    private let base: Base
 
-    /// In `$XDG_CONFIG_HOME`, else in `~/.config`.
-    init(_ name: String) {
-        let home = FileManager.default.homeDirectoryForCurrentUser.appending(path: ".config")
+    init(_ name: String, in base: Base = .configuration) {
+        let home = FileManager.default.homeDirectoryForCurrentUser.appending(path: base.pathInHome)
         // A relative path there is to be ignored (XDG Base Directory Specification).
-        let base = Environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil } ?? home
-        folder = base.appending(path: "pusher-cli")
+        let chosen = Environment[base.variable].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil } ?? home
+        self.base = base
+        folder = chosen.appending(path: "pusher-cli")
         file = folder.appending(path: name)
     }
 
@@ -38,7 +69,7 @@ struct PrivateFile {
             throw CommandFailure(
                 .refused,
                 "others can read \(file.path), mode \(String(status.st_mode & 0o777, radix: 8)): it is not used. "
-                    + "If nobody has read it, chmod 600 it; else log out everywhere and log in again")
+                    + base.advice)
         }
         guard let data = try? handle.read(upToCount: Self.maximumSize) ?? Data() else {
             throw CommandFailure(.badData, "\(file.path) cannot be read to its end")
@@ -76,9 +107,9 @@ struct PrivateFile {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure(.unavailable, "the folder \(folder.path) cannot be made")
+            throw CommandFailure(.unavailable, "the folder \(folder.path) cannot be created")
         }
-        guard chmod(folder.path, 0o700) == 0 else { throw failure("is in a folder that is not ours") }
+        guard chmod(folder.path, 0o700) == 0 else { throw failure("is in a folder that is not yours") }
     }
 
     /// Nobody else changes files of the folder meanwhile, as long as all who do call this.

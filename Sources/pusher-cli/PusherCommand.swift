@@ -9,19 +9,26 @@ struct PusherCommand: AsyncParsableCommand {
         discussion: """
             Data goes to standard output, everything else to standard error.
 
-            Exit status: 0 done; 64 wrong use; 65 bad data; 69 could not connect, or refused for good; \
-            75 timed out before --count was reached, or bench missed events; 77 authorization refused, or not logged in; \
-            130 interrupted before it was done.
+            To find the application and its server, a command looks at its options first, then at the context named \
+            with --context, the environment, the context in use (see pusher-cli context), and last at a pusher-cli \
+            serve running on this machine.
 
-            Environment: PUSHER_APP_ID PUSHER_KEY PUSHER_SECRET PUSHER_CLUSTER PUSHER_HOST PUSHER_PORT \
-            PUSHER_ENCRYPTION_MASTER_KEY; XDG_CONFIG_HOME for matrix and pydio.
+            Exit status: 0 success; 64 usage error; 65 bad data or an unreadable file; 69 no connection or no usable \
+            answer; 74 output cannot be written; 75 timed out before --count was reached, or bench missed events; 77 \
+            key, secret, login or channel refused; 130 interrupted before it was done.
+
+            Environment: PUSHER_CONTEXT, or PUSHER_URL=http://key:secret@host:port/apps/id, or PUSHER_APP_ID PUSHER_KEY \
+            PUSHER_SECRET PUSHER_CLUSTER PUSHER_HOST PUSHER_PORT PUSHER_TLS PUSHER_ENCRYPTION_MASTER_KEY; \
+            XDG_CONFIG_HOME for contexts, matrix and pydio; XDG_STATE_HOME for shell; NO_COLOR, CLICOLOR_FORCE.
             """,
         version: Pusher.version,
         subcommands: [
             DemoCommand.self, ServeCommand.self, SubscribeCommand.self, ListenCommand.self, TriggerCommand.self,
-            ClientEventCommand.self, ChannelsCommand.self, ChannelCommand.self, UsersCommand.self,
+            ClientEventCommand.self, ShellCommand.self, ChannelsCommand.self, ChannelCommand.self, UsersCommand.self,
             TerminateCommand.self, AuthCommand.self, AuthServerCommand.self, WebhookCommand.self,
-            EncryptCommand.self, DecryptCommand.self, DoctorCommand.self, BenchCommand.self,
+            EncryptCommand.self, DecryptCommand.self, DoctorCommand.self, BenchCommand.self, ContextCommand.self,
             MatrixCommand.self, PydioCommand.self,
         ])
+
+    static func main() async { await Execution.run() }
 }

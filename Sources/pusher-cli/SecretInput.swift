@@ -26,32 +26,41 @@ enum SecretInput {
     static func typed(_ prompt: TerminalText, what: String = "password", isShown: Bool = false) throws(CommandFailure)
         -> String?
     {
+        guard
+            let line = try typedLine(
+                prompt, isShown: isShown,
+                withoutTerminal: "there is no terminal to ask for the \(what): use --password-stdin")
+        else { return nil }
+        return try checked(line, what)
+    }
+
+    /// The same of a line that may be empty.
+    ///
+    /// - Parameter reason: Says what to do if there is no terminal.
+    static func typedLine(
+        _ prompt: TerminalText, isShown: Bool, withoutTerminal reason: String
+    ) throws(CommandFailure) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
-        guard terminal >= 0 else {
-            throw CommandFailure(.unavailable, "there is no terminal to ask for the \(what) at: use --password-stdin")
-        }
+        guard terminal >= 0 else { throw CommandFailure(.unavailable, reason) }
         defer { close(terminal) }
         var before = termios()
         guard tcgetattr(terminal, &before) == 0 else {
-            throw CommandFailure(.unavailable, "the terminal cannot be made to hide what is typed")
+            throw CommandFailure(.unavailable, "the terminal cannot be set to hide what is typed")
         }
         // Ctrl-C is read as a character: as a signal it would leave the terminal mute.
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
-            throw CommandFailure(.unavailable, "the terminal cannot be made to hide what is typed")
+            throw CommandFailure(.unavailable, "the terminal cannot be set to hide what is typed")
         }
         defer {
             tcsetattr(terminal, TCSAFLUSH, &before)
             say("\n", to: terminal)
         }
         say(prompt, to: terminal)
-        guard
-            let line = line(
-                from: terminal,
-                echo: { if isShown { say("\r\u{1B}[K\(prompt)\($0)", to: terminal) } })
-        else { return nil }
-        return try checked(line, what)
+        return line(
+            from: terminal,
+            echo: { if isShown { say("\r\u{1B}[K\(prompt)\($0)", to: terminal) } })
     }
 
     /// - Parameter echo: Told how the line reads after each key.

@@ -1,14 +1,29 @@
+import Basics
 import Dispatch
 import Foundation
 
-/// Ctrl-C and a polite kill end a command cleanly; a second one ends it at once.
+/// Ctrl-C, a polite kill and a terminal that goes away end a command cleanly; a second signal ends it at once.
 final class SignalWatch {
-    private static let numbers = [SIGINT, SIGTERM]
+    /// Without HUP if that is ignored from the start: then `nohup` wants the command to go on.
+    private static let numbers: [Int32] = {
+        var action = sigaction()
+        let isIgnored = sigaction(SIGHUP, nil, &action) == 0 && isIgnoring(action)
+        return isIgnored ? [SIGINT, SIGTERM] : [SIGINT, SIGTERM, SIGHUP]
+    }()
+
+    /// `SIG_IGN` is the address 1, which Swift cannot compare functions for.
+    private static func isIgnoring(_ action: sigaction) -> Bool {
+        unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    }
+
+    /// Watches that have not been cancelled: the last one gives the signals their default action back.
+    private static let watchCount = Lock(0)
 
     private let sources: [any DispatchSourceSignal]
 
     init(_ onSignal: @escaping @Sendable () -> Void) {
         let registered = DispatchSemaphore(value: 0)
+        Self.watchCount.withLock { $0 += 1 }
         sources = Self.numbers.map { number in
             signal(number, SIG_IGN)  // else the default action comes before the source
             let source = DispatchSource.makeSignalSource(signal: number)
@@ -23,14 +38,18 @@ final class SignalWatch {
         for _ in sources { registered.wait() }  // a signal that comes earlier would be lost
     }
 
-    /// Does the work, or leaves it when Ctrl-C or a polite kill comes; then it returns nil.
+    /// Does the work, or leaves it when a signal comes; then it returns nil.
     static func interrupting<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value? {
-        try await withThrowingTaskGroup(of: Value?.self) { group in
+        // Before the work begins: a signal that comes at once must not take its default action.
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let watch = SignalWatch { continuation.yield() }
+        defer { watch.cancel() }
+        return try await withThrowingTaskGroup(of: Value?.self) { group in
             group.addTask { try await work() }
             group.addTask {
-                await wait { true }
+                for await _ in signals { break }
                 return nil
             }
             defer { group.cancelAll() }
@@ -42,16 +61,18 @@ final class SignalWatch {
     static func finishing<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        guard let value = try await interrupting(work) else {
-            throw CommandFailure(.interrupted, "interrupted before it was done")
-        }
+        guard let value = try await interrupting(work) else { throw CommandFailure.interrupted }
         return value
     }
 
-    /// From now on a signal ends the command at once.
+    /// From now on a signal ends the command at once, unless another watch is there.
     func cancel() {
         for source in sources { source.cancel() }
-        for number in Self.numbers { signal(number, SIG_DFL) }
+        Self.watchCount.withLock { count in
+            count -= 1
+            guard count == 0 else { return }
+            for number in Self.numbers { signal(number, SIG_DFL) }
+        }
     }
 
     /// Returns at the first signal. `ready` is called once signals are awaited, and false from it returns at once.

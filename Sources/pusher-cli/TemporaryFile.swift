@@ -23,19 +23,23 @@ struct TemporaryFile {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure(.unavailable, "no temporary folder can be made at \(folder.path)")
+            throw CommandFailure(.unavailable, "no temporary folder can be created at \(folder.path)")
         }
         defer { try? FileManager.default.removeItem(at: folder) }
         return try await body(folder.appending(path: "part"))
     }
 
     /// All of it, or as much as the reader takes.
-    func copyToStandardOutput() throws(CommandFailure) {
+    ///
+    /// - Returns: Whether all of it was taken.
+    @discardableResult
+    func copyToStandardOutput() throws(CommandFailure) -> Bool {
         signal(SIGPIPE, SIG_IGN)
         do {
             while let piece = try handle.read(upToCount: 1 << 16), !piece.isEmpty {
-                guard StandardOutput.write(piece) else { return }
+                guard StandardOutput.write(piece) else { return false }
             }
+            return true
         } catch {
             throw CommandFailure(.unavailable, "the temporary file cannot be read to its end")
         }

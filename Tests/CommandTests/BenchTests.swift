@@ -134,7 +134,7 @@ struct BenchTests {
         await server.stop()
         #expect(await command.waitFor { $0.contains { $0.contains(/"connected":0,.*"failed":[1-9]/) } })
         command.interrupt()
-        #expect(await command.status() == 0)
+        #expect(await command.status() == 130)
         let summary = try #require(try lines(command).last)
         #expect(summary.failed > 0)
         #expect(summary.errors > 5)  // of connections and of publishing
@@ -151,7 +151,7 @@ struct BenchTests {
             }
             #expect(await command.waitFor { $0.contains { $0.contains(#""reconnects":3,"#) } })
             command.interrupt()
-            #expect(await command.status() == 0)
+            #expect(await command.status() == 130)
             let summary = try #require(try lines(command).last)
             #expect(summary.interrupted == true)
             #expect(summary.reconnects == 3)
@@ -168,10 +168,10 @@ struct BenchTests {
 
     @Test(
         arguments: [
-            (["PUSHER_KEY": "wrong"], "bench-", 69, "wrong key or wrong cluster"),
+            (["PUSHER_KEY": "wrong"], "bench-", 77, "wrong key or wrong cluster"),
             (["PUSHER_SECRET": "wrong"], "bench-", 77, "Invalid signature"),
             (["PUSHER_SECRET": "wrong"], "private-bench-", 77, "Invalid signature"),
-            (["PUSHER_APP_ID": "wrong"], "bench-", 65, "Unknown application"),
+            (["PUSHER_APP_ID": "wrong"], "bench-", 77, "Unknown application"),
             (["PUSHER_PORT": "1"], "bench-", 69, "0 of 2 connections"),
         ] as [([String: String], String, Int32, String)])
     func whoIsNotLetInIsToldOnce(
@@ -208,7 +208,7 @@ struct BenchTests {
 
     @Test func aFileThatCannotBeWrittenIsToldAtTheStart() async throws {
         let command = try CommandRun(["bench", "--embedded", "--hdr", "/nowhere/x.hgrm", "--duration", "60"])
-        #expect(await command.status() == 65)
-        #expect(command.errors == ["error: cannot write /nowhere/x.hgrm"])
+        #expect(await command.status() == 74)
+        #expect(command.errors == ["error: --hdr /nowhere/x.hgrm cannot be written"])
     }
 }

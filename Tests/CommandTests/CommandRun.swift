@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 import Basics
 
 /// One run of `pusher-cli`, as built beside the tests.
@@ -14,31 +15,50 @@ final class CommandRun: Sendable {
     private let process: ChildProcess
     private let state = Lock(State())
 
-    /// What is typed at its terminal, if it has one.
-    private let keyboard: FileHandle?
+    /// Its own folder of configuration, unless the environment given says another.
+    private let configuration: String
+
+    /// What is typed at its terminal, or written to its standard input; nil once that has ended.
+    private let keyboard: Lock<FileHandle?>
 
     /// - Parameters:
     ///   - closesOutput: Nobody reads the standard output.
     ///   - closesErrors: Nobody reads the standard error.
     ///   - outputFile: What the standard output is in place of a pipe.
+    ///   - lacksPrivileges: It may not bind privileged ports, even if the tests' user may.
     ///   - isAtTerminal: It has a terminal, at which ``type(_:)`` types; both its streams are that.
+    ///   - keepsInput: Its standard input does not end with `input`, but with ``endInput()``.
     init(
         _ arguments: [String], environment: [String: String] = [:], input: String = "", closesOutput: Bool = false,
-        closesErrors: Bool = false, outputFile: String? = nil, isAtTerminal: Bool = false
+        closesErrors: Bool = false, outputFile: String? = nil, lacksPrivileges: Bool = false,
+        isAtTerminal: Bool = false, keepsInput: Bool = false
     ) throws {
         // Nothing of the tests' environment but what programs need to run.
+        configuration = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID())").path
         let environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
+            .merging(["XDG_CONFIG_HOME": configuration]) { $1 }
             .merging(environment) { $1 }
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
         let line = ([Self.executable.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
+        let (program, programArguments) =
+            if isAtTerminal {
+                ("script", ["--quiet", "--return", "--command", line, "/dev/null"])
+            } else if lacksPrivileges, geteuid() == 0 {
+                (
+                    "setpriv",
+                    ["--bounding-set", "-net_bind_service", "--inh-caps", "-net_bind_service", Self.executable.path]
+                        + arguments
+                )
+            } else {
+                (Self.executable.path, arguments)
+            }
         process = try ChildProcess(
-            isAtTerminal ? "script" : Self.executable.path,
-            isAtTerminal ? ["--quiet", "--return", "--command", line, "/dev/null"] : arguments,
+            program, programArguments,
             environment: environment, input: inputPipe.fileHandleForReading,
             output: outputFile.flatMap { FileHandle(forWritingAtPath: $0) } ?? outputPipe.fileHandleForWriting,
             errors: errorPipe.fileHandleForWriting)
-        keyboard = isAtTerminal ? inputPipe.fileHandleForWriting : nil
+        keyboard = Lock(isAtTerminal || keepsInput ? inputPipe.fileHandleForWriting : nil)
         for handle in [
             inputPipe.fileHandleForReading, outputPipe.fileHandleForWriting, errorPipe.fileHandleForWriting,
         ] { try handle.close() }
@@ -58,17 +78,32 @@ final class CommandRun: Sendable {
         }
         if isAtTerminal { return }
         try inputPipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-        try inputPipe.fileHandleForWriting.close()
+        if !keepsInput { try inputPipe.fileHandleForWriting.close() }
     }
 
-    func type(_ text: String) throws { try keyboard?.write(contentsOf: Data(text.utf8)) }
+    func type(_ text: String) throws { try keyboard.withLock { try $0?.write(contentsOf: Data(text.utf8)) } }
+
+    /// Bytes of its standard input that it has not read yet.
+    var unreadInput: Int {
+        var count = Int32()
+        keyboard.withLock { if let keyboard = $0 { _ = ioctl(keyboard.fileDescriptor, UInt(FIONREAD), &count) } }
+        return Int(count)
+    }
+
+    func endInput() throws {
+        try keyboard.withLock { keyboard in
+            try keyboard?.close()
+            keyboard = nil
+        }
+    }
 
     deinit {
         signal(SIGTERM)
+        try? FileManager.default.removeItem(atPath: configuration)
     }
 
     /// `pusher-cli` stands where the test bundle does.
-    private static let executable: URL = {
+    static let executable: URL = {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
         let folder =
             bundle?.deletingLastPathComponent()
@@ -92,12 +127,14 @@ final class CommandRun: Sendable {
         }.joined()
     }
 
+    var outputText: String { String(decoding: state.withLock { $0.output }, as: UTF8.self) }
+
     var output: [String] { lines(state.withLock { $0.output }) }
 
     var errors: [String] { lines(state.withLock { $0.errors }) }
 
     private func lines(_ bytes: [UInt8]) -> [String] {
-        String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+        String(decoding: bytes, as: UTF8.self).split { $0 == "\n" || $0 == "\r\n" }.map(String.init)
     }
 
     func waitFor(_ condition: @Sendable ([String]) -> Bool) async -> Bool {
@@ -105,15 +142,23 @@ final class CommandRun: Sendable {
     }
 
     /// The exit status, when all that it wrote has been read; nil if it is still running after a minute.
-    func status() async -> Int32? {
+    func status(sourceLocation: SourceLocation = #_sourceLocation) async -> Int32? {
         _ = await eventually { self.state.withLock { $0.status != nil && $0.openPipes == 0 } }
+        for line in errors where line.contains(Self.internals) {
+            Issue.record("a user would not understand: \(line)", sourceLocation: sourceLocation)
+        }
         return state.withLock { $0.status }
+    }
+
+    /// What no message may show: names of the library and of the systems below it.
+    private static var internals: Regex<Substring> {
+        #/CancellationError|NSCocoaErrorDomain|NSPOSIXErrorDomain|Error Domain=|errno|Optional\(|Swift\.|descriptor:|failedTo[A-Z]|maximum[A-Z]|encryptionMasterKey|authMethod|AuthMethod|useTLS|caFile|no auth method|fatalError/#
     }
 
     /// Ctrl-C.
     func interrupt() { signal(SIGINT) }
 
-    private func signal(_ number: Int32) {
+    func signal(_ number: Int32) {
         state.withLock { if $0.status == nil { kill(process.id, number) } }
     }
 }

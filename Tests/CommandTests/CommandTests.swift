@@ -70,6 +70,21 @@ struct CommandTests {
         }
     }
 
+    @Test(arguments: [
+        (["CLICOLOR_FORCE": "1"], true), (["CLICOLOR_FORCE": "0"], false),
+        (["CLICOLOR_FORCE": "1", "NO_COLOR": "1"], false), ([:], false),
+    ])
+    func colourInAPipeIsForcedByTheEnvironmentAlone(environment: [String: String], isColored: Bool) async throws {
+        try await withServer { server in
+            let command = try CommandRun(
+                arguments(server, "subscribe", "a", "--count", "1"), environment: environment)
+            #expect(await server.waitFor { $0.channels() == ["a"] })
+            await server.publish(event: "e", channel: "a", data: "x")
+            #expect(await command.status() == 0)
+            #expect(command.output.first?.contains("\u{1B}[1me\u{1B}[0m") == isColored)
+        }
+    }
+
     @Test func aRestartOfTheServerShowsInListenAndNothingElseIsNeeded() async throws {
         let server = try await PusherMockServer.start()
         let command = try CommandRun(
@@ -93,7 +108,7 @@ struct CommandTests {
             let command = try CommandRun([
                 "subscribe", "a", "--no-tls", "--host", "127.0.0.1", "--port", "\(server.port)", "--key", "wrong",
             ])
-            #expect(await command.status() == 69)
+            #expect(await command.status() == 77)
             #expect(command.errors.contains { $0.contains("wrong key or wrong cluster") && $0.contains("4001") })
             #expect(await server.state.history.count { if case .connectionRefused = $0 { true } else { false } } == 1)
         }
@@ -136,7 +151,7 @@ struct CommandTests {
         }
     }
 
-    @Test func refusedAuthorizationIsStatus77UnlessAnotherChannelGoesOn() async throws {
+    @Test func refusedAuthorizationIsStatus77_alsoWhereAnotherChannelGoesOn() async throws {
         try await withServer { server in
             await server.failAuth(.respond(status: 403, body: "no"))
             let endpoint = "http://127.0.0.1:\(server.port)/pusher/auth"
@@ -150,7 +165,7 @@ struct CommandTests {
             #expect(await server.waitFor { $0.channels() == ["c"] })
             #expect(await eventually { partly.errors.contains { $0.contains("answered 403") } })
             await server.publish(event: "e", channel: "c", data: "")
-            #expect(await partly.status() == 0)
+            #expect(await partly.status() == 77)
         }
     }
 
@@ -173,7 +188,7 @@ struct CommandTests {
             #expect(await server.waitFor { $0.channels() == ["a"] })
             await server.publish(event: "e", channel: "a", data: "")
             #expect(await command.status() == 0)
-            #expect(command.errors == [])
+            #expect(command.errors == ["listening to a"])
         }
     }
 

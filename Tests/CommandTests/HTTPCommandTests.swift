@@ -57,7 +57,7 @@ struct HTTPCommandTests {
             let single = try run(
                 server.port, "trigger", "presence-x,a", "e", "x", "--info", "user_count,subscription_count")
             #expect(await single.status() == 0)
-            #expect(single.output == ["a  1 subscriptions", "presence-x  1 users"])
+            #expect(single.output == ["a  1 subscriptions", "presence-x  1 users  1 subscriptions"])
             let batch = try run(
                 server.port, "trigger", "--batch", "-", "--json",
                 input: #"{"batch":[{"channel":"a","name":"e","data":"1","info":"subscription_count"}]}"#)

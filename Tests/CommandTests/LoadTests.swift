@@ -84,6 +84,6 @@ struct LoadTests {
         #expect(status { $0.delivered = 9 } == .timedOut)
         #expect(status { $0.unsent = 1 } == .timedOut)
         #expect(status { $0.failed = 1 } == .unavailable)
-        #expect(status(isInterrupted: true) { $0.delivered = 9 } == .done)
+        #expect(status(isInterrupted: true) { $0.delivered = 9 } == .interrupted)
     }
 }

@@ -23,7 +23,7 @@ struct MatrixCommandTests {
         let scene = try await MatrixScene(isLoggedIn: false)
         let run = try scene.run(["matrix"] + arguments)
         #expect(await run.status() == 77)
-        #expect(run.errors == ["error: nobody is logged in: pusher-cli matrix login"])
+        #expect(run.errors == ["error: not logged in: run pusher-cli matrix login"])
         #expect(run.output == [])
     }
 

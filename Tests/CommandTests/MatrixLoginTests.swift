@@ -105,7 +105,7 @@ struct MatrixLoginTests {
         scene.server.on("GET", "v3/login", .json(#"{"flows":[{"type":"m.login.sso"}]}"#))
         let noPasswords = try await login(scene, "--user", "alice", "--password-stdin", input: Self.password)
         #expect(noPasswords.status == 77)
-        #expect(noPasswords.run.errors == ["error: the homeserver takes no passwords: use --sso"])
+        #expect(noPasswords.run.errors == ["error: the homeserver does not accept passwords: use --sso"])
         #expect(!FileManager.default.fileExists(atPath: scene.file.path))
     }
 
@@ -157,7 +157,7 @@ struct MatrixLoginTests {
         let other = try await scene.matrix(
             "login", "@bob:hs", "--homeserver", scene.server.address, "--token-stdin", input: MatrixScene.token)
         #expect(other.status == 77)
-        #expect(other.run.errors == ["error: the token is another user's: @alice:hs"])
+        #expect(other.run.errors == ["error: the token belongs to another user: @alice:hs"])
     }
 
     @Test func aBrowserBringsTheToken_toASecretAddressOnly() async throws {

@@ -61,7 +61,7 @@ struct MatrixPushGatewayCommandTests {
         let named = try CommandRun(arguments + ["--event", "push"], environment: environment)
         #expect(
             try await push("$large", to: try await url(of: named), body: String(repeating: "x", count: 20_000)) == 200)
-        #expect(await eventually { named.errors.contains { $0.contains("a notification is not published") } })
+        #expect(await eventually { named.errors.contains { $0.contains("a notification was not published") } })
         #expect(try await push("$2", to: try await url(of: named)) == 200)
         #expect(await listener.status() == 0)
         #expect(listener.objects.map { $0["event"] as? String } == ["m.room.message", "push"])

@@ -3,6 +3,7 @@ import MatrixProtocol
 import MatrixSDK
 import MatrixTestSupport
 import TestSupport
+import Testing
 import Basics
 
 /// A scripted homeserver, a folder for the credentials, and commands that use both.

@@ -12,7 +12,8 @@ struct PydioCommandTests {
         ["workspaces"], ["ls", "plans:"], ["get", "plans:/a.txt", "/nowhere/file"],
         ["put", "/etc/hostname", "plans:/x"],
         ["mkdir", "plans:/d"], ["mv", "plans:/a.txt", "plans:/b"], ["cp", "plans:/a.txt", "plans:/b"],
-        ["rm", "plans:/a.txt"],
+        ["rm", "plans:/a.txt"], ["cat", "plans:/a.txt"], ["share", "plans:/a.txt"], ["bookmarks"],
+        ["bookmarks", "--add", "plans:/a.txt"], ["changes", "plans", "--json"],
     ]
 
     /// Names that something on the way may take for something else.
@@ -28,7 +29,7 @@ struct PydioCommandTests {
         let scene = try await PydioScene(isLoggedIn: false)
         let run = try scene.run(["pydio"] + arguments)
         #expect(await run.status() == 77)
-        #expect(run.errors == ["error: nobody is logged in: pusher-cli pydio login"])
+        #expect(run.errors == ["error: not logged in: run pusher-cli pydio login"])
         #expect(run.output == [])
     }
 
@@ -264,7 +265,7 @@ struct PydioCommandTests {
         for command in ["mv", "cp"] {
             let refused = try await scene.pydio(command, "plans:/a", "plans:/b")
             #expect(refused.status == 65)
-            #expect(refused.run.errors == ["error: plans:/b is there already: --force replaces it"])
+            #expect(refused.run.errors == ["error: plans:/b already exists: --force replaces it"])
             #expect(try await scene.pydio(command, "plans:/a", "plans:/d").status == 65)
             // On its way it would be where another is.
             let inTheWay = try await scene.pydio(command, "plans:/a", "plans:/d/new")

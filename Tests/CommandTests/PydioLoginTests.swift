@@ -22,7 +22,7 @@ struct PydioLoginTests {
         #expect(status == 0)
         #expect(
             run.output == [
-                "logged in as ada on \(scene.server.address); the session and the password are kept in \(scene.file.path)"
+                "logged in as ada on \(scene.server.address); the session and the password are saved in \(scene.file.path)"
             ])
         #expect(run.errors == [])
         #expect(try scene.mode(of: scene.file) == 0o600)
@@ -48,7 +48,7 @@ struct PydioLoginTests {
         #expect(over.status == 77)
         #expect(
             over.run.errors == [
-                "error: the session is over, and no password was kept: pusher-cli pydio login "
+                "error: the session has expired, and no password was saved: pusher-cli pydio login "
                     + "\(scene.server.address) --user ada"
             ])
         #expect(scene.server.count("login") == 1)
@@ -58,7 +58,7 @@ struct PydioLoginTests {
         let scene = try await PydioScene(.init(mode: .v8), isLoggedIn: false)
         let (status, run) = try await scene.login()
         #expect(status == 0)
-        #expect(run.output.first?.hasSuffix("; a key pair is kept in place of the password") == true)
+        #expect(run.output.first?.hasSuffix("; a key pair is saved instead of the password") == true)
         #expect(scene.kept.contains("keyPair"))
         #expect(!scene.kept.contains(PydioScene.password))
         scene.server.expireSessions()
@@ -75,7 +75,7 @@ struct PydioLoginTests {
         let scene = try await PydioScene(.init(mode: .v8), isLoggedIn: false)
         let (status, run) = try await scene.login("--no-password")
         #expect(status == 0)
-        #expect(run.output.first?.hasSuffix("; the session alone is kept") == true)
+        #expect(run.output.first?.hasSuffix("; only the session is saved") == true)
         #expect(try await scene.pydio("workspaces").status == 0)
         #expect(!scene.kept.contains("keyPair") && !scene.kept.contains(PydioScene.password))
         #expect(scene.server.count("keystore_generate_auth_token") == 0)
@@ -229,7 +229,7 @@ struct PydioLoginTests {
         #expect(nowhere.status == 77)
         #expect(
             nowhere.run.errors == [
-                "error: nobody is logged in at https://example.org: pusher-cli pydio login https://example.org"
+                "error: not logged in at https://example.org: run pusher-cli pydio login https://example.org"
             ])
         // After the last one the one before is the default.
         #expect(try await scene.pydio("logout").status == 0)
@@ -284,7 +284,7 @@ struct PydioLoginTests {
         #expect(try await scene.login().status == 0)
         await scene.server.stop()
         let forced = try await scene.pydio("logout", "--force")
-        #expect(forced.run.errors.first?.contains("was not told, where the key pair may stay valid: ") == true)
+        #expect(forced.run.errors.first?.contains("was not told; the key pair may stay valid there: ") == true)
     }
 
     @Test func ifTheServerIsGoneEverythingStays_butWithForce() async throws {

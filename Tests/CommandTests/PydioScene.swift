@@ -1,6 +1,7 @@
 import Foundation
 import PydioTestSupport
 import TestSupport
+import Testing
 
 @testable import pusher_cli
 

@@ -36,7 +36,7 @@ struct PydioTransferTests {
         try scene.write("old", to: "a")
         let (status, run) = try await scene.pydio("get", "plans:/a", scene.files.path)
         #expect(status == 65)
-        #expect(run.errors == ["error: \(scene.local("a").path) is there already: --force replaces it"])
+        #expect(run.errors == ["error: \(scene.local("a").path) already exists: --force replaces it"])
         #expect(scene.text(of: "a") == "old")
         #expect(try await scene.pydio("get", "plans:/a", scene.local("a").path, "--force").status == 0)
         #expect(scene.text(of: "a") == "new")
@@ -48,7 +48,7 @@ struct PydioTransferTests {
         scene.server.addFolder("/empty")
         let refused = try await scene.pydio("get", "plans:/d", scene.files.path)
         #expect(refused.status == 65)
-        #expect(refused.run.errors == ["error: plans:/d is a folder: --recursive gets what is in it"])
+        #expect(refused.run.errors == ["error: plans:/d is a folder: --recursive downloads what is in it"])
         // Into a folder that is there under its name; else it becomes the folder.
         #expect(try await scene.pydio("get", "plans:", scene.files.path, "--recursive").status == 0)
         #expect(try await scene.pydio("get", "plans:/d", scene.local("new").path, "--recursive").status == 0)
@@ -68,8 +68,8 @@ struct PydioTransferTests {
         let (status, run) = try await scene.pydio("get", "plans:/d", scene.files.path, "-r")
         #expect(status == 65)
         #expect(run.errors.count == 2)
-        #expect(run.errors.contains { $0.contains("/d/a is there already") })
-        #expect(run.errors.contains { $0.contains("/d/c is there, and is no folder") })
+        #expect(run.errors.contains { $0.contains("/d/a already exists") })
+        #expect(run.errors.contains { $0.contains("/d/c exists and is not a folder") })
         #expect(scene.text(of: "d/a") == "old" && scene.text(of: "d/b") == "new")
     }
 
@@ -197,7 +197,7 @@ struct PydioTransferTests {
         for arguments in [[file.path, "plans:"], [file.path, "plans:/a"], ["-", "plans:/a"]] {
             let run = try scene.run(["pydio", "put"] + arguments)
             #expect(await run.status() == 65)
-            #expect(run.errors == ["error: plans:/a is there already: --force replaces it"])
+            #expect(run.errors == ["error: plans:/a already exists: --force replaces it"])
         }
         #expect(scene.server.count("upload") == 0)
         #expect(try await scene.pydio("put", file.path, "plans:/a", "--force").status == 0)
@@ -232,7 +232,7 @@ struct PydioTransferTests {
         try FileManager.default.createSymbolicLink(at: scene.local("d/file"), withDestinationURL: scene.local("d/a"))
         let refused = try await scene.pydio("put", scene.local("d").path, "plans:")
         #expect(refused.status == 65)
-        #expect(refused.run.errors.first?.hasSuffix("d is a folder: --recursive puts what is in it") == true)
+        #expect(refused.run.errors.first?.hasSuffix("d is a folder: --recursive uploads what is in it") == true)
         #expect(try await scene.pydio("put", "-r", scene.local("d").path, "plans:").status == 0)
         let all = ["/d", "/d/a", "/d/e", "/d/e/b", "/d/empty", "/d/file"]
         #expect(scene.server.paths() == all)

@@ -113,7 +113,7 @@ struct SigningCommandTests {
         #expect(shared.output == [text])
         let otherChannel = try run("decrypt", "private-encrypted-other", data)
         #expect(await otherChannel.status() == 65)
-        #expect(otherChannel.errors == ["error: the data was made with another key, or was changed"])
+        #expect(otherChannel.errors == ["error: the data was encrypted with another key, or was changed"])
     }
 
     @Test(arguments: [

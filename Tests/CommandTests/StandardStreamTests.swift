@@ -13,11 +13,11 @@ struct StandardStreamTests {
         ["workspaces"], ["ls", "plans:"], ["ls", "plans:", "--json"], ["get", "plans:/a.txt", "-"],
         ["mkdir", "plans:/d", "--json"], ["watch", "plans"],
     ])
-    func aFullDiskIsStatus69(arguments: [String]) async throws {
+    func aFullDiskIsStatus74(arguments: [String]) async throws {
         let scene = try await PydioScene()
         try scene.server.addFile("/a.txt", Array("hello".utf8))
         let run = try CommandRun(["pydio"] + arguments, environment: scene.environment, outputFile: "/dev/full")
-        #expect(await run.status() == 69)
+        #expect(await run.status() == 74)
         #expect(run.errors == [Self.full])
     }
 
@@ -28,7 +28,7 @@ struct StandardStreamTests {
                 "listen", "c", "--no-tls", "--host", "127.0.0.1", "--port", "\(server.port)", "--key",
                 PusherMockServer.App.defaultKey,
             ], outputFile: "/dev/full")
-        #expect(await run.status() == 69)
+        #expect(await run.status() == 74)
         #expect(run.errors == [Self.full])
         await server.stop()
     }

@@ -28,7 +28,14 @@ struct OutputSitesTests {
             #"[lL]og(ger)?\)?[?!]?\.(trace|debug|info|notice|warning|error|critical|log)\("#,
             []
         ),
-        (#"log\(level:|Logger\.Metadata|MetadataValue|metadata:"#, ["PeerLog/Logger+PeerText.swift"]),
+        (
+            #"log\(level:|Logger\.Metadata|MetadataValue|metadata:"#,
+            [
+                "PeerLog/Logger+PeerText.swift",
+                // What every handler must have.
+                "pusher-cli/Shell/ConsoleLogHandler.swift",
+            ]
+        ),
         (
             #"debugLog\(message:"#,
             [
@@ -40,13 +47,33 @@ struct OutputSitesTests {
         (
             #"FileHandle\.standard(Output|Error)|STDOUT_FILENO|STDERR_FILENO|\b(stdout|stderr)\b"#,
             [
-                "pusher-cli/Output/StandardStreams.swift"
+                "pusher-cli/Output/StandardStreams.swift",
+                // Whether there is a terminal, how wide it is, and what a process does not inherit.
+                "pusher-cli/Shell/ShellOutput.swift", "pusher-cli/Shell/ShellConsole.swift",
+                "pusher-cli/Output/EventProcesses.swift",
             ]
         ),
         (#"\/dev\/tty"#, ["pusher-cli/SecretInput.swift"]),
         (#"StreamLogHandler"#, ["pusher-cli/Output/StandardStreams.swift"]),
-        (#"StandardOutput\.write\(.*\.utf8\)"#, ["pusher-cli/Commands/DecryptCommand.swift"]),
-        (#"StandardError\.write\(.*\.utf8\)"#, ["pusher-cli/Output/StatusLine.swift"]),
+        (
+            #"StandardOutput\.write\(.*\.utf8\b"#,
+            [
+                "pusher-cli/Commands/DecryptCommand.swift",
+                // The program's own help.
+                "pusher-cli/Execution.swift",
+                // Values that were escaped as the form has it; into a pipe with -0, as they are.
+                "pusher-cli/Output/StreamForm.swift",
+                // What moves the cursor, around `TerminalText`.
+                "pusher-cli/Shell/ShellConsole.swift",
+            ]
+        ),
+        (
+            #"writeToTerminal\("#,
+            [
+                "pusher-cli/Output/StandardStreams.swift", "pusher-cli/Output/StatusLine.swift",
+                "pusher-cli/Shell/ShellConsole.swift",
+            ]
+        ),
         // Text that is trusted: interpolated strings and literals alone.
         (
             #"TerminalText\(stringLiteral:|TerminalText\(stringInterpolation:|TerminalText\(painted:"#,
@@ -75,7 +102,11 @@ struct OutputSitesTests {
         let calls = try Self.lines().filter { $0.code.contains(#/(^|[^.\w])print\(/#) }
         let places = Set(calls.map(\.place))
         #expect(
-            places == ["pusher-cli/EventStream.swift", "pusher-cli/Commands/Matrix/MatrixPushGatewayCommand.swift"])
+            places == [
+                "pusher-cli/EventStream.swift", "pusher-cli/Commands/Matrix/MatrixPushGatewayCommand.swift",
+                "pusher-cli/Shell/ShellSession.swift", "pusher-cli/Shell/ShellOutput.swift",
+                "pusher-cli/Shell/ShellConsole.swift",
+            ])
     }
 
     /// Whatever is thrown to an application makes a line of its words. Those of `PusherTemporaryFailure` are the application's

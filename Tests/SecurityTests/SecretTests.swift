@@ -17,6 +17,7 @@ struct SecretTests {
         var options = PusherClientOptions(authMethod: .inline(secret: secret), host: .host("example.com"))
         options.userAuthMethod = .inline(secret: secret, user: PusherUserData(id: "u"))
         options.encryptionMasterKey = keyText
+        options.handshakeHeaders = ["Authorization": "Bearer \(secret)"]
         options.proxy = "http://user:\(secret)@proxy.example.com:3128"
         return options
     }

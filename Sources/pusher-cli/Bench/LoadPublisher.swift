@@ -79,7 +79,7 @@ struct LoadPublisher: Sendable {
     private func send(_ batch: Batch, counts: Bool, limit: MonotonicInstant) async throws -> Bool {
         let start = MonotonicInstant.now
         do {
-            let unanswered = CommandFailure(.unavailable, "the HTTP API has not answered before the end")
+            let unanswered = CommandFailure(.unavailable, "the HTTP API did not answer before the end")
             try await withDeadline(limit - start, failure: { unanswered }) { [api] in
                 _ = try await api.triggerBatch(batch.events)
             }

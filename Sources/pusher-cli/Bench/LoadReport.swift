@@ -24,7 +24,7 @@ struct LoadReport {
 
     /// What the test ends with: all has arrived, or it has not.
     var status: ExitStatus {
-        if isInterrupted { return .done }
+        if isInterrupted { return .interrupted }
         if counts.lost > 0 || counts.unsent > 0 { return .timedOut }
         return counts.failed > 0 ? .unavailable : .done
     }

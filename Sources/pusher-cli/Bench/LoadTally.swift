@@ -59,7 +59,7 @@ final class LoadTally: Sendable {
         }
         guard isTold else { return }
         StatusLine.erase()
-        StandardError.write("error: \(error)")
+        StandardError.complain(error)
     }
 
     /// Returns when the condition holds, or when the task is cancelled.

@@ -12,10 +12,13 @@ struct LoadTarget: Sendable {
     let api: PusherHTTPClient
 
     /// A server somewhere else.
-    init(_ server: HTTPOptions) throws {
-        key = try server.connection.requireKey()
-        options = try server.connection.clientOptions()
-        api = try server.client()
+    init(_ connection: ConnectionOptions, appID: String?) throws {
+        var settings = try connection.settings()
+        settings.appID = appID.nonEmpty ?? settings.appID
+        try settings.require(.key, .appID, .secret)
+        key = settings.key ?? ""
+        options = try connection.clientOptions(settings)
+        api = try settings.httpClient(proxy: connection.address.proxy)
         name = String(Pusher(key: key, options: options).connection.url.prefix { $0 != "?" })
     }
 

@@ -3,14 +3,14 @@ import PusherHTTP
 
 struct AuthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "auth", abstract: "Print what an auth endpoint would answer: for a channel, or for a sign-in.",
+        commandName: "auth", abstract: "Print what an auth endpoint would answer for a channel or a sign-in.",
         usage: """
             pusher-cli auth CHANNEL SOCKET_ID [--user-id ID [--user-info JSON]] [options]
             pusher-cli auth --user USER SOCKET_ID [options]
             """,
         discussion: """
-            Signs with the secret, without a network. USER is the id of the user who signs in, or a JSON object with \
-            an "id", which is signed as it is. Presence channels need --user-id.
+            Signs with the secret and needs no network. USER is the user's id, or a JSON object with an "id", which is \
+            signed unchanged. Presence channels need --user-id.
 
             Examples:
               pusher-cli auth private-orders 12.34
@@ -30,18 +30,16 @@ struct AuthCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard arguments.count == (user == nil ? 2 : 1) else {
-            throw ValidationError(user == nil ? "Give CHANNEL SOCKET_ID." : "--user takes SOCKET_ID alone.")
+            throw ValidationError(user == nil ? "Give CHANNEL SOCKET_ID." : "--user takes only SOCKET_ID.")
         }
         guard user == nil || (member.userId == nil && member.userInfo == nil) else {
-            throw ValidationError("--user-id and --user-info are for channels; give --user a JSON object.")
+            throw ValidationError("--user-id and --user-info are for channels. With --user, give a JSON object.")
         }
     }
 
     func run() async throws {
         let signer = try credentials.signer()
-        try await ExitStatus.reporting {
-            _ = StandardOutput.write(json: try answer(signer))
-        }
+        _ = StandardOutput.write(json: try answer(signer))
     }
 
     private func answer(_ signer: PusherSigner) throws(PusherHTTPError) -> String {

@@ -1,37 +1,42 @@
 import ArgumentParser
 import PusherMockServer
 
-struct AuthServerCommand: AsyncParsableCommand {
+struct AuthServerCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
         commandName: "auth-server",
-        abstract: "Run auth endpoints that sign whatever they are asked: for development, not for production.",
+        abstract: "Run auth endpoints that sign every request: for development, not for production.",
         discussion: """
-            Serves /pusher/auth and /pusher/user-auth, to use with any server while an application has none of its own. \
-            Prints 'listening on ADDRESS:PORT' when ready, and runs until Ctrl-C. \
-            Whoever reaches it is let into every channel as anybody: keep it on the loopback interface.
+            Serves /pusher/auth and /pusher/user-auth, for use with any server while an application has no auth \
+            endpoints of its own. Prints 'listening on ADDRESS:PORT' when ready, and runs until Ctrl-C. Anyone who can \
+            reach it can join every channel as any user, so keep it on the loopback interface.
 
-            Example:
+            Examples:
               pusher-cli auth-server --port 6002
+              pusher-cli auth-server --allow-origin http://localhost:3000
             """)
 
-    @Option(help: "Port; 0 takes any free one.")
+    @Option(help: "The port to listen on; 0 picks a free one.")
     var port = 6002
 
-    @Option(help: "Address to bind; the default is reachable from this machine only.")
+    @Option(help: "The address to listen on; the default is reachable only from this machine.")
     var host = "127.0.0.1"
 
     @OptionGroup var credentials: CredentialOptions
 
+    @OptionGroup var origins: OriginOptions
+
     func validate() throws {
-        guard (0...65535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
+        guard (0...65535).contains(port) else { throw ValidationError("--port must be 0 to 65535.") }
     }
 
     func run() async throws {
+        let settings = try credentials.settings()
+        try settings.require(.key, .secret)
         let app = PusherMockServer.App(
-            key: try credentials.requireKey(), secret: try credentials.requireSecret(),
-            encryptionMasterKey: credentials.encryptionMasterKeyGiven)
-        try await PusherMockServer.serve(
-            PusherMockServer.Configuration(apps: [app], host: host, port: port, servesAuthOnly: true)
-        ).exit()
+            key: settings.key ?? "", secret: settings.secret ?? "", encryptionMasterKey: settings.encryptionMasterKey)
+        let run = ServerRun(
+            configuration: PusherMockServer.Configuration(
+                apps: [app], host: host, port: port, allowedOrigins: origins.allowOrigin, servesAuthOnly: true))
+        try await run()
     }
 }

@@ -4,19 +4,19 @@ import PusherHTTP
 import PusherMockServer
 import PusherSwift
 
-struct BenchCommand: AsyncParsableCommand {
+struct BenchCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Put load on a server, and measure how long events take.",
+        commandName: "bench", abstract: "Put load on a server and measure event latency.",
         discussion: """
-            Opens connections, publishes events through the HTTP API, and measures the time from the moment at which \
-            an event was meant to be sent to each callback that gets it. Events are due at a steady rate, whether or \
-            not the earlier ones are done: when the server stalls, the wait of those that are due meanwhile counts (no \
-            coordinated omission). The send delay is how much of that time had passed before the request was made: a \
-            large one means that the HTTP API, or this machine, does not keep up. With --rate 0 events are due when \
-            they are sent.
+            Opens connections, publishes events through the HTTP API, and measures the time from when an event was due \
+            to be sent until each callback receives it. Events are due at a steady rate, whether or not earlier ones \
+            are done. If the server stalls, the time that due events wait counts (no coordinated omission). The send \
+            delay is the part of that time before the request was made: if it is large, the HTTP API or this machine \
+            cannot keep up. With --rate 0, events are due when they are sent.
 
-            Status 75: deliveries are missing after --drain, or events could not be sent by then; 69: the HTTP API \
-            failed otherwise. Ctrl-C ends early, with a summary and 0. On a hosted service, load costs money.
+            Exit status 75: deliveries are missing after --drain, or events could not be sent by then; 69: the HTTP \
+            API failed in another way. Ctrl-C ends the test early, prints the summary, and exits with 130. On a hosted \
+            service, load costs money.
 
             Examples:
               pusher-cli bench --embedded --connections 1000 --rate 50
@@ -25,44 +25,42 @@ struct BenchCommand: AsyncParsableCommand {
 
     @OptionGroup var load: LoadOptions
 
-    @Flag(help: "Start a mock server in this process, and load that. It takes its share of the same processors.")
+    @Flag(help: "Start a mock server in this process and test that. It shares the processors with the load.")
     var embedded = false
 
     @Option(
         help: ArgumentHelp(
-            "Write the percentiles of the latency, as HdrHistogram's plotters read them.", valueName: "file"),
+            "Write the latency percentiles, in the format that HdrHistogram plotters read.", valueName: "file"),
         completion: .file())
     var hdr: String?
 
-    @Flag(help: "Print one JSON object a line: progress, then a summary.")
+    @Flag(help: "Print one JSON object per line: progress, then a summary.")
     var json = false
 
-    @Option(help: "Seconds from one report of the progress to the next.")
+    @Option(help: "Seconds between progress reports.")
     var interval = 1.0
 
-    @OptionGroup var server: HTTPOptions
+    @OptionGroup var application: ApplicationOptions
+    @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
         try Seconds.check("--interval", interval, from: 0.01, to: 1_000_000)
-        let connection = server.connection
-        let names = [connection.host, connection.cluster, connection.credentials.key, connection.credentials.secret]
-        guard !embedded || (names.allSatisfy { $0 == nil } && connection.port == nil) else {
-            throw ValidationError("--embedded takes no --host, --port, --cluster, --key or --secret.")
+        let (address, credentials) = (connection.address, connection.credentials)
+        let names = [address.host, address.cluster, credentials.key, credentials.secret, credentials.context]
+        guard !embedded || (names.allSatisfy { $0 == nil } && address.port == nil) else {
+            throw ValidationError("--embedded takes no --host, --port, --cluster, --key, --secret or --context.")
         }
     }
 
     func run() async throws {
-        signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
-        try await ExitStatus.reporting {
-            let sockets = load.connections + load.publishers
-            if embedded {
-                try DescriptorLimit.require(sockets: 2 * sockets)
-                try await LoadTarget.withEmbedded(measure).exit()
-            } else {
-                let target = try LoadTarget(server)
-                try DescriptorLimit.require(sockets: sockets)
-                try await measure(target).exit()
-            }
+        let sockets = load.connections + load.publishers
+        if embedded {
+            try DescriptorLimit.require(sockets: 2 * sockets)
+            try await LoadTarget.withEmbedded(measure).exit()
+        } else {
+            let target = try LoadTarget(connection, appID: application.appId)
+            try DescriptorLimit.require(sockets: sockets)
+            try await measure(target).exit()
         }
     }
 
@@ -70,17 +68,17 @@ struct BenchCommand: AsyncParsableCommand {
         try write("")  // better to know now than in the end
         let test = LoadTest(load.plan, on: target)
         let progress = LoadProgress(test: test, asJSON: json, interval: .seconds(interval))
-        let isFinished: Bool
+        // Nil if a signal came; false if nobody reads the progress any more.
+        let isFinished: Bool?
         do {
-            isFinished =
-                try await SignalWatch.interrupting { try await progress.during { try await test.run() } } ?? false
-            if !isFinished { await test.drain(for: .seconds(1)) }
+            isFinished = try await SignalWatch.interrupting { try await progress.during { try await test.run() } }
+            if isFinished != true { await test.drain(for: .seconds(1)) }
         } catch {
             StatusLine.erase()
             await test.close()
             throw error
         }
-        let report = test.report(isInterrupted: !isFinished)
+        let report = test.report(isInterrupted: isFinished != true)
         StatusLine.erase()
         if json {
             _ = StandardOutput.write(json: report.summaryJSON)
@@ -91,7 +89,7 @@ struct BenchCommand: AsyncParsableCommand {
         }
         try write(PercentileDistribution(of: report.counts.latency).text)
         await test.close()
-        return report.status
+        return isFinished == false ? .done : report.status
     }
 
     private func write(_ text: String) throws {
@@ -99,7 +97,7 @@ struct BenchCommand: AsyncParsableCommand {
         do {
             try Data(text.utf8).write(to: URL(filePath: hdr))
         } catch {
-            throw CommandFailure(.badData, "cannot write \(hdr)")
+            throw CommandFailure(.unwritable, "--hdr \(hdr) cannot be written")
         }
     }
 }

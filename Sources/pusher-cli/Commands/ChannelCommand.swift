@@ -3,9 +3,9 @@ import PusherHTTP
 
 struct ChannelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "channel", abstract: "Tell about one channel, occupied or not.",
+        commandName: "channel", abstract: "Show one channel, occupied or not.",
         discussion: """
-            user_count is for presence channels, subscription_count for the others, cache for cache channels.
+            Use user_count for presence channels, subscription_count for other channels, and cache for cache channels.
 
             Example:
               pusher-cli channel cache-prices --info subscription_count,cache --json
@@ -23,9 +23,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
     func run() async throws {
         let client = try server.client()
-        try await ExitStatus.reporting {
-            let info = try await client.channel(channel, info: try info.attributes())
-            ChannelRecord(name: channel, info: info).write(asJSON: json)
-        }
+        let info = try await client.channel(channel, info: try info.attributes())
+        ChannelRecord(name: channel, info: info).write(asJSON: json)
     }
 }

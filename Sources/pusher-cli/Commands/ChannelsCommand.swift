@@ -5,29 +5,27 @@ struct ChannelsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels", abstract: "List the occupied channels.",
         discussion: """
-            Servers tell user_count only with a prefix that starts with presence-.
+            Servers report user_count only if --prefix starts with presence-.
 
             Example:
               pusher-cli channels --prefix presence- --info user_count
             """)
 
-    @Option(help: "Only the channels whose names start so.")
+    @Option(help: "Only list channels whose names start with this prefix.")
     var prefix: String?
 
     @OptionGroup var info: InfoOptions
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var server: HTTPOptions
 
     func run() async throws {
         let client = try server.client()
-        try await ExitStatus.reporting {
-            let channels = try await client.channels(prefix: prefix, info: try info.attributes())
-            for (name, info) in channels.sorted(by: { $0.key < $1.key }) {
-                ChannelRecord(name: name, info: info).write(asJSON: json)
-            }
+        let channels = try await client.channels(prefix: prefix, info: try info.attributes())
+        for (name, info) in channels.sorted(by: { $0.key < $1.key }) {
+            ChannelRecord(name: name, info: info).write(asJSON: json)
         }
     }
 }

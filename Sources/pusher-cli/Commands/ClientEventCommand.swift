@@ -3,59 +3,84 @@ import JSONBytes
 import PusherProtocol
 import PusherSwift
 
-struct ClientEventCommand: AsyncParsableCommand {
+struct ClientEventCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
         commandName: "client-event", abstract: "Send an event to the other subscribers of a channel, as a client.",
         discussion: """
-            The channel is private or presence, and the name of the event starts with client-. DATA is sent as JSON if \
-            it is JSON, else as a string; - reads it from standard input. Waits until the server has had time to reject it.
+            The channel must be private or presence, and the event's name must start with client-. DATA is sent as \
+            JSON if it is JSON, otherwise as a string; - reads it from standard input. Waits until the server has had \
+            time to reject the event.
 
-            Example:
+            With --lines, each line of standard input is sent, in order and over one connection. The server does not \
+            say which event it rejects, so the command reports every line that it could be. Lines in flight when the \
+            connection was lost are reported and not sent again. If any line failed, the counts go to standard error, \
+            and the exit status is that of the worst failure.
+
+            Examples:
               pusher-cli client-event presence-room client-typing '{"on":true}' --user-id ann
+              ./positions | pusher-cli client-event private-map client-moved --lines --rate 5
             """)
 
     @Argument(help: "A private- or presence- channel.")
     var channel: String
 
-    @Argument(help: "The event's name, client- included.")
+    @Argument(help: "The event's name, including client-.")
     var event: String
 
-    @Argument(help: "The event's data.")
-    var data: String
+    @Argument(help: "The event's data; omit it with --lines.")
+    var data: String?
+
+    @OptionGroup var lines: LineOptions
 
     @OptionGroup var user: UserOptions
     @Option(help: "Give up after this many seconds.")
     var timeout = 30.0
+    @OptionGroup var frames: FrameOptions
     @OptionGroup var connection: ConnectionOptions
+
+    @Flag(help: "With -, send standard input unchanged. By default, one line ending at its end is removed.")
+    var dataBinary = false
 
     func validate() throws {
         try Seconds.check("--timeout", timeout)
+        guard (data == nil) == lines.lines else { throw ValidationError("Give DATA, or --lines.") }
+        try ChannelArguments.validate([channel])
+        guard channel.hasPrefix("private-") || channel.hasPrefix("presence-"),
+            !channel.hasPrefix("private-encrypted-")
+        else { throw ValidationError("Client events go to private- and presence- channels, not to “\(channel)”.") }
+        guard event.hasPrefix("client-") else {
+            throw ValidationError("A client event's name starts with client-, unlike “\(event)”.")
+        }
     }
 
+    /// With lines, what was read is still sent.
+    var endsBySignal: Bool { lines.lines }
+
     func run() async throws {
-        let pusher = try connection.client(as: user)
-        if let member = user.presenceMember { pusher.connection.userDataFetcher = { member } }
-        let timeout = timeout
-        let trouble = FirstError()
-        pusher.delegate = trouble
-        try await ExitStatus.reporting {
-            let text = try Input.text(given: data)
-            _ = try await SignalWatch.interrupting {
-                try await withDeadline(.seconds(timeout)) {
-                    guard pusher.connection.connectionState == .connected else {
-                        return CommandFailure(.unavailable, "no connection within \(timeout) s")
-                    }
-                    let reason = trouble.error.map { ": \($0)" } ?? ""
-                    return CommandFailure(.refused, "\(channel) was not subscribed within \(timeout) s\(reason)")
-                } _: {
-                    try await send(text, through: pusher)
-                    if let error = trouble.error { throw error }
-                }
+        let pusher = try connection.client(as: user) { $0.wireTap = frames.tap(.text) }
+        guard let data else {
+            return try await ClientEventLines(
+                pusher: pusher, channel: channel, event: event, rate: lines.rate ?? ClientEventLines.defaultRate,
+                patience: .seconds(timeout)
+            ).run(signsIn: user.signIn)
+        }
+        let text = try Input.text(given: data, isExact: dataBinary)
+        let trouble = Trouble(of: pusher)
+        try await withDeadline(.seconds(timeout)) {
+            let reason = trouble.last.map { ": \($0.message)" } ?? ""
+            guard pusher.connection.connectionState == .connected else {
+                return CommandFailure(.unavailable, "no connection within \(Seconds.text(timeout))\(reason)")
             }
+            return CommandFailure(
+                .refused, "\(channel) was not subscribed within \(Seconds.text(timeout))\(reason)")
+        } _: {
+            try await send(text, through: pusher)
+            if let error = trouble.first { throw error }
         }
     }
 
     private func send(_ text: String, through pusher: Pusher) async throws {
+        defer { pusher.disconnect() }
         if user.signIn { pusher.user.signIn() }
         let subscription = pusher.subscribe(channel)
         try await pusher.connected()
@@ -67,6 +92,5 @@ struct ClientEventCommand: AsyncParsableCommand {
         }
         // Whatever the server has against it comes before its answer to a ping.
         _ = try await pusher.connection.ping()
-        pusher.disconnect()
     }
 }

@@ -4,12 +4,12 @@ import PusherHTTP
 import PusherMockServer
 import PusherSwift
 
-struct DemoCommand: AsyncParsableCommand {
+struct DemoCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "See it work: a server, a client and events of every kind of channel, all in this process.",
+        abstract: "See it work: a server, a client and events on every kind of channel, all in this process.",
         discussion: """
-            Needs no network and no account, and ends by itself.
+            Needs no network and no account, and ends on its own.
 
             Example:
               pusher-cli demo --json
@@ -17,7 +17,7 @@ struct DemoCommand: AsyncParsableCommand {
 
     private static let channels = ["prices", "private-orders", "presence-room"]
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     func run() async throws {
@@ -25,8 +25,7 @@ struct DemoCommand: AsyncParsableCommand {
         do {
             server = try await PusherMockServer.start()
         } catch {
-            StandardError.write("error: \(error)")
-            return try ExitStatus.unavailable.exit()
+            throw CommandFailure(.unavailable, "\(error)")
         }
         StandardError.write(
             "A server on 127.0.0.1:\(server.port), a client on \(Self.channels.joined(separator: ", ")).")
@@ -63,7 +62,7 @@ struct DemoCommand: AsyncParsableCommand {
                 try await api.trigger(event: "greeting", channels: [name], data: #"{"hello":"\#(name)"}"#)
             } catch {
                 if Task.isCancelled { return }
-                StandardError.write("error: \(error)")
+                StandardError.complain(error)
             }
         }
     }

@@ -3,13 +3,13 @@ import MatrixSDK
 import PusherSwift
 import PydioSDK
 
-struct ListenCommand: AsyncParsableCommand {
+struct ListenCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print everything that happens: events, members, states, errors.",
         discussion: """
-            Runs until Ctrl-C, --count or --timeout. The connection comes back by itself. With --matrix the events of your \
-            Matrix rooms come in the same stream (see pusher-cli matrix login), with --pydio those of Pydio workspaces (see \
-            pusher-cli pydio login); without channels no key is needed then.
+            Runs until Ctrl-C, --count or --timeout, and reconnects automatically. With --matrix, the stream includes \
+            the events of your Matrix rooms (see pusher-cli matrix login), with --pydio those of Pydio workspaces (see \
+            pusher-cli pydio login). With either and without channels, no key is needed.
 
             Examples:
               pusher-cli listen presence-room --sign-in --user-id ann --watch bob --json
@@ -19,38 +19,49 @@ struct ListenCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Channels to subscribe to.", valueName: "channel"))
     var channels: [String] = []
 
-    @Flag(help: "Print the events of Matrix rooms as well.")
+    @Flag(help: "Also print the events of Matrix rooms.")
     var matrix = false
 
     @OptionGroup var selection: MatrixListenOptions
     @OptionGroup var pydio: PydioListenOptions
     @OptionGroup var stream: StreamOptions
+    @OptionGroup var frames: FrameOptions
     @OptionGroup var user: UserOptions
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
+        try ChannelArguments.validate(channels)
         guard matrix || (selection.rooms.isEmpty && !selection.notifications) else {
-            throw ValidationError("--room and --notifications go with --matrix.")
+            throw ValidationError("--room and --notifications need --matrix.")
+        }
+        guard
+            connection.address.trust.pin == nil
+                || [needsPusher, matrix, !pydio.workspaces.isEmpty].count(where: { $0 }) == 1
+        else {
+            throw ValidationError("--pin is the key of one server: use only one of channels, --matrix and --pydio.")
         }
     }
 
-    func run() async throws {
+    private var needsPusher: Bool {
         let hasFeeds = matrix || !pydio.workspaces.isEmpty
-        let needsPusher = !hasFeeds || !channels.isEmpty || user.signIn
-        let pusher = try needsPusher ? connection.client(as: user) : nil
-        try await ExitStatus.reportingMatrix {
-            try await EventStream(
-                pusher: pusher, channels: channels, as: user, feeds: try feeds(), mode: .everything, options: stream
-            ).run().exit()
-        }
+        return !hasFeeds || !channels.isEmpty || user.signIn
+    }
+
+    func run() async throws {
+        let tap = frames.tap(stream.json ? .json : .text)
+        let pusher = try needsPusher ? connection.client(as: user) { $0.wireTap = tap } : nil
+        try await EventStream(
+            pusher: pusher, channels: channels, as: user, feeds: try feeds(), mode: .everything, options: stream
+        ).run().exit()
     }
 
     private func feeds() throws(CommandFailure) -> [any Feed] {
         var feeds: [any Feed] = []
         if matrix {
-            let rest = MXRestClientOptions(caFile: connection.caFile, proxy: connection.proxy)
+            let rest = MXRestClientOptions(trust: connection.address.trust, proxy: connection.address.proxy)
             feeds.append(selection.feed(try MatrixAccount(rest)))
         }
-        return feeds + (try pydio.feeds(PydioClientOptions(caFile: connection.caFile, proxy: connection.proxy)))
+        return feeds
+            + (try pydio.feeds(PydioClientOptions(trust: connection.address.trust, proxy: connection.address.proxy)))
     }
 }

@@ -2,29 +2,31 @@ import ArgumentParser
 import Foundation
 import PusherMockServer
 
-struct ServeCommand: AsyncParsableCommand {
+struct ServeCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the mock server: for tests and development, not for production.",
         discussion: """
-            Speaks the Pusher protocol and the HTTP API on one port, and signs for its own clients at /pusher/auth and \
-            /pusher/user-auth. Prints 'listening on ADDRESS:PORT' when ready, and runs until Ctrl-C. \
-            Whoever reaches /pusher/auth is let into every channel: keep it on the loopback interface.
+            Serves the Pusher protocol and the HTTP API on one port, and signs for its own clients at /pusher/auth and \
+            /pusher/user-auth. Prints 'listening on ADDRESS:PORT' when ready, and runs until Ctrl-C. While it runs, \
+            your other commands find it without options, unless a context or the environment says otherwise. Anyone \
+            who can reach /pusher/auth can join every channel, so keep it on the loopback interface.
 
             A script is a JSON array of steps, such as
               {"on": "subscribe", "channel": "prices", "do": "publish", "event": "tick", "data": "1"}
               {"on": "connection", "after": 2.5, "do": "close", "code": 4200, "times": 1}
               {"do": "fail-auth", "status": 503, "times": 2}
-            "on" is connection or subscribe; without it the step is taken at the start. "do" is close, drop, reset, \
+            "on" is connection or subscribe; without it, the step runs at the start. "do" is close, drop, reset, \
             silent, ignore-pings, garbage, publish, refuse, fail-auth or clear-faults.
 
-            Example:
+            Examples:
               pusher-cli serve --port 6001 --profile soketi
+              pusher-cli serve --verbose --allow-origin http://localhost:3000
             """)
 
-    @Option(help: "Port; 0 takes any free one.")
+    @Option(help: "The port to listen on; 0 picks a free one.")
     var port = 6001
 
-    @Option(help: "Address to bind; the default is reachable from this machine only.")
+    @Option(help: "The address to listen on; the default is reachable only from this machine.")
     var host = "127.0.0.1"
 
     @Option(help: "The application's id. Default: $PUSHER_APP_ID, else \(PusherMockServer.App.defaultID).")
@@ -35,7 +37,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            The application's secret. Default: $PUSHER_SECRET, else \(PusherMockServer.App.defaultSecret). Better \
+            The application's secret. Default: $PUSHER_SECRET, else \(PusherMockServer.App.defaultSecret). Prefer \
             $PUSHER_SECRET: arguments show in the process list.
             """)
     var secret: String?
@@ -44,36 +46,51 @@ struct ServeCommand: AsyncParsableCommand {
     var encryptionMasterKey: String?
 
     @Option(
-        help: "Whose frames and answers to imitate: vendor, soketi or reverb. Default: vendor.",
+        help: "The server whose frames and answers to imitate: vendor, soketi or reverb. Default: vendor.",
         transform: profile(named:))
     var profile = PusherMockServer.Profile.vendor
 
     @Option(help: "A URL to post webhooks to.")
     var webhookUrl: String?
 
-    @Flag(help: "Tell subscribers how many they are.")
+    @Flag(help: "Send subscription counts to subscribers.")
     var subscriptionCounts = false
 
-    @Option(help: "A file with faults and publications, timed or triggered.")
+    @Option(help: "A file with timed or triggered faults and events.")
     var script: String?
 
-    @Option(help: "PEM file of the certificate chain: serves wss and https.")
+    @Option(help: "PEM file with the certificate chain, to serve wss and https.")
     var certificate: String?
 
-    @Option(help: "PEM file of the certificate's private key.")
+    @Option(help: "PEM file with the certificate's private key.")
     var privateKey: String?
+
+    @OptionGroup var origins: OriginOptions
+
+    @Flag(help: "Save this server as the context local and use it, so that commands also find it after a restart.")
+    var context = false
+
+    @Flag(
+        help: """
+            Report on standard error what happens: connections, subscriptions, events, client events, refused \
+            requests, failed webhooks.
+            """)
+    var verbose = false
+
+    @Flag(help: "Print JSON, one object a line: where the server listens and, with --verbose, what happens.")
+    var json = false
 
     private static func profile(named name: String) throws -> PusherMockServer.Profile {
         guard let profile = PusherMockServer.Profile(rawValue: name) else {
-            throw ValidationError("--profile is vendor, soketi or reverb.")
+            throw ValidationError("--profile must be vendor, soketi or reverb.")
         }
         return profile
     }
 
     func validate() throws {
-        guard (0...65535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
+        guard (0...65535).contains(port) else { throw ValidationError("--port must be 0 to 65535.") }
         guard (certificate == nil) == (privateKey == nil) else {
-            throw ValidationError("--certificate and --private-key go together.")
+            throw ValidationError("--certificate and --private-key must be used together.")
         }
     }
 
@@ -85,42 +102,22 @@ struct ServeCommand: AsyncParsableCommand {
             encryptionMasterKey: SecretOption.encryptionMasterKey.given(encryptionMasterKey),
             sendsSubscriptionCounts: subscriptionCounts,
             webhooks: webhookUrl.map { PusherMockServer.Webhooks(url: $0) })
-        var configuration = PusherMockServer.Configuration(apps: [app], host: host, port: port, profile: profile)
+        var configuration = PusherMockServer.Configuration(
+            apps: [app], host: host, port: port, profile: profile, allowedOrigins: origins.allowOrigin)
         if let certificate, let privateKey {
             configuration.tls = PusherMockServer.TLS(certificatePath: certificate, privateKeyPath: privateKey)
         }
-        if let script {
-            do {
-                configuration.script = try PusherMockServer.Script(
-                    json: String(contentsOfFile: script, encoding: .utf8))
-            } catch {
-                StandardError.write("error: cannot use the script \(script): \(error)")
-                return try ExitStatus.badData.exit()
-            }
-        }
-        try await PusherMockServer.serve(configuration).exit()
+        if let script { configuration.script = try Self.script(in: script) }
+        let run = ServerRun(
+            configuration: configuration, isVerbose: verbose, printsJSON: json, isKnown: true, keepsContext: context)
+        try await run()
     }
-}
 
-extension PusherMockServer {
-    /// Serves until Ctrl-C, and says where.
-    static func serve(_ configuration: Configuration) async -> ExitStatus {
-        let server: PusherMockServer
+    private static func script(in path: String) throws -> PusherMockServer.Script {
         do {
-            server = try await PusherMockServer.start(configuration)
+            return try PusherMockServer.Script(json: try Input.text(of: path))
         } catch {
-            StandardError.write("error: \(error)")
-            return error.code == .invalidConfiguration ? .badData : .unavailable
+            throw CommandFailure(.badData, "cannot use the script \(path): \(error)")
         }
-        if !server.isOnLoopback {
-            StandardError.write(
-                "warning: whoever reaches \(server.host) is let into every channel; this server is for development")
-        }
-        await SignalWatch.wait {
-            let host = server.host.contains(":") ? "[\(server.host)]" : server.host
-            return StandardOutput.write("listening on \(host):\(server.port)")
-        }
-        await server.stop()
-        return .done
     }
 }

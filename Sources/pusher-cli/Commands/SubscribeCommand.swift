@@ -1,29 +1,36 @@
 import ArgumentParser
 import PusherSwift
 
-struct SubscribeCommand: AsyncParsableCommand {
+struct SubscribeCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
         commandName: "subscribe", abstract: "Print the events of channels.",
         discussion: """
-            Events alone go to standard output; connection trouble and refused channels go to standard error. \
-            The connection comes back by itself.
+            Only events go to standard output; connection problems and refused channels go to standard error. \
+            Reconnects automatically.
 
             Example:
               pusher-cli subscribe prices private-orders --event price --json
             """)
 
-    @Argument(help: ArgumentHelp("The channels, private- and presence- ones included.", valueName: "channel"))
+    @Argument(help: ArgumentHelp("The channels, including private- and presence- ones.", valueName: "channel"))
     var channels: [String]
 
-    @Option(name: .customLong("event"), help: "Print events of this name only. May be repeated.")
+    @Option(name: .customLong("event"), help: "Only print events with this name. May be repeated.")
     var events: [String] = []
 
     @OptionGroup var stream: StreamOptions
+    @OptionGroup var frames: FrameOptions
     @OptionGroup var user: UserOptions
     @OptionGroup var connection: ConnectionOptions
 
+    func validate() throws {
+        try ChannelArguments.validate(channels)
+    }
+
     func run() async throws {
-        let pusher = try connection.client(as: user)
+        let pusher = try connection.client(as: user) {
+            $0.wireTap = frames.tap(stream.json ? .jsonOnStandardError : .text)
+        }
         try await EventStream(
             pusher: pusher, channels: channels, as: user, mode: .events(named: Set(events)), options: stream
         ).run().exit()

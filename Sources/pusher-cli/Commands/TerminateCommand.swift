@@ -5,7 +5,7 @@ struct TerminateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "terminate", abstract: "Close every connection that is signed in as a user.",
         discussion: """
-            The user may come back, unless the application's server no longer signs for them.
+            The user can reconnect, unless the application's server no longer signs for them.
 
             Example:
               pusher-cli terminate ann
@@ -18,6 +18,6 @@ struct TerminateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let client = try server.client()
-        try await ExitStatus.reporting { try await client.terminateConnections(ofUser: user) }
+        try await client.terminateConnections(ofUser: user)
     }
 }

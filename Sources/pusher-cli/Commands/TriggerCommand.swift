@@ -2,23 +2,31 @@ import ArgumentParser
 import Foundation
 import PusherHTTP
 
-struct TriggerCommand: AsyncParsableCommand {
+struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
         commandName: "trigger", abstract: "Publish an event through the HTTP API.",
         usage: """
             pusher-cli trigger CHANNEL[,CHANNEL]... EVENT DATA [options]
             pusher-cli trigger --user USER EVENT DATA [options]
             pusher-cli trigger --batch FILE [options]
+            pusher-cli trigger --lines CHANNEL[,CHANNEL]... EVENT [options]
             """,
         discussion: """
-            DATA is sent as it is; - reads it from standard input. On an encrypted channel it is encrypted. A batch file \
-            holds a JSON array of {"channel", "name", "data"} objects, data being a string, with an optional \
-            "socket_id" and "info". Prints nothing, unless --info asks for something.
+            DATA is sent unchanged; - reads it from standard input, without the line ending at the end. On an \
+            encrypted channel, it is encrypted. A batch file holds a JSON array of {"channel", "name", "data"} \
+            objects, where data is a string, with an optional "socket_id" and "info". Prints nothing unless --info \
+            asks for something.
+
+            With --lines, each line of standard input is published in order, without its line ending; lines that \
+            arrive quickly are sent ten per request. A line that is too long or refused is reported with its number, \
+            and the others are still published. If any line failed, the counts go to standard error, and the exit \
+            status is that of the worst failure.
 
             Examples:
               pusher-cli trigger prices,news update '{"value":1}'
               pusher-cli trigger presence-room hello hi --info user_count
               pusher-cli trigger --user ann message 'for you alone'
+              tail -F access.log | pusher-cli trigger --lines logs line
             """)
 
     @Argument(help: ArgumentHelp("Channels, EVENT and DATA; EVENT and DATA with --user.", valueName: "argument"))
@@ -27,7 +35,7 @@ struct TriggerCommand: AsyncParsableCommand {
     @Option(help: "Publish to the connections that are signed in as this user.")
     var user: String?
 
-    @Option(help: "Not to be sent to this connection.")
+    @Option(help: "Do not send the event to this connection.")
     var socketId: String?
 
     @Option(
@@ -35,14 +43,20 @@ struct TriggerCommand: AsyncParsableCommand {
         completion: .file())
     var batch: String?
 
+    @Flag(help: "With -, send standard input unchanged, including the line ending at the end.")
+    var dataBinary = false
+
+    @OptionGroup var lines: LinePublishingOptions
+
     @OptionGroup var info: InfoOptions
 
-    @Flag(help: "Print what --info asks for as one JSON object a line.")
+    @Flag(help: "Print what --info asks for as one JSON object per line.")
     var json = false
 
     @OptionGroup var server: HTTPOptions
 
     func validate() throws {
+        guard !lines.input.lines else { return try validateLines() }
         guard batch == nil || arguments.isEmpty else { throw ValidationError("--batch takes no other arguments.") }
         guard batch == nil || (user == nil && socketId == nil && info.info.isEmpty) else {
             throw ValidationError("--batch takes no --user, --socket-id or --info: they are in the file.")
@@ -58,25 +72,45 @@ struct TriggerCommand: AsyncParsableCommand {
         }
     }
 
+    /// With lines, what was read is still published.
+    var endsBySignal: Bool { lines.input.lines }
+
+    private func validateLines() throws {
+        guard batch == nil, user == nil, info.info.isEmpty, !json else {
+            throw ValidationError("--lines takes no --batch, --user, --info or --json.")
+        }
+        guard arguments.count == 2 else { throw ValidationError("Give CHANNEL EVENT with --lines.") }
+        guard (1...LinePublisher.maximumChannels).contains(arguments[0].split(separator: ",").count) else {
+            throw ValidationError("--lines takes 1 to \(LinePublisher.maximumChannels) channels.")
+        }
+    }
+
     func run() async throws {
         let client = try server.client()
-        try await ExitStatus.reporting {
-            if let batch {
-                let events = try BatchFile.events(in: batch)
-                for (event, info) in zip(events, try await client.triggerBatch(events)) {
-                    ChannelRecord(name: event.channel, info: info).write(asJSON: json)
-                }
-            } else if let user {
-                try await client.trigger(
-                    event: arguments[0], toUser: user, data: try Input.text(given: arguments[1]))
-            } else {
-                let channels = arguments[0].split(separator: ",").map(String.init)
-                let told = try await client.trigger(
-                    event: arguments[1], channels: channels, data: try Input.text(given: arguments[2]),
-                    socketID: socketId, info: try info.attributes())
-                for (name, info) in told.sorted(by: { $0.key < $1.key }) {
-                    ChannelRecord(name: name, info: info).write(asJSON: json)
-                }
+        if lines.input.lines {
+            try await LinePublisher(
+                api: client, channels: arguments[0].split(separator: ",").map(String.init), event: arguments[1],
+                socketID: socketId, rate: lines.input.rate, patience: lines.patience
+            ).run()
+        } else if let batch {
+            let events = try BatchFile.events(in: batch)
+            for (event, info) in zip(events, try await client.triggerBatch(events)) {
+                ChannelRecord(name: event.channel, info: info).write(asJSON: json)
+            }
+        } else if let user {
+            try await client.trigger(
+                event: arguments[0], toUser: user, data: try Input.text(given: arguments[1], isExact: dataBinary))
+        } else {
+            let channels = arguments[0].split(separator: ",").map(String.init)
+            let told = try await client.trigger(
+                event: arguments[1], channels: channels,
+                data: try Input.text(given: arguments[2], isExact: dataBinary),
+                socketID: socketId, info: try info.attributes())
+            if told.isEmpty, !info.info.isEmpty {
+                StandardError.write("warning: published, but the server did not report what --info asks for")
+            }
+            for (name, info) in told.sorted(by: { $0.key < $1.key }) {
+                ChannelRecord(name: name, info: info).write(asJSON: json)
             }
         }
     }

@@ -12,17 +12,15 @@ struct UsersCommand: AsyncParsableCommand {
     @Argument(help: "The presence channel.")
     var channel: String
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var server: HTTPOptions
 
     func run() async throws {
         let client = try server.client()
-        try await ExitStatus.reporting {
-            for user in try await client.users(of: channel) {
-                _ = json ? StandardOutput.write(json: line(user)) : StandardOutput.write(TerminalText(user))
-            }
+        for user in try await client.users(of: channel) {
+            _ = json ? StandardOutput.write(json: line(user)) : StandardOutput.write(TerminalText(user))
         }
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct WebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "webhook", abstract: "Check requests that the server made to the application.",
+        commandName: "webhook", abstract: "Check webhooks that the server sent to the application.",
         discussion: """
             Example:
               pusher-cli webhook verify body.json --signature c19001ae…

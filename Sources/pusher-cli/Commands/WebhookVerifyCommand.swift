@@ -5,9 +5,10 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check a webhook's signature, and print its events.",
         discussion: """
-            Reads the body as it was received, byte for byte. Exit status: 0 if the webhook is the server's; 77 if key \
-            or signature are wrong; 65 if it is signed, but no webhook, or not made within the last ten minutes \
-            (--maximum-age, --any-age). Client events of encrypted channels are decrypted with the encryption master key.
+            Reads the body as it was received, byte for byte. Exit status: 0 if the webhook comes from the server; 77 \
+            if the key or the signature is wrong; 65 if it is signed but is not a webhook, or was not made within the \
+            last ten minutes (--maximum-age, --any-age). Client events of encrypted channels are decrypted with the \
+            encryption master key.
 
             Example:
               pusher-cli webhook verify body.json --signature c19001ae… --json
@@ -24,13 +25,13 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse a webhook whose time is further than this many seconds from now.", valueName: "seconds"))
+            "Refuse a webhook whose time differs from now by more than this many seconds.", valueName: "seconds"))
     var maximumAge = 600.0
 
     @Flag(help: "Accept a webhook of any age, such as a recorded one.")
     var anyAge = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var credentials: CredentialOptions
@@ -40,17 +41,17 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (key, secret) = (try credentials.requireKey(), try credentials.requireSecret())
+        let settings = try credentials.settings()
+        try settings.require(.key, .secret)
+        let (key, secret) = (settings.key ?? "", settings.secret ?? "")
         let style = TextStyle.standardOutput
-        try await ExitStatus.reporting {
-            let webhook = try PusherWebhook(
-                body: try Input.bytes(of: file), key: headerKey ?? key, signature: signature, secrets: [key: secret],
-                encryptionMasterKey: credentials.encryptionMasterKeyGiven,
-                maximumAge: anyAge ? nil : .seconds(maximumAge))
-            for event in webhook.events {
-                let record = WebhookRecord(event, at: webhook.time)
-                _ = json ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: style))
-            }
+        let webhook = try PusherWebhook(
+            body: try Input.bytes(of: file), key: headerKey ?? key, signature: signature, secrets: [key: secret],
+            encryptionMasterKey: settings.encryptionMasterKey,
+            maximumAge: anyAge ? nil : .seconds(maximumAge))
+        for event in webhook.events {
+            let record = WebhookRecord(event, at: webhook.time)
+            _ = json ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: style))
         }
     }
 }

@@ -11,13 +11,13 @@ struct MatrixCredentialFile {
 
     func load() throws(CommandFailure) -> MXCredentials {
         guard let data = try store.read() else {
-            throw CommandFailure(.refused, "nobody is logged in: pusher-cli matrix login")
+            throw CommandFailure(.refused, "not logged in: run pusher-cli matrix login")
         }
         guard let credentials = try? JSONDecoder().decode(MXCredentials.self, from: data),
             credentials.accessToken != nil, credentials.userId != nil, credentials.homeServer != nil
         else {
             throw CommandFailure(
-                .badData, "\(file.path) is not as pusher-cli matrix login writes it: delete it, and log in again")
+                .badData, "\(file.path) is not in the format of pusher-cli matrix login: delete it, and log in again")
         }
         return credentials
     }

@@ -26,16 +26,10 @@ extension MatrixError: ReportableError {
     }
 }
 
-extension ExitStatus {
-    /// Does a `matrix` command's work, and says what helps if the login is dead.
-    static func reportingMatrix(_ work: () async throws -> Void) async throws {
-        try await reporting {
-            do {
-                try await work()
-            } catch let error as MXError where error.errcode == kMXErrCodeStringUnknownToken {
-                throw CommandFailure(
-                    .refused, "\(error): log in again, with pusher-cli matrix logout and pusher-cli matrix login")
-            }
-        }
+extension MXError {
+    /// What helps if the login is dead; nil if it is not.
+    var advice: String? {
+        guard errcode == kMXErrCodeStringUnknownToken else { return nil }
+        return "log in again, with pusher-cli matrix logout and pusher-cli matrix login"
     }
 }

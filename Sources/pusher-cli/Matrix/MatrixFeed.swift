@@ -99,7 +99,7 @@ final class MatrixFeed: Feed {
         news.isConnected = change.new == .running
         guard change.isFirstRun else { return news }
         try resolveNames()
-        news.warnings = absentRooms.map { "you are not in \($0): nothing comes from there until you are" }
+        news.warnings = absentRooms.map { "you are not in \($0), so you get nothing from there until you are" }
         return news
     }
 

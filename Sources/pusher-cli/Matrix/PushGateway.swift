@@ -62,8 +62,15 @@ final class PushGateway: Sendable {
             return PushGateway(configuration, listener, connections, stream, continuation)
         } catch {
             throw CommandFailure(
-                .unavailable, "cannot listen on \(configuration.host):\(configuration.port): \(error)")
+                .unavailable,
+                "cannot listen on \(configuration.host):\(configuration.port): \(Self.reason(error)); choose another one with "
+                    + "--port; --port 0 takes any free one")
         }
+    }
+
+    /// In the words of the system, without the names of its calls.
+    private static func reason(_ error: any Error) -> String {
+        (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
     }
 
     private init(

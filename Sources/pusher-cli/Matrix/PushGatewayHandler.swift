@@ -61,7 +61,7 @@ final class PushGatewayHandler: ChannelInboundHandler {
             return .error(.notFound, "M_UNRECOGNIZED", "There is only \(PushGateway.path) here.")
         }
         guard head.method == .POST else {
-            return .error(.methodNotAllowed, "M_UNRECOGNIZED", "Only POST is understood.")
+            return .error(.methodNotAllowed, "M_UNRECOGNIZED", "Only POST is supported.")
         }
         do throws(PushNotification.Malformed) {
             let notification = try PushNotification(body: Data(body.readableBytesView))

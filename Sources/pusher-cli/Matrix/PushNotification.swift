@@ -52,7 +52,7 @@ struct PushNotification: Sendable, Equatable {
         self.body = body
         let notification = try Self.notification(in: body)
         guard let devices = notification["devices"] as? [Any], !devices.isEmpty else {
-            throw .badJSON("'devices' is missing, or no array with at least one device.")
+            throw .badJSON("'devices' is missing, or is not an array with at least one device.")
         }
         self.devices = []
         for device in devices { self.devices.append(try Device(device)) }
@@ -76,7 +76,7 @@ struct PushNotification: Sendable, Equatable {
             throw Malformed(errcode: "M_NOT_JSON", message: "The body is not JSON.")
         }
         guard let notification = (json as? [String: Any])?["notification"] as? [String: Any] else {
-            throw .badJSON("'notification' is missing, or no object.")
+            throw .badJSON("'notification' is missing, or is not an object.")
         }
         return notification
     }

@@ -38,13 +38,13 @@ struct PushPublisher: Sendable {
                 case .refused: throw error
                 case .unavailable, .interrupted:
                     if pause == .seconds(1), !Task.isCancelled {
-                        StandardError.write("error: \(error); it is tried again")
+                        StandardError.write("error: \(Complaint.text(error)); it is tried again")
                     }
                     try? await Task.sleep(for: pause)
                     pause = min(pause * 2, .seconds(30))
-                case .badData, .timedOut, .done:
+                case .badData, .timedOut, .done, .wrongUse, .unwritable:
                     // The server will not take this one: too large, for instance.
-                    StandardError.write("error: a notification is not published: \(error)")
+                    StandardError.write("error: a notification was not published: \(Complaint.text(error))")
                     return true
                 }
             }

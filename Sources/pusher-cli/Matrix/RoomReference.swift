@@ -19,6 +19,20 @@ struct RoomReference {
         return try Self.named(text, among: try await account.rooms().filter { $0.membership == membership }).roomId
     }
 
+    /// The same in a session that has synced. You have to be in the room.
+    func room(in session: MXSession, for account: MatrixAccount) async throws -> MXRoom {
+        let id: String
+        if isID || isAlias {
+            id = try await roomID(for: account)
+        } else {
+            id = try Self.named(text, among: session.roomsSummaries.filter { $0.membership == .join }).roomId
+        }
+        guard let room = session.rooms.first(where: { $0.roomId == id }) else {
+            throw CommandFailure(.badData, "you are not in \(text): pusher-cli matrix rooms lists your rooms")
+        }
+        return room
+    }
+
     /// The room that an alias stands for.
     func roomID(for client: MXRestClient) async throws -> String { try await client.resolveRoomAlias(text).roomId }
 

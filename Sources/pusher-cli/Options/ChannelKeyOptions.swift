@@ -7,15 +7,15 @@ struct ChannelKeyOptions: ParsableArguments {
     var channel: String
 
     @Option(
-        help: "The channel's own key, base64 of 32 bytes, instead of the master key. Better $PUSHER_SHARED_SECRET.")
+        help: "The channel's own key, base64 of 32 bytes, instead of the master key. Prefer $PUSHER_SHARED_SECRET.")
     var sharedSecret: String?
 
-    @Option(help: "Base64 of 32 bytes, of which the channel's key is made. Better $PUSHER_ENCRYPTION_MASTER_KEY.")
+    @Option(help: "Base64 of 32 bytes, from which the channel's key is derived. Prefer $PUSHER_ENCRYPTION_MASTER_KEY.")
     var encryptionMasterKey: String?
 
     func validate() throws {
         guard sharedSecret == nil || encryptionMasterKey == nil else {
-            throw ValidationError("--shared-secret and --encryption-master-key exclude each other.")
+            throw ValidationError("--shared-secret and --encryption-master-key cannot be used together.")
         }
     }
 
@@ -28,7 +28,8 @@ struct ChannelKeyOptions: ParsableArguments {
             throw CommandFailure(.badData, error.description)
         }
         guard name.kind == .encrypted else {
-            throw CommandFailure(.badData, "“\(channel)” is not an encrypted channel: private-encrypted- is the prefix")
+            throw CommandFailure(
+                .badData, "“\(channel)” is not an encrypted channel: its name must start with private-encrypted-")
         }
         let masterKey = SecretOption(name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY")
         let secret = SecretOption(name: "--shared-secret", variable: "PUSHER_SHARED_SECRET")
@@ -40,7 +41,7 @@ struct ChannelKeyOptions: ParsableArguments {
             return key
         }
         guard let text = masterKey.given(encryptionMasterKey) else {
-            throw ValidationError("Give a key with PUSHER_ENCRYPTION_MASTER_KEY or PUSHER_SHARED_SECRET.")
+            throw CommandFailure(.wrongUse, "give a key with PUSHER_ENCRYPTION_MASTER_KEY or PUSHER_SHARED_SECRET")
         }
         guard let key = EncryptionMasterKey(base64: text) else {
             throw CommandFailure(.badData, "the encryption master key is not base64 of 32 bytes")

@@ -1,61 +1,43 @@
 import ArgumentParser
 import Foundation
+import PusherProtocol
 import PusherSwift
 
-/// Where the server is and how to be let in: the same for every command that connects.
+/// Where the server is, how to be let in, and how to stay: the same for every command that connects.
 struct ConnectionOptions: ParsableArguments {
     @OptionGroup var credentials: CredentialOptions
+    @OptionGroup var address: AddressOptions
 
-    @Option(help: "A cluster of Pusher Channels, such as eu. Default: $PUSHER_CLUSTER.")
-    var cluster: String?
-
-    @Option(help: "The server's host; wins over --cluster. Default: $PUSHER_HOST.")
-    var host: String?
-
-    @Option(help: "The server's port. Default: $PUSHER_PORT, else 443 with TLS and 80 without.")
-    var port: Int?
-
-    @Option(help: "A prefix before /app, for servers behind a reverse proxy.")
-    var path: String?
-
-    @Flag(inversion: .prefixedNo, help: "Use TLS.")
-    var tls = true
-
-    @Option(help: "A PEM file of certificate authorities to trust instead of the system's.")
-    var caFile: String?
-
-    @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
-    var proxy: String?
-
-    @Option(help: "URL that signs for private and presence channels.")
+    @Option(help: "URL of the auth endpoint for private and presence channels.")
     var authEndpoint: String?
 
-    @Option(help: "URL that signs for the user who signs in.")
+    @Option(help: "URL of the auth endpoint for users who sign in.")
     var userAuthEndpoint: String?
 
     @Option(help: "A header for the auth endpoints, as 'Name: value'. May be repeated.")
     var authHeader: [String] = []
 
-    @Option(help: "Seconds of silence after which the server is pinged; it may ask for less. Default: 120.")
+    @Option(help: "A header for the WebSocket handshake, as 'Name: value'. May be repeated.")
+    var header: [String] = []
+
+    @Option(help: "Ping the server after this many seconds of silence; it may ask for less. Default: 120.")
     var activityTimeout: Double?
 
-    @Option(help: "Seconds that the server may take to answer a ping. Default: 30.")
+    @Option(help: "Seconds to wait for the answer to a ping. Default: 30.")
     var pongTimeout: Double?
 
-    @Flag(help: "Offer the server to compress messages (permessage-deflate).")
+    @Flag(help: "Offer the server message compression (permessage-deflate).")
     var compression = false
 
-    @Option(help: "The longest wait before connecting again, in seconds. Default: 120.")
+    @Option(help: "The longest wait before reconnecting, in seconds. Default: 120.")
     var maxReconnectDelay: Double?
 
     @Flag(help: "Log what happens to standard error.")
     var verbose = false
 
     func validate() throws {
-        guard port.map({ (1...65535).contains($0) }) ?? true else { throw ValidationError("--port is 1 to 65535.") }
-        for header in authHeader where !header.contains(":") {
-            throw ValidationError("--auth-header takes 'Name: value'.")
-        }
+        _ = try HeaderOption.fields(authHeader, of: "--auth-header")
+        try HeaderOption.checkHandshake(header, of: "--header")
         for (name, seconds) in [
             ("--activity-timeout", activityTimeout), ("--pong-timeout", pongTimeout),
             ("--max-reconnect-delay", maxReconnectDelay),
@@ -64,24 +46,31 @@ struct ConnectionOptions: ParsableArguments {
         }
         for (name, url) in [("--auth-endpoint", authEndpoint), ("--user-auth-endpoint", userAuthEndpoint)] {
             guard let url else { continue }
-            guard URL(string: url)?.host != nil else { throw ValidationError("\(name) is not a URL.") }
+            guard let parts = URL(string: url), parts.host?.isEmpty == false,
+                ["http", "https"].contains(parts.scheme?.lowercased())
+            else { throw ValidationError("\(name) takes an http or https URL, not “\(url)”.") }
         }
     }
 
-    /// The key, or wrong use.
-    func requireKey() throws -> String { try credentials.requireKey() }
+    /// What options, context and environment say together.
+    func settings() throws -> Settings {
+        var options = try address.settings()
+        (options.authEndpoint, options.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
+        return try credentials.settings(options)
+    }
 
     /// What the client is made with.
-    func clientOptions() throws -> PusherClientOptions {
+    func clientOptions(_ settings: Settings) throws -> PusherClientOptions {
         var options = PusherClientOptions(
-            authMethod: try authMethod(), host: pusherHost, port: try port ?? Environment.port(), path: path,
-            useTLS: tls)
-        if let userAuthEndpoint { options.userAuthMethod = .endpoint(userAuthEndpoint) }
-        let headers = authHeaders
+            authMethod: authMethod(settings), host: settings.pusherHost, port: settings.port, path: settings.path,
+            useTLS: settings.usesTLS)
+        if let endpoint = settings.userAuthEndpoint { options.userAuthMethod = .endpoint(endpoint) }
+        let headers = try HeaderOption.fields(authHeader, of: "--auth-header")
         options.authHeaders = { headers }
-        options.encryptionMasterKey = credentials.encryptionMasterKeyGiven
-        options.caFile = caFile
-        options.proxy = proxy
+        options.encryptionMasterKey = settings.encryptionMasterKey
+        options.handshakeHeaders = try HeaderOption.fields(header, of: "--header")
+        (options.caFile, options.pinnedKey) = (settings.caFile, settings.pinnedKey)
+        options.proxy = address.proxy
         options.activityTimeout = activityTimeout
         if let pongTimeout { options.pongTimeout = .seconds(pongTimeout) }
         if let maxReconnectDelay { options.reconnectPolicy.maximumDelay = .seconds(maxReconnectDelay) }
@@ -90,44 +79,37 @@ struct ConnectionOptions: ParsableArguments {
         return options
     }
 
-    func client(as user: UserOptions) throws -> Pusher {
-        var options = try clientOptions()
+    /// A client that is not connected yet.
+    func client(as user: UserOptions, _ change: (inout PusherClientOptions) -> Void = { _ in }) throws -> Pusher {
+        let settings = try settings()
+        try settings.require(.key)
+        var options = try clientOptions(settings)
         try user.apply(to: &options)
         options.callbackQueue = .queue(EventStream.queue)
-        return Pusher(key: try requireKey(), options: options)
+        change(&options)
+        StatusLine.wait(for: "a connection to \(settings.serverName)")
+        let pusher = Pusher(key: settings.key ?? "", options: options)
+        if let member = user.presenceMember { pusher.connection.userDataFetcher = { member } }
+        return pusher
     }
 
-    var pusherHost: PusherHost {
-        if let host = host ?? Environment["PUSHER_HOST"] { return .host(host) }
-        if let cluster = cluster ?? Environment["PUSHER_CLUSTER"] { return .cluster(cluster) }
-        return .defaultHost
-    }
-
-    private func authMethod() throws -> AuthMethod {
-        if let authEndpoint { return .endpoint(authEndpoint: authEndpoint) }
-        return credentials.secretGiven.map { .inline(secret: $0) } ?? .noMethod
-    }
-
-    private var authHeaders: [String: String] {
-        Dictionary(
-            authHeader.map { header in
-                let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-                return (String(parts[0]), parts[1].trimmingCharacters(in: .whitespaces))
-            }, uniquingKeysWith: { $1 })
+    /// An endpoint that is named signs, also where the secret is known.
+    private func authMethod(_ settings: Settings) -> AuthMethod {
+        if let endpoint = settings.authEndpoint { return .endpoint(authEndpoint: endpoint) }
+        return settings.secret.map { .inline(secret: $0) } ?? .noMethod
     }
 }
 
-/// The environment variables that stand in for options; empty ones count as absent.
-enum Environment {
-    static subscript(name: String) -> String? {
-        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
-    }
-
-    static func port() throws -> Int? {
-        guard let text = self["PUSHER_PORT"] else { return nil }
-        guard let port = Int(text), (1...65535).contains(port) else {
-            throw ValidationError("PUSHER_PORT is not a port.")
+/// Names of channels, as arguments.
+enum ChannelArguments {
+    /// Those that no server could take are wrong use, before anything is connected.
+    static func validate(_ channels: [String]) throws {
+        for channel in channels {
+            do {
+                _ = try ChannelName(channel)
+            } catch {
+                throw ValidationError("\(error)")
+            }
         }
-        return port
     }
 }

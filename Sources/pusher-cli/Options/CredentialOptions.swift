@@ -1,52 +1,65 @@
 import ArgumentParser
-import PusherHTTP
 import Basics
+import PusherHTTP
+import PusherProtocol
 
 /// Whose application it is, and what its signatures and keys are made with.
 struct CredentialOptions: ParsableArguments {
+    @Option(help: "Use this context (see pusher-cli context). Default: $PUSHER_CONTEXT, else the one in use.")
+    var context: String?
+
     @Option(help: "The application's key. Default: $PUSHER_KEY.")
     var key: String?
 
     @Option(
-        help: "The application's secret, to sign locally. Better $PUSHER_SECRET: arguments show in the process list.")
+        help: """
+            The application's secret, to sign locally. Prefer $PUSHER_SECRET: the process list shows arguments.
+            """)
     var secret: String?
 
     @Option(
         help: """
-            Base64 of 32 bytes, for encrypted channels when signing with the secret, and for publishing on them. Better \
-            $PUSHER_ENCRYPTION_MASTER_KEY.
+            Base64 of 32 bytes, for encrypted channels when signing with the secret, and for publishing on them. \
+            Prefer $PUSHER_ENCRYPTION_MASTER_KEY.
             """)
     var encryptionMasterKey: String?
 
-    /// The key, or wrong use.
-    func requireKey() throws -> String {
-        guard let key = key ?? Environment["PUSHER_KEY"], !key.isEmpty else {
-            throw ValidationError("Give the application's key with --key or PUSHER_KEY.")
+    /// What options, context and environment say together.
+    ///
+    /// - Parameter options: What the command's other options say.
+    func settings(_ options: Settings = Settings()) throws(CommandFailure) -> Settings {
+        var options = options
+        options.key = key.nonEmpty
+        options.secret = SecretOption.secret.argument(secret)
+        options.encryptionMasterKey = SecretOption.encryptionMasterKey.argument(encryptionMasterKey)
+        var sources = [options]
+        if let context { sources.append(try ContextFile().context(named: context)) }
+        sources.append(try Settings.ofEnvironment())
+        if let url = try Settings.ofURLVariable() { sources.append(url) }
+        if context == nil {
+            if let name = Environment["PUSHER_CONTEXT"] {
+                sources.append(try ContextFile().context(named: name))
+            } else if let current = try ContextFile().current() {
+                sources.append(current)
+            } else if let served = ServedApplication.current() {
+                sources.append(served)
+            }
         }
-        return key
-    }
-
-    /// The secret, or wrong use.
-    func requireSecret() throws -> String {
-        guard let secret = secretGiven, !secret.isEmpty else {
-            throw ValidationError("Give the application's secret with PUSHER_SECRET (or --secret).")
+        let settings = Settings(merging: sources)
+        if let key = settings.encryptionMasterKey, EncryptionMasterKey(base64: key) == nil {
+            throw CommandFailure(
+                .badData,
+                "the encryption master key (PUSHER_ENCRYPTION_MASTER_KEY, or the context's) is not base64 of 32 bytes")
         }
-        return secret
-    }
-
-    /// The secret from the argument, with a warning, or from the environment.
-    var secretGiven: String? {
-        SecretOption.secret.given(secret)
-    }
-
-    /// The master key from the argument, with a warning, or from the environment.
-    var encryptionMasterKeyGiven: String? {
-        SecretOption.encryptionMasterKey.given(encryptionMasterKey)
+        return settings
     }
 
     func signer() throws -> PusherSigner {
-        PusherSigner(
-            key: try requireKey(), secret: try requireSecret(), encryptionMasterKey: encryptionMasterKeyGiven)
+        let settings = try settings()
+        try settings.require(.key, .secret)
+        return PusherSigner(
+            key: settings.key ?? "", secret: settings.secret ?? "",
+            encryptionMasterKey: settings.encryptionMasterKey)
     }
 }
 
@@ -62,10 +75,20 @@ struct SecretOption {
     /// What the user has been warned of.
     private static let warned = Lock<Set<String>>([])
 
-    func given(_ argument: String?) -> String? {
-        guard let argument else { return Environment[variable] }
-        guard Self.warned.withLock({ $0.insert(name).inserted }) else { return argument }
-        StandardError.write("warning: the process list shows \(name) to everyone; use \(variable) instead")
+    /// The argument, with a warning; nil if there is none.
+    func argument(_ argument: String?) -> String? {
+        guard let argument = argument.nonEmpty else { return nil }
+        if Self.warned.withLock({ $0.insert(name).inserted }) {
+            StandardError.write("warning: the process list shows \(name) to everyone; use \(variable) instead")
+        }
         return argument
     }
+
+    /// The argument, with a warning, or what the environment says.
+    func given(_ argument: String?) -> String? { self.argument(argument) ?? Environment[variable] }
+}
+
+extension String? {
+    /// Nil for the empty text as well: `--key "$KEY"` without a `KEY` is no key.
+    var nonEmpty: String? { flatMap { $0.isEmpty ? nil : $0 } }
 }

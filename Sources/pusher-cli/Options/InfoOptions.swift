@@ -5,7 +5,7 @@ import PusherHTTP
 struct InfoOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "What to tell of channels: user_count, subscription_count, cache. May be repeated, or joined by commas.",
+            "Attributes to ask for: user_count, subscription_count, cache. May be repeated, or joined by commas.",
             valueName: "attribute"),
         completion: .list(PusherHTTPClient.ChannelAttribute.allCases.map(\.rawValue)))
     var info: [String] = []

@@ -2,10 +2,14 @@ import Foundation
 
 /// What a command is given to read.
 enum Input {
-    /// The bytes of a file; `-` is standard input.
+    /// The bytes of a file; `-` is standard input, of which reading stops if the task is cancelled.
     static func bytes(of file: String) throws(CommandFailure) -> Data {
-        let handle = file == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: file)
-        guard let handle, let data = try? handle.readToEnd() ?? Data() else {
+        if file == "-" {
+            var data = Data()
+            try readStandardInput { data.append(contentsOf: $0) }
+            return data
+        }
+        guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.readToEnd() ?? Data() else {
             throw CommandFailure(.badData, "\(file) cannot be read")
         }
         return data
@@ -14,7 +18,7 @@ enum Input {
     /// The text of a file; `-` is standard input.
     static func text(of file: String) throws(CommandFailure) -> String {
         guard let text = String(data: try bytes(of: file), encoding: .utf8) else {
-            throw CommandFailure(.badData, "\(file) is not UTF-8 text")
+            throw CommandFailure(.badData, "\(file == "-" ? "standard input" : file) is not UTF-8 text")
         }
         return text
     }
@@ -22,10 +26,22 @@ enum Input {
     /// Everything that comes on standard input, into a file; it stops if the task is cancelled.
     static func copyStandardInput(to file: URL) throws(CommandFailure) {
         let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw CommandFailure(.unavailable, "the file \(file.path) cannot be made") }
+        guard descriptor >= 0 else { throw CommandFailure(.unavailable, "the file \(file.path) cannot be created") }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try readStandardInput { (bytes) throws(CommandFailure) in
+            guard (try? handle.write(contentsOf: bytes)) != nil else {
+                throw CommandFailure(.unavailable, "\(file.path) cannot be written: is the disk full?")
+            }
+        }
+    }
+
+    /// Calls `take` with what comes on standard input, until its end.
+    private static func readStandardInput(
+        _ take: (ArraySlice<UInt8>) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while !Task.isCancelled {
+        while true {
+            guard !Task.isCancelled else { throw CommandFailure.interrupted }
             // Not for longer than somebody wants it.
             var descriptors = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
             let ready = poll(&descriptors, 1, 100)
@@ -34,14 +50,20 @@ enum Input {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw CommandFailure(.badData, "standard input cannot be read") }
             if count == 0 { return }
-            guard (try? handle.write(contentsOf: buffer[..<count])) != nil else {
-                throw CommandFailure(.unavailable, "\(file.path) cannot be written: is the disk full?")
-            }
+            try take(buffer[..<count])
         }
     }
 
-    /// An argument as it is, or standard input for `-`.
-    static func text(given argument: String) throws(CommandFailure) -> String {
-        argument == "-" ? try text(of: "-") : argument
+    /// An argument as it is, or standard input for `-`, without the line end that `echo` and editors put at its end.
+    ///
+    /// - Parameter isExact: Whether that is left where it is.
+    static func text(given argument: String, isExact: Bool = false) throws(CommandFailure) -> String {
+        guard argument == "-" else { return argument }
+        let text = try text(of: "-")
+        return !isExact && text.last?.isLineEnd == true ? String(text.dropLast()) : text
     }
+}
+
+extension Character {
+    fileprivate var isLineEnd: Bool { self == "\n" || self == "\r\n" }
 }

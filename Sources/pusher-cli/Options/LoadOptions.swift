@@ -4,60 +4,60 @@ import PusherProtocol
 
 /// How much load, of what kind, for how long.
 struct LoadOptions: ParsableArguments {
-    @Option(help: "Connections.")
+    @Option(help: "Number of connections.")
     var connections = 1
 
-    @Option(help: "Channels, all together. Events go to them in turn.")
+    @Option(help: "Total number of channels. Events go to them in turn.")
     var channels = 1
 
     @Option(
-        help: "Channels that each connection follows; connections are spread evenly. Default: all.")
+        help: "Channels that each connection subscribes to; connections are spread evenly. Default: all.")
     var subscriptions: Int?
 
     @Option(
         help: """
-            What the channels' names start with, before a number. It says their type: private-, presence-, \
-            private-encrypted-, cache-.
+            The prefix of the channels' names, before a number. It determines their type: private-, presence-, \
+            private-encrypted- or cache-.
             """)
     var channelPrefix = "bench-"
 
-    @Option(help: "Events published in a second, over all channels; 0 is as many as the HTTP API takes.")
+    @Option(help: "Events to publish per second, over all channels; 0 publishes as many as the HTTP API takes.")
     var rate = 10.0
 
-    @Option(help: "Seconds of measurement.")
+    @Option(help: "How long to measure, in seconds.")
     var duration = 10.0
 
-    @Option(help: "Seconds of publishing before that, which do not count.")
+    @Option(help: "How long to publish before measuring, in seconds.")
     var warmUp = 0.0
 
-    @Option(help: "Bytes of each event's data, \(EventStamp.maximumSize) to 10240.")
+    @Option(help: "Size of each event's data in bytes, \(EventStamp.maximumSize) to 10240.")
     var size = 100
 
-    @Option(help: "Connections opened in a second; 0 opens all at once.")
+    @Option(help: "Connections to open per second; 0 opens all at once.")
     var connectRate = 500.0
 
-    @Option(help: "Seconds to wait, once all are opened, for connections and subscriptions.")
+    @Option(help: "Seconds to wait for connections and subscriptions once all are opened.")
     var connectTimeout = 30.0
 
-    @Option(help: "Seconds to wait at the end for what is late.")
+    @Option(help: "Seconds to wait for late events at the end.")
     var drain = 5.0
 
-    @Option(help: "HTTP requests under way at a time. A channel's events wait for each other, to stay in order.")
+    @Option(help: "Number of concurrent HTTP requests. A channel's events wait for each other, to stay in order.")
     var publishers = 8
 
     func validate() throws {
-        guard (1...100_000).contains(connections) else { throw ValidationError("--connections is 1 to 100000.") }
-        guard (1...100_000).contains(channels) else { throw ValidationError("--channels is 1 to 100000.") }
+        guard (1...100_000).contains(connections) else { throw ValidationError("--connections must be 1 to 100000.") }
+        guard (1...100_000).contains(channels) else { throw ValidationError("--channels must be 1 to 100000.") }
         if let subscriptions {
             guard (1...channels).contains(subscriptions) else {
-                throw ValidationError("--subscriptions is 1 to the number of channels.")
+                throw ValidationError("--subscriptions must be from 1 to the number of channels.")
             }
             guard connections * subscriptions >= channels else {
-                throw ValidationError("Nobody would follow some of the channels: raise --subscriptions.")
+                throw ValidationError("Some channels would have no subscribers: raise --subscriptions.")
             }
         }
         guard connections * (subscriptions ?? channels) <= 10_000_000 else {
-            throw ValidationError("These are more than 10 million subscriptions: lower --subscriptions.")
+            throw ValidationError("That makes more than 10 million subscriptions: lower --subscriptions.")
         }
         do {
             _ = try ChannelName(channelPrefix + "\(channels - 1)")
@@ -66,7 +66,7 @@ struct LoadOptions: ParsableArguments {
         }
         for (name, rate) in [("--rate", rate), ("--connect-rate", connectRate)] {
             guard rate == 0 || (0.001...1_000_000).contains(rate) else {
-                throw ValidationError("\(name) is 0, or 0.001 to 1000000.")
+                throw ValidationError("\(name) must be 0, or 0.001 to 1000000.")
             }
         }
         for (name, seconds) in [("--duration", duration), ("--connect-timeout", connectTimeout)] {
@@ -79,9 +79,9 @@ struct LoadOptions: ParsableArguments {
             throw ValidationError("Nothing would be published: raise --rate or --duration.")
         }
         guard (EventStamp.maximumSize...10_240).contains(size) else {
-            throw ValidationError("--size is \(EventStamp.maximumSize) to 10240.")
+            throw ValidationError("--size must be \(EventStamp.maximumSize) to 10240.")
         }
-        guard (1...1000).contains(publishers) else { throw ValidationError("--publishers is 1 to 1000.") }
+        guard (1...1000).contains(publishers) else { throw ValidationError("--publishers must be 1 to 1000.") }
     }
 
     var plan: LoadPlan {

@@ -5,11 +5,11 @@ import MatrixSDK
 struct MatrixListenOptions: ParsableArguments {
     @Option(
         name: .customLong("room"),
-        help: ArgumentHelp("Print the events of this room only: id, alias or name. May be repeated.", valueName: "room")
+        help: ArgumentHelp("Only print the events of this room: id, alias or name. May be repeated.", valueName: "room")
     )
     var rooms: [String] = []
 
-    @Flag(help: "Print only those Matrix events that your push rules tell of.")
+    @Flag(help: "Only print Matrix events that your push rules notify you of.")
     var notifications = false
 
     func feed(_ account: MatrixAccount) -> MatrixFeed {

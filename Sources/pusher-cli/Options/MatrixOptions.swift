@@ -3,22 +3,21 @@ import MatrixSDK
 
 /// How the homeserver is reached: the same for every `matrix` command.
 struct MatrixOptions: ParsableArguments {
-    @Option(help: "A PEM file of certificate authorities to trust instead of the system's.", completion: .file())
-    var caFile: String?
+    @OptionGroup var trust: TrustOptions
 
     @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
     var proxy: String?
 
-    var rest: MXRestClientOptions { MXRestClientOptions(caFile: caFile, proxy: proxy) }
+    var rest: MXRestClientOptions { MXRestClientOptions(trust: trust, proxy: proxy) }
 
     /// The account that `login` has left.
     func account() throws(CommandFailure) -> MatrixAccount { try MatrixAccount(rest) }
 }
 
 extension MXRestClientOptions {
-    init(caFile: String?, proxy: String?) {
+    init(trust: TrustOptions, proxy: String?) {
         self.init()
-        (self.caFile, self.proxy) = (caFile, proxy)
+        (caFile, pinnedKey, self.proxy) = (trust.caFile, trust.pin, proxy)
         // Somebody waits at a terminal.
         (connectionTries, connectionPause) = (2, .seconds(1))
     }

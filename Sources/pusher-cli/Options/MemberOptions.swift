@@ -6,7 +6,7 @@ struct MemberOptions: ParsableArguments {
     @Option(help: "The user's id on presence channels.")
     var userId: String?
 
-    @Option(help: "JSON about the user, which the channel's other members get.")
+    @Option(help: "JSON about the user, sent to the channel's other members.")
     var userInfo: String?
 
     func validate() throws {

@@ -8,7 +8,7 @@ struct PublishOptions: ParsableArguments {
     @Option(help: "Publish to this channel instead of printing.")
     var channel: String?
 
-    @Option(help: "The name of the events published. Default: the type of the Matrix event.")
+    @Option(help: "The name of the published events. Default: the type of the Matrix event.")
     var event: String?
 
     @Option(help: "The application's id. Default: $PUSHER_APP_ID.")
@@ -25,30 +25,41 @@ struct PublishOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The Pusher server's port. Default: $PUSHER_PORT.", valueName: "port"))
     var pusherPort: Int?
 
-    @Flag(inversion: .prefixedNo, help: "Use TLS.")
-    var tls = true
+    @Flag(inversion: .prefixedNo, help: "Use TLS. Default: $PUSHER_TLS, else yes.")
+    var tls: Bool?
 
-    @Option(help: "A PEM file of certificate authorities to trust instead of the system's.", completion: .file())
-    var caFile: String?
+    @OptionGroup var trust: TrustOptions
 
     @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
     var proxy: String?
 
     func validate() throws {
-        guard channel != nil || event == nil else { throw ValidationError("--event goes with --channel.") }
+        guard channel != nil || event == nil else { throw ValidationError("--event needs --channel.") }
         guard pusherPort.map({ (1...65535).contains($0) }) ?? true else {
-            throw ValidationError("--pusher-port is 1 to 65535.")
+            throw ValidationError("--pusher-port must be 1 to 65535.")
         }
+        if let cluster, !ClusterName.isOne(cluster) {
+            throw ValidationError("--cluster \(ClusterName.mistake(cluster)).")
+        }
+        let address = try address()
+        try trust.check(tls: tls ?? address?.usesTLS ?? true)
     }
 
     func client() throws -> PusherHTTPClient {
-        guard let appID = appId ?? Environment["PUSHER_APP_ID"], !appID.isEmpty else {
-            throw ValidationError("Give the application's id with --app-id or PUSHER_APP_ID.")
+        var options = Settings()
+        (options.appID, options.cluster, options.port) = (appId.nonEmpty, cluster.nonEmpty, pusherPort)
+        options.tls = tls
+        if let address = try address() { options.take(address) }
+        try options.take(trust)
+        return try credentials.settings(options).httpClient(proxy: proxy)
+    }
+
+    private func address() throws -> ServerAddress? {
+        guard let pusherHost = pusherHost.nonEmpty else { return nil }
+        do throws(ServerAddress.Mistake) {
+            return try ServerAddress(pusherHost)
+        } catch {
+            throw ValidationError("--pusher-host \(error.words).")
         }
-        return PusherHTTPClient(
-            appID: appID, key: try credentials.requireKey(), secret: try credentials.requireSecret(),
-            cluster: cluster ?? Environment["PUSHER_CLUSTER"], host: pusherHost ?? Environment["PUSHER_HOST"],
-            port: try pusherPort ?? Environment.port(), useTLS: tls, caFile: caFile, proxy: proxy,
-            encryptionMasterKey: credentials.encryptionMasterKeyGiven)
     }
 }

@@ -6,13 +6,13 @@ struct PydioListenOptions: ParsableArguments {
     @Option(
         name: .customLong("pydio"),
         help: ArgumentHelp(
-            "Print the events of this Pydio workspace as well: id, slug or label; or a server's address, for all that it has. "
+            "Also print the events of this Pydio workspace: id, slug or label; or a server's address, for all it has. "
                 + "May be repeated.", valueName: "workspace"))
     var workspaces: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Which server --pydio means, if you are logged in at several. Default: where you have logged in last.",
+            "The server for --pydio, if you are logged in to several. Default: the last one you logged in to.",
             valueName: "server"))
     var pydioServer: String?
 
@@ -20,7 +20,7 @@ struct PydioListenOptions: ParsableArguments {
 
     func validate() throws {
         guard !workspaces.isEmpty || (pydioServer == nil && watch.pollInterval == nil) else {
-            throw ValidationError("--pydio-server and --poll-interval go with --pydio.")
+            throw ValidationError("--pydio-server and --poll-interval need --pydio.")
         }
     }
 

@@ -4,20 +4,19 @@ import PydioSDK
 
 /// How the server is reached: the same for every `pydio` command.
 struct PydioConnectionOptions: ParsableArguments {
-    @Option(help: "A PEM file of certificate authorities to trust instead of the system's.", completion: .file())
-    var caFile: String?
+    @OptionGroup var trust: TrustOptions
 
     @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
     var proxy: String?
 
-    var client: PydioClientOptions { PydioClientOptions(caFile: caFile, proxy: proxy) }
+    var client: PydioClientOptions { PydioClientOptions(trust: trust, proxy: proxy) }
 }
 
 /// Which login a command acts for.
 struct PydioOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Address or host of the server, if you are logged in at several. Default: where you have logged in last.",
+            "Address or host of the server, if you are logged in to several. Default: the last one you logged in to.",
             valueName: "server"))
     var server: String?
 
@@ -28,21 +27,18 @@ struct PydioOptions: ParsableArguments {
         PydioAccount(try PydioLoginFile().login(server), options: connection.client)
     }
 
-    /// Does a command's work; until it is done Ctrl-C breaks it off.
+    /// Does a command's work in the account's session.
     func run(_ work: @escaping @Sendable (PydioAccount) async throws -> Void) async throws {
-        signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
-        try await ExitStatus.reporting {
-            let account = try account()
-            try await account.working { account in
-                try await SignalWatch.finishing { try await work(account) }
-            }
+        let account = try account()
+        try await account.working { account in
+            try await work(account)
         }
     }
 }
 
 extension PydioClientOptions {
-    init(caFile: String?, proxy: String?) {
+    init(trust: TrustOptions, proxy: String?) {
         self.init()
-        (self.caFile, self.proxy) = (caFile, proxy)
+        (caFile, pinnedKey, self.proxy) = (trust.caFile, trust.pin, proxy)
     }
 }

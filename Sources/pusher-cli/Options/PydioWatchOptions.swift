@@ -5,7 +5,7 @@ import PydioSDK
 struct PydioWatchOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Seconds between questions to a Pydio server without a WebSocket. Default: what the server says, or 15.",
+            "Seconds between polls of a Pydio server without a WebSocket. Default: what the server says, or 15.",
             valueName: "seconds"))
     var pollInterval: Double?
 

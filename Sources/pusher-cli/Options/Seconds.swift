@@ -18,6 +18,9 @@ enum Seconds {
         }
     }
 
+    /// `30 s`, `0.5 s`
+    static func text(_ seconds: Double) -> String { number(seconds) + " s" }
+
     private static func number(_ number: Double) -> String {
         Int(exactly: number).map(String.init) ?? "\(number)"
     }

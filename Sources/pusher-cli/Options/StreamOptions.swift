@@ -2,21 +2,73 @@ import ArgumentParser
 
 /// How long to stay and how to print: the same for `subscribe` and `listen`.
 struct StreamOptions: ParsableArguments {
-    @Option(help: "Leave after this many events.")
+    @Option(help: "Exit after this many events.")
     var count: Int?
 
-    @Option(help: "Leave after this many seconds: with status 75 if --count was not reached, else with 0.")
+    @Option(help: "Exit after this many seconds, with status 75 if --count was not reached, otherwise with 0.")
     var timeout: Double?
 
-    @Option(help: "Give up if there is no connection after this many seconds; 0 tries for ever.")
+    @Option(help: "Give up if there is no connection after this many seconds; 0 keeps trying forever.")
     var connectTimeout = 10.0
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp(
+            #"""
+            Print each event as this text, in which {{channel}}, {{event}}, {{data}}, {{data.price}} (a path into JSON \#
+            data), {{user_id}}, {{time}} and {{type}} are replaced, and so are the escapes \n, \t, \\ and \{. Line \#
+            breaks and other control characters in values are escaped. Members, states and errors are printed only if \#
+            the text has {{type}}, with their JSON as data; otherwise they go to standard error.
+            """#, valueName: "template"), transform: { try StreamTemplate($0) })
+    var format: StreamTemplate?
+
+    @Flag(
+        help: """
+            Print only the data of events, one per line. Line breaks and other control characters in it are escaped; \
+            JSON stays JSON. Everything except events goes to standard error.
+            """)
+    var raw = false
+
+    @Flag(
+        name: [.customShort("0"), .customLong("null")],
+        help: """
+            With --raw or --format: end each record with a zero byte instead of a line ending, and print values \
+            unchanged, except on a terminal. Zero bytes in values are escaped.
+            """)
+    var null = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Run this command with /bin/sh -c for each event. It gets the data on standard input, and PUSHER_EVENT, \
+            PUSHER_CHANNEL, PUSHER_TIME and, if there is one, PUSHER_USER_ID in its environment. While --jobs commands \
+            are running, reading waits. A command that fails is reported on standard error. Everything except events \
+            goes to standard error.
+            """, valueName: "command"))
+    var exec: String?
+
+    @Option(help: "How many --exec commands run at a time; 1 keeps the events in order. Default: 1.")
+    var jobs: Int?
+
     func validate() throws {
-        guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count is 1 or more.") }
+        guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count must be 1 or more.") }
         try Seconds.check("--timeout", timeout)
         try Seconds.check("--connect-timeout", connectTimeout, from: 0)
+        guard [json, raw, format != nil, exec != nil].count(where: \.self) <= 1 else {
+            throw ValidationError("Give one of --json, --raw, --format and --exec.")
+        }
+        guard !null || raw || format != nil else { throw ValidationError("-0 needs --raw or --format.") }
+        guard jobs == nil || exec != nil else { throw ValidationError("--jobs needs --exec.") }
+        guard jobs.map({ (1...1000).contains($0) }) ?? true else { throw ValidationError("--jobs must be 1 to 1000.") }
+    }
+
+    /// What is made of what happens.
+    func form() -> StreamForm {
+        if let exec { return .command(EventProcesses(exec, jobs: jobs ?? 1)) }
+        if let format { return .template(format, RecordSeparator(isNul: null)) }
+        if raw { return .raw(RecordSeparator(isNul: null)) }
+        return json ? .json : .columns(.standardOutput)
     }
 }

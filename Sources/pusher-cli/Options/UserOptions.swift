@@ -6,10 +6,10 @@ import PusherSwift
 struct UserOptions: ParsableArguments {
     @OptionGroup var member: MemberOptions
 
-    @Flag(help: "Sign in, as --user-id or as --user-auth-endpoint says: events sent to the user arrive as well.")
+    @Flag(help: "Sign in as --user-id, or as --user-auth-endpoint says, to also receive events sent to the user.")
     var signIn = false
 
-    @Option(help: "The id of a user whose coming and going is told, with --sign-in. May be repeated.")
+    @Option(help: "With --sign-in: report when the user with this id comes online or goes offline. May be repeated.")
     var watch: [String] = []
 
     func validate() throws {

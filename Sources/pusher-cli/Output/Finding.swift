@@ -20,7 +20,8 @@ struct Finding: Sendable {
         return "\(isFine ? "ok    " : "FAIL  ")\(style.event(padded))\(detail)\(time)"
     }
 
-    private static func milliseconds(_ duration: Duration) -> String {
+    /// With one decimal.
+    static func milliseconds(_ duration: Duration) -> String {
         let tenths = Int((duration / .milliseconds(1) * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }

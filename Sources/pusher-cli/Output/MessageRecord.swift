@@ -8,6 +8,8 @@ import PusherProtocol
 struct MessageRecord {
     let event: MXEvent
     var senderName: String?
+    /// Where it was said, if messages of several rooms are shown.
+    var roomName: String?
 
     init(_ event: MXEvent) { self.event = event }
 
@@ -37,11 +39,11 @@ struct MessageRecord {
         return text.contains(where: \.isNewline) ? json.foundation.flatMap(JSON.text) : text
     }
 
-    /// `2026-01-31 12:00  $id  Alice  hello`
+    /// `2026-01-31 12:00  Lobby  $id  Alice  hello`
     func text(style: TextStyle) -> TerminalText {
         let words = MatrixEventText(event, content: content)?.text ?? ""
         return [
-            style.dim(Record.minute(event.date)), style.dim(event.eventId),
+            style.dim(Record.minute(event.date)), style.event(roomName ?? ""), style.dim(event.eventId),
             style.channel(senderName ?? event.sender), "\(words)\(isEdited ? " (edited)" : "")",
         ].inColumns()
     }

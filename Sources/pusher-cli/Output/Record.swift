@@ -57,7 +57,7 @@ enum Record: Sendable {
         case .error(let error):
             line.add("channel", error.channelName)
             line.add("code", error.code)
-            line.add("message", error.message)
+            line.add("message", Complaint.text(error.message))
             line.add("will_retry", json: String(error.willRetry))
         case .matrixState(let from, let to):
             line.add("source", "matrix")
@@ -120,7 +120,7 @@ enum Record: Sendable {
         case .memberAdded(let channel, let member):
             (channel, "member_added", [member.userId, member.userInfoJSON].compactMap { $0 }.joined(separator: " "))
         case .memberRemoved(let channel, let member): (channel, "member_removed", member.userId)
-        case .error(let error): (error.channelName ?? "-", "error", error.description)
+        case .error(let error): (error.channelName ?? "-", "error", Complaint.text(error))
         case .matrixState(let from, let to): ("matrix", to.description, "was \(from)")
         case .matrixEvent(let event): event.columns
         case .pydioState(_, let workspace, let from, let to): (workspace, to.stringValue(), "was \(from.stringValue())")
@@ -151,16 +151,24 @@ enum Record: Sendable {
 struct TextStyle: Sendable {
     let isColored: Bool
 
-    /// Colour on a terminal, unless `NO_COLOR` is set (no-color.org).
-    static var standardOutput: TextStyle {
-        TextStyle(isColored: StandardOutput.isTerminal && Environment["NO_COLOR"] == nil)
-    }
-
     func dim(_ text: String) -> TerminalText { paint(text, 2) }
     func channel(_ text: String) -> TerminalText { paint(text, 36) }
     func event(_ text: String) -> TerminalText { paint(text, 1) }
 
     private func paint(_ text: String, _ code: Int) -> TerminalText {
         isColored ? TerminalText(text).painted(code) : TerminalText(text)
+    }
+}
+
+extension TextStyle {
+    static var standardOutput: TextStyle { TextStyle(onTerminal: StandardOutput.isTerminal) }
+
+    static var standardError: TextStyle { TextStyle(onTerminal: StatusLine.isShown) }
+
+    /// Colour on a terminal, or with `CLICOLOR_FORCE` (bixense.com/clicolors) anywhere, unless `NO_COLOR` is set
+    /// (no-color.org).
+    private init(onTerminal isTerminal: Bool) {
+        let isForced = Environment["CLICOLOR_FORCE"].map { $0 != "0" } ?? false
+        isColored = (isTerminal || isForced) && Environment["NO_COLOR"] == nil
     }
 }

@@ -4,10 +4,22 @@ import Basics
 
 /// Whole lines to standard error. Nobody has to read them.
 enum StandardError {
-    static func write(_ line: TerminalText) { write((line.shortened.text + "\n").utf8) }
+    static func write(_ line: TerminalText) {
+        StatusLine.makeWay()
+        writeToTerminal(line.shortened.text + "\n")
+    }
 
-    /// The same of bytes.
-    static func write(_ bytes: some Sequence<UInt8>) { _ = writeAll(bytes, to: STDERR_FILENO) }
+    /// A JSON object; see ``PeerText/escapedJSON(_:)``.
+    static func write(json: String) {
+        StatusLine.makeWay()
+        writeToTerminal(PeerText.escapedJSON(json) + "\n")
+    }
+
+    /// An error, in the user's words.
+    static func complain(_ error: any Error) { write("error: \(Complaint.text(error))") }
+
+    /// Without regard to the status line, which is written so.
+    static func writeToTerminal(_ text: String) { _ = writeAll(text.utf8, to: STDERR_FILENO) }
 
     static var logger: Logger {
         var logger = Logger(label: "pusher-cli", factory: { StreamLogHandler.standardError(label: $0) })
@@ -30,6 +42,7 @@ enum StandardOutput {
     /// Bytes as they are, for what somebody has asked for: a file, a decrypted text.
     static func write(_ bytes: some Sequence<UInt8>) -> Bool {
         guard failure.withLock({ $0 }) == nil else { return false }
+        if isTerminal { StatusLine.makeWay() }
         guard let error = writeAll(bytes, to: STDOUT_FILENO) else { return true }
         failure.withLock { $0 = $0 ?? error }
         return false
@@ -40,7 +53,7 @@ enum StandardOutput {
     static func requireTaken() throws(CommandFailure) {
         guard let error = failure.withLock({ $0 }), error != EPIPE else { return }
         throw CommandFailure(
-            .unavailable, "standard output cannot be written: \(String(cString: strerror(error)))")
+            .unwritable, "standard output cannot be written: \(String(cString: strerror(error)))")
     }
 
     static var isTerminal: Bool { isatty(1) == 1 }

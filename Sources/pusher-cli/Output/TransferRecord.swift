@@ -1,7 +1,7 @@
 /// What has been done to a file or folder of a workspace, as a line.
 struct TransferRecord {
     enum Kind: String {
-        case downloaded, uploaded, created, moved, copied, removed
+        case downloaded, uploaded, created, moved, copied, removed, restored, unshared, bookmarked, unbookmarked
     }
 
     let kind: Kind

@@ -28,7 +28,7 @@ struct PydioAccount: Sendable {
         let command = "pusher-cli pydio login \(login.server.absoluteString) --user \(login.user)"
         // Without a password there is nobody who could log in by himself.
         let isOver = error.code == .unableToLogin && error.loginResult == nil
-        let what = isOver ? "the session is over, and no password was kept" : "\(error)"
+        let what = isOver ? "the session has expired, and no password was saved" : "\(error)"
         return CommandFailure(.refused, "\(what): \(command)")
     }
 
@@ -40,7 +40,7 @@ struct PydioAccount: Sendable {
         do {
             try PydioLoginFile().renew(login, as: now)
         } catch {
-            StandardError.write("warning: the session is not kept for the next command: \(error)")
+            StandardError.write("warning: the session is not saved for the next command: \(error)")
         }
     }
 

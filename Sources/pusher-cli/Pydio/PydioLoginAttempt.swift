@@ -74,9 +74,9 @@ struct PydioLoginAttempt: Sendable {
         for _ in 0..<Self.tries {
             try await saveImage(client)
             guard canAsk else { throw try waiting(params) }
-            StandardError.write("the server wants a captcha solved; its image is \(captchaFile.path)")
+            StandardError.write("the server asks for a captcha; its image is \(captchaFile.path)")
             guard let code = try SecretInput.typed("Code in the image: ", what: "code", isShown: true) else {
-                throw CommandFailure(.interrupted, "interrupted: nobody is logged in")
+                throw CommandFailure(.interrupted, "interrupted: not logged in")
             }
             do {
                 return try await client.login(captcha: code)
@@ -84,7 +84,7 @@ struct PydioLoginAttempt: Sendable {
                 StandardError.write("error: the code or the password is wrong")
             }
         }
-        throw CommandFailure(.refused, "nobody is logged in, after \(Self.tries) codes")
+        throw CommandFailure(.refused, "not logged in after \(Self.tries) codes")
     }
 
     private func saveImage(_ client: PydioClient) async throws {
@@ -106,6 +106,6 @@ struct PydioLoginAttempt: Sendable {
         _ = StandardOutput.write(TerminalText(captchaFile.path))
         return CommandFailure(
             .refused,
-            "the server wants a captcha solved: log in again with --captcha-code and the code in \(captchaFile.path)")
+            "the server asks for a captcha: log in again with --captcha-code and the code in \(captchaFile.path)")
     }
 }

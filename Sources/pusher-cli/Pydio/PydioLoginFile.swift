@@ -16,7 +16,7 @@ struct PydioLoginFile {
         guard let content = try? JSONDecoder().decode(Content.self, from: data) else {
             throw CommandFailure(
                 .badData,
-                "\(store.file.path) is not as pusher-cli pydio login writes it: delete it, and log in again")
+                "\(store.file.path) is not in the format of pusher-cli pydio login: delete it, and log in again")
         }
         return content
     }
@@ -33,7 +33,7 @@ struct PydioLoginFile {
     func login(_ server: String?) throws(CommandFailure) -> PydioLogin {
         let logins = try logins()
         guard let last = logins.last else {
-            throw CommandFailure(.refused, "nobody is logged in: pusher-cli pydio login")
+            throw CommandFailure(.refused, "not logged in: run pusher-cli pydio login")
         }
         guard let server else { return last }
         if let url = URL(string: server), let login = logins.first(where: { PydioLogin.isSame($0.server, url) }) {
@@ -45,7 +45,7 @@ struct PydioLoginFile {
             throw CommandFailure(.badData, "\(onHost.count) servers are on \(server); give an address: \(addresses)")
         }
         guard let login = onHost.first else {
-            throw CommandFailure(.refused, "nobody is logged in at \(server): pusher-cli pydio login \(server)")
+            throw CommandFailure(.refused, "not logged in at \(server): run pusher-cli pydio login \(server)")
         }
         return login
     }

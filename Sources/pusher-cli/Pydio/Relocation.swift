@@ -10,15 +10,15 @@ struct Relocation: Sendable {
 
     /// What `mv` and `cp` take: everything in one workspace.
     static func validate(_ paths: [RemotePath]) throws(ValidationError) {
-        guard paths.count > 1 else { throw ValidationError("What, and where to?") }
+        guard paths.count > 1 else { throw ValidationError("Give a source and a target.") }
         guard Set(paths.map(\.workspace)).count == 1 else {
-            throw ValidationError("It stays in one workspace: between two there are get and put.")
+            throw ValidationError("All paths must be in one workspace. Between workspaces, use get and put.")
         }
         guard !paths.dropLast().contains(where: \.isTop) else {
-            throw ValidationError("The top of a workspace stays where it is.")
+            throw ValidationError("The top of a workspace cannot be moved or copied.")
         }
         guard Set(paths.dropLast().map(\.name)).count == paths.count - 1 else {
-            throw ValidationError("Two of one name cannot come into one folder.")
+            throw ValidationError("Two sources with the same name cannot go into one folder.")
         }
     }
 
@@ -52,13 +52,13 @@ struct Relocation: Sendable {
         guard !target.isWithin(source) else {
             let isSame = target.path == source.path
             throw CommandFailure(
-                .badData, isSame ? "\(source) and \(target) are the same" : "\(target) would be in itself")
+                .badData, isSame ? "\(source) and \(target) are the same" : "\(target) would be inside itself")
         }
         let isReplaced = try await isTaken(target)
         let between = target.parent.appending(source.name)
         if between.path != target.path, between.path != source.path, try await workspace.node(at: between.path) != nil {
             throw CommandFailure(
-                .badData, "\(between) is in the way: what gets another name comes there under its old one first")
+                .badData, "\(between) is in the way: the source first arrives there under its old name")
         }
         if isReplaced {
             try await replacing(target) { try await place(source, at: target) }
@@ -75,9 +75,9 @@ struct Relocation: Sendable {
     private func isTaken(_ target: RemotePath) async throws -> Bool {
         switch try await workspace.node(at: target.path) {
         case nil: return false
-        case .folder: throw CommandFailure(.badData, "\(target) is there already")
+        case .folder: throw CommandFailure(.badData, "\(target) already exists")
         case .file:
-            guard replaces else { throw CommandFailure(.badData, "\(target) is there already: --force replaces it") }
+            guard replaces else { throw CommandFailure(.badData, "\(target) already exists: --force replaces it") }
             return true
         }
     }

@@ -35,7 +35,7 @@ struct RemoteChild {
     /// What is in a folder.
     static func all(of folder: String, in workspace: PydioWorkspace) async throws -> [RemoteChild] {
         guard folder.count(where: { $0 == "/" }) <= maximumDepth else {
-            throw CommandFailure(.badData, "more than \(maximumDepth) folders are in each other: \(folder)")
+            throw CommandFailure(.badData, "folders are nested more than \(maximumDepth) deep: \(folder)")
         }
         return try await workspace.children(of: folder).map { response in
             guard let child = RemoteChild(response, in: folder) else {

@@ -24,11 +24,14 @@ final class TransferReport: Sendable {
         }
     }
 
+    /// Makes room on the terminal for what is written otherwise.
+    func pause() { line.erase() }
+
     /// Something is left out, and the rest goes on.
     func failed(_ words: String, _ status: ExitStatus = .badData) {
         line.erase()
         StandardError.write("error: \(words)")
-        self.status.withLock { $0 = $0 == .done ? status : $0 }
+        self.status.withLock { if status.rawValue > $0.rawValue { $0 = status } }
     }
 
     /// The same for what concerns one file alone; anything else ends the transfer.
@@ -42,7 +45,20 @@ final class TransferReport: Sendable {
         }
     }
 
-    /// Ends the command with the status of the first failure.
+    /// The same for one of several arguments: the others are tried whatever goes wrong with it, unless that concerns all of
+    /// them.
+    func trying(_ what: String, _ work: () async throws -> Void) async throws {
+        do {
+            try await work()
+        } catch let error as CommandFailure where error.exitStatus != .interrupted {
+            let words = error.description
+            failed(words.contains(what) ? words : "\(what): \(words)", error.exitStatus)
+        } catch let error as PydioError where !error.isOfLogin && error.code != .cancelled {
+            failed("\(what): \(error)", error.exitStatus)
+        }
+    }
+
+    /// Ends the command with the status of the worst failure.
     func end() throws {
         line.erase()
         try status.withLock { $0 }.exit()

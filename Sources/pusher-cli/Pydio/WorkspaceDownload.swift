@@ -18,7 +18,7 @@ struct WorkspaceDownload: Sendable {
         case nil: break
         case .folder: throw CommandFailure(.badData, "\(file.path) is a folder")
         case .file, .link, .other:
-            guard replaces else { throw CommandFailure(.badData, "\(file.path) is there already: --force replaces it") }
+            guard replaces else { throw CommandFailure(.badData, "\(file.path) already exists: --force replaces it") }
         }
         guard LocalNode(file.deletingLastPathComponent().resolvingSymlinksInPath()) == .folder else {
             throw CommandFailure(.badData, "there is no folder \(file.deletingLastPathComponent().path)")
@@ -33,6 +33,20 @@ struct WorkspaceDownload: Sendable {
             file.path)
     }
 
+    /// Copies a file to standard output, through a temporary one, so that what breaks off is not taken for the whole.
+    ///
+    /// - Returns: Whether all of it was taken.
+    @discardableResult
+    func toStandardOutput(_ remote: RemotePath) async throws -> Bool {
+        let file = try await TemporaryFile.holding { part in
+            try await workspace.client.downloadNodes(
+                DownloadNodesRequestParams(workspaceId: workspace.id, nodes: [remote.path]), to: part,
+                onProgress: report.progress(remote.name))
+        }
+        report.pause()
+        return try file.copyToStandardOutput()
+    }
+
     /// Gets what is in a folder, but for the recycle bin, and the folders in it.
     func folder(_ path: String, to folder: URL) async throws {
         switch LocalNode(folder) {
@@ -40,11 +54,11 @@ struct WorkspaceDownload: Sendable {
         case nil:
             guard mkdir(folder.path, 0o777) == 0 else {
                 throw CommandFailure(
-                    .badData, "the folder \(folder.path) cannot be made: \(String(cString: strerror(errno)))")
+                    .badData, "the folder \(folder.path) cannot be created: \(String(cString: strerror(errno)))")
             }
         case .file, .link, .other:
             // Through a link it would go somewhere else.
-            throw CommandFailure(.badData, "\(folder.path) is there, and is no folder")
+            throw CommandFailure(.badData, "\(folder.path) exists and is not a folder")
         }
         for child in try await RemoteChild.all(of: path, in: workspace) {
             let target = folder.appending(path: child.name, directoryHint: .notDirectory)

@@ -29,7 +29,7 @@ struct WorkspaceUpload: Sendable {
         case nil: break
         case .folder: throw CommandFailure(.badData, "\(target) is a folder")
         case .file:
-            guard replaces else { throw CommandFailure(.badData, "\(target) is there already: --force replaces it") }
+            guard replaces else { throw CommandFailure(.badData, "\(target) already exists: --force replaces it") }
         }
     }
 
@@ -37,7 +37,7 @@ struct WorkspaceUpload: Sendable {
     func folder(_ folder: URL, to target: RemotePath) async throws {
         switch try await workspace.node(at: target.path) {
         case .folder: break
-        case .file: throw CommandFailure(.badData, "\(target) is there, and is no folder")
+        case .file: throw CommandFailure(.badData, "\(target) exists and is not a folder")
         case nil:
             try await workspace.makeFolder(target)
             report.done(TransferRecord(kind: .created, workspaceID: workspace.id, path: target.path))

@@ -10,7 +10,7 @@ struct ServerState: Sendable {
     var trees: [TreeKey: Tree] = [:]
     var bookmarks: [TreeKey: [String: [Bookmark]]] = [:]
     /// Public links by node.
-    var shares: [TreeKey: [TreePath: String]] = [:]
+    var shares: [TreeKey: [TreePath: [String]]] = [:]
     var chunkedDownloads: [String: ChunkedDownload] = [:]
     var mailboxes = Mailboxes()
     var messageCount = 0

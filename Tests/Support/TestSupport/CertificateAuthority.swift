@@ -9,6 +9,19 @@ package final class CertificateAuthority: Sendable {
         package init(certificate: String, privateKey: String) {
             (self.certificate, self.privateKey) = (certificate, privateKey)
         }
+
+        /// `sha256//…` of its public key, as OpenSSL's own commands compute it.
+        package func pin() throws -> String {
+            let command =
+                "openssl x509 -in '\(certificate)' -pubkey -noout | openssl pkey -pubin -outform der"
+                + " | openssl dgst -sha256 -binary | openssl base64 -A"
+            let output = Pipe()
+            let shell = try ChildProcess("sh", ["-c", command], output: output.fileHandleForWriting)
+            try output.fileHandleForWriting.close()
+            let digest = try output.fileHandleForReading.readToEnd() ?? Data()
+            guard shell.wait() == 0 else { throw OpenSSLFailed(arguments: command) }
+            return "sha256//" + String(decoding: digest, as: UTF8.self)
+        }
     }
 
     private let folder: URL

@@ -15,15 +15,26 @@ package struct ChildProcess: Sendable {
     /// - Parameters:
     ///   - program: A path, or the name of a program on the `PATH`.
     ///   - streams: What becomes its standard input, output and error; `/dev/null` for nil.
+    ///   - terminal: The path of a terminal that becomes all three, and controls a session of its own.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String]? = nil, folder: URL? = nil,
-        input: FileHandle? = nil, output: FileHandle? = nil, errors: FileHandle? = nil
+        input: FileHandle? = nil, output: FileHandle? = nil, errors: FileHandle? = nil, terminal: String? = nil
     ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        if terminal != nil {
+            // A session, in which the terminal that is opened first is the controlling one; and no signal is blocked.
+            let newSession: Int16 = 0x80
+            posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
+        }
         for (number, handle) in [input, output, errors].enumerated() {
-            if let handle {
+            if let terminal {
+                posix_spawn_file_actions_addopen(&actions, Int32(number), terminal, O_RDWR, 0)
+            } else if let handle {
                 posix_spawn_file_actions_adddup2(&actions, handle.fileDescriptor, Int32(number))
             } else {
                 posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
@@ -36,7 +47,7 @@ package struct ChildProcess: Sendable {
         var words = variables.map { strdup($0) } + [nil]
         defer { for pointer in arguments + words { free(pointer) } }
         var id = pid_t()
-        let error = posix_spawnp(&id, program, &actions, nil, &arguments, &words)
+        let error = posix_spawnp(&id, program, &actions, &attributes, &arguments, &words)
         guard error == 0 else { throw CannotRun(program: program, error: error) }
         self.id = id
     }

@@ -4,8 +4,8 @@ struct MatrixCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "matrix", abstract: "Rooms of a Matrix homeserver: read, send, listen.",
         discussion: """
-            login keeps a token in ~/.config/pusher-cli/matrix.json, which nobody else can read. ROOM is an id \
-            (!room:example.org), an alias (#room:example.org), or the name of a room as rooms shows it.
+            login saves a token in ~/.config/pusher-cli/matrix.json, which only you can read. ROOM is an id \
+            (!room:example.org), an alias (#room:example.org), or a room's name, as rooms lists it.
 
             Examples:
               pusher-cli matrix login @alice:example.org
@@ -15,7 +15,10 @@ struct MatrixCommand: AsyncParsableCommand {
         subcommands: [
             MatrixLoginCommand.self, MatrixLogoutCommand.self, MatrixRoomsCommand.self, MatrixListenCommand.self,
             MatrixSendCommand.self, MatrixMessagesCommand.self, MatrixCreateCommand.self, MatrixJoinCommand.self,
-            MatrixLeaveCommand.self, MatrixInviteCommand.self, MatrixReactCommand.self, MatrixUploadCommand.self,
-            MatrixDownloadCommand.self, MatrixPushGatewayCommand.self,
+            MatrixLeaveCommand.self, MatrixInviteCommand.self, MatrixKickCommand.self, MatrixBanCommand.self,
+            MatrixUnbanCommand.self, MatrixTopicCommand.self, MatrixMembersCommand.self, MatrixReactCommand.self,
+            MatrixSearchCommand.self, MatrixReadCommand.self, MatrixReceiptsCommand.self, MatrixUploadCommand.self,
+            MatrixDownloadCommand.self, MatrixDevicesCommand.self, MatrixPushRulesCommand.self,
+            MatrixPushGatewayCommand.self,
         ])
 }

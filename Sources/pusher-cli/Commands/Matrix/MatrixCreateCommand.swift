@@ -9,19 +9,19 @@ struct MatrixCreateCommand: AsyncParsableCommand {
               pusher-cli matrix create --name Lobby --alias lobby --public --invite @bob:example.org
             """)
 
-    @Option(help: "What it is called.")
+    @Option(help: "The room's name.")
     var name: String?
 
-    @Option(help: "What it is about.")
+    @Option(help: "The room's topic.")
     var topic: String?
 
-    @Option(help: "Its address on your server: lobby for #lobby:example.org.")
+    @Option(help: "The room's alias on your server: lobby for #lobby:example.org.")
     var alias: String?
 
-    @Flag(name: .customLong("public"), help: "Everybody may join; else those who are invited.")
+    @Flag(name: .customLong("public"), help: "Let everyone join. Default: only invited users.")
     var isPublic = false
 
-    @Flag(help: "A direct chat with the one user who is invited.")
+    @Flag(help: "Make it a direct chat with the one invited user.")
     var direct = false
 
     @Option(help: ArgumentHelp("Invite this user. May be repeated.", valueName: "user"))
@@ -32,23 +32,21 @@ struct MatrixCreateCommand: AsyncParsableCommand {
     func validate() throws {
         try UserID.validate(invite)
         guard !direct || invite.count == 1 else { throw ValidationError("--direct needs one --invite.") }
-        guard !direct || !isPublic else { throw ValidationError("--direct and --public exclude each other.") }
+        guard !direct || !isPublic else { throw ValidationError("--direct and --public cannot be used together.") }
     }
 
     func run() async throws {
-        try await ExitStatus.reportingMatrix {
-            let account = try matrix.account()
-            var room = MXRoomCreationParameters()
-            (room.name, room.topic, room.isDirect) = (name, topic, direct)
-            // Of #lobby:example.org, too.
-            room.roomAlias = alias.map { String($0.drop { $0 == "#" }.prefix { $0 != ":" }) }
-            room.inviteArray = invite.isEmpty ? nil : invite
-            room.preset =
-                isPublic ? kMXRoomPresetPublicChat : direct ? kMXRoomPresetTrustedPrivateChat : kMXRoomPresetPrivateChat
-            let id = try await account.client.createRoom(parameters: room)
-            guard StandardOutput.write(TerminalText(id)) else { return }
-            if direct, let user = invite.first { try await account.addDirectRoom(id, with: user) }
-        }
+        let account = try matrix.account()
+        let room = MXRoomCreationParameters()
+        (room.name, room.topic, room.isDirect) = (name, topic, direct)
+        // Of #lobby:example.org, too.
+        room.roomAlias = alias.map { String($0.drop { $0 == "#" }.prefix { $0 != ":" }) }
+        room.inviteArray = invite.isEmpty ? nil : invite
+        room.preset =
+            isPublic ? kMXRoomPresetPublicChat : direct ? kMXRoomPresetTrustedPrivateChat : kMXRoomPresetPrivateChat
+        let id = try await account.client.createRoom(parameters: room)
+        guard StandardOutput.write(TerminalText(id)) else { return }
+        if direct, let user = invite.first { try await account.addDirectRoom(id, with: user) }
     }
 }
 

@@ -6,20 +6,21 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "download", abstract: "Download a file, and print where it is.",
         discussion: """
-            Without FILE it comes into this folder under the name that its sender gave it, as far as that can be a name \
-            here; with a number if the name is taken. Breaking off leaves nothing behind.
+            Without FILE, the file is saved in the current folder under the name that its sender gave it, adapted if \
+            that cannot be a file name here, and with a number if the name is taken. An interrupted download leaves \
+            nothing behind.
 
             Example:
               pusher-cli matrix download mxc://example.org/abc photo.jpg
             """)
 
-    @Argument(help: "mxc://server/id")
+    @Argument(help: "The file's address: mxc://server/id.")
     var mxc: String
 
-    @Argument(help: "Where to: a file, a folder, or - for standard output.", completion: .file())
+    @Argument(help: "Where to save it: a file, a folder, or - for standard output.", completion: .file())
     var file: String?
 
-    @Flag(help: "Replace the file if it is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     @OptionGroup var matrix: MatrixOptions
@@ -35,24 +36,22 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await ExitStatus.reportingMatrix {
-            let client = try matrix.account().client
-            switch try target() {
-            case .file(let url):
-                let done = try await transfer { try await client.downloadContent(mxc, to: url, onProgress: $0) }
-                _ = StandardOutput.write(TerminalText(done.file.path))
-            case .folder(let url):
-                let done = try await transfer {
-                    try await client.downloadContent(mxc, intoFolder: url, onProgress: $0)
-                }
-                _ = StandardOutput.write(TerminalText(done.file.path))
-            case .standardOutput:
-                // Through a file, so that what breaks off is not taken for the whole.
-                let file = try await TemporaryFile.holding { part in
-                    _ = try await transfer { try await client.downloadContent(mxc, to: part, onProgress: $0) }
-                }
-                try file.copyToStandardOutput()
+        let client = try matrix.account().client
+        switch try target() {
+        case .file(let url):
+            let done = try await transfer { try await client.downloadContent(mxc, to: url, onProgress: $0) }
+            _ = StandardOutput.write(TerminalText(done.file.path))
+        case .folder(let url):
+            let done = try await transfer {
+                try await client.downloadContent(mxc, intoFolder: url, onProgress: $0)
             }
+            _ = StandardOutput.write(TerminalText(done.file.path))
+        case .standardOutput:
+            // Through a file, so that what breaks off is not taken for the whole.
+            let file = try await TemporaryFile.holding { part in
+                _ = try await transfer { try await client.downloadContent(mxc, to: part, onProgress: $0) }
+            }
+            try file.copyToStandardOutput()
         }
     }
 
@@ -63,7 +62,7 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return .file(url) }
         if isFolder.boolValue { return .folder(url) }
-        guard force else { throw CommandFailure(.badData, "\(file) is there already: --force replaces it") }
+        guard force else { throw CommandFailure(.badData, "\(file) already exists: --force replaces it") }
         return .file(url)
     }
 
@@ -72,8 +71,6 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     ) async throws -> MXDownload {
         let line = TransferLine()
         defer { line.erase() }
-        return try await SignalWatch.finishing { [mxc] in
-            try await download { line.show($0.completed, of: $0.total, mxc) }
-        }
+        return try await download { [mxc] in line.show($0.completed, of: $0.total, mxc) }
     }
 }

@@ -9,18 +9,16 @@ struct MatrixLeaveCommand: AsyncParsableCommand {
               pusher-cli matrix leave '#lobby:example.org' --reason 'see you'
             """)
 
-    @Argument(help: "An id, an alias, or the name of a room that you are in; of an invitation the id.")
+    @Argument(help: "The room: an id, an alias, or the name of a room that you are in; for an invitation, the id.")
     var room: String
 
-    @Option(help: "Why; the others see it.")
+    @Option(help: "The reason; everyone in the room can see it.")
     var reason: String?
 
     @OptionGroup var matrix: MatrixOptions
 
     func run() async throws {
-        try await ExitStatus.reportingMatrix {
-            let account = try matrix.account()
-            try await account.client.leaveRoom(try await RoomReference(room).roomID(for: account), reason: reason)
-        }
+        let account = try matrix.account()
+        try await account.client.leaveRoom(try await RoomReference(room).roomID(for: account), reason: reason)
     }
 }

@@ -4,10 +4,10 @@ import MatrixSDK
 
 struct MatrixLoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login", abstract: "Log in to a homeserver, and keep the token for the other commands.",
+        commandName: "login", abstract: "Log in to a homeserver, and save the token for the other commands.",
         discussion: """
-            The password is asked for at the terminal, and never kept. The token lies in \
-            $XDG_CONFIG_HOME/pusher-cli/matrix.json, else in ~/.config/pusher-cli, readable for you alone.
+            Asks for the password at the terminal, and never saves it. The token is saved in \
+            $XDG_CONFIG_HOME/pusher-cli/matrix.json, by default in ~/.config/pusher-cli, readable only by you.
 
             Examples:
               pusher-cli matrix login @alice:example.org
@@ -17,14 +17,14 @@ struct MatrixLoginCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A user id, whose server says where its homeserver is; a server's name; or a homeserver's URL.",
+            "A user id (its server names the homeserver), a server's name, or a homeserver's URL.",
             valueName: "user-or-server"))
     var account: String
 
-    @Option(help: "Whose password it is, if a server is given: alice, or @alice:example.org.")
+    @Option(help: "The user to log in as, if you give a server: alice, or @alice:example.org.")
     var user: String?
 
-    @Option(help: "The homeserver's URL, if the user's server does not tell.")
+    @Option(help: "The homeserver's URL, if the user's server does not name it.")
     var homeserver: String?
 
     @Flag(help: "Read the password from standard input.")
@@ -33,26 +33,26 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     @Flag(help: "Read an access token from standard input instead of logging in.")
     var tokenStdin = false
 
-    @Flag(help: "Log in with a browser: prints the address to open, and waits until you have come back.")
+    @Flag(help: "Log in with a browser: prints the address to open, and waits until you come back.")
     var sso = false
 
-    @Option(help: ArgumentHelp("Which of the server's identity providers, with --sso.", valueName: "id"))
+    @Option(help: ArgumentHelp("With --sso: which of the server's identity providers to use.", valueName: "id"))
     var identityProvider: String?
 
-    @Option(help: ArgumentHelp("What your list of devices shows.", valueName: "name"))
+    @Option(help: ArgumentHelp("The name to show in your list of devices.", valueName: "name"))
     var deviceName = "pusher-cli"
 
     @OptionGroup var matrix: MatrixOptions
 
     func validate() throws {
         guard [passwordStdin, tokenStdin, sso].count(where: { $0 }) <= 1 else {
-            throw ValidationError("--password-stdin, --token-stdin and --sso exclude each other.")
+            throw ValidationError("Give only one of --password-stdin, --token-stdin and --sso.")
         }
-        guard !isUser || user == nil else { throw ValidationError("--user goes with a server, not with a user id.") }
+        guard !isUser || user == nil else { throw ValidationError("--user is for a server, not for a user id.") }
         guard isUser || user != nil || tokenStdin || sso else {
-            throw ValidationError("Whose password is it? Give a user id, or --user.")
+            throw ValidationError("Give a user id, or a server with --user.")
         }
-        guard identityProvider == nil || sso else { throw ValidationError("--identity-provider goes with --sso.") }
+        guard identityProvider == nil || sso else { throw ValidationError("--identity-provider needs --sso.") }
         guard !isUser || account.contains(":") else {
             throw ValidationError("A user id is @name:server.")
         }
@@ -72,27 +72,25 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await ExitStatus.reporting {
-            let file = MatrixCredentialFile()
-            guard !file.exists else {
-                throw CommandFailure(
-                    .refused, "\(file.file.path) is there: log out first, with pusher-cli matrix logout")
-            }
-            try file.makeFolder()  // before a token is made that cannot be kept
-            let client = MXRestClient(homeServer: try await homeserverURL(), options: matrix.rest)
-            guard let credentials = try await SignalWatch.finishing({ try await logIn(client) }) else {
-                throw CommandFailure(.interrupted, "interrupted: nobody is logged in")
-            }
-            do {
-                try file.save(credentials)
-            } catch {
-                if !tokenStdin { try? await client.logout() }  // nobody would ever use that token
-                throw error
-            }
-            let device = credentials.deviceId.map { ", device \($0)" } ?? ""
-            _ = StandardOutput.write(
-                "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
+        let file = MatrixCredentialFile()
+        guard !file.exists else {
+            throw CommandFailure(
+                .refused, "\(file.file.path) already exists: log out first, with pusher-cli matrix logout")
         }
+        try file.makeFolder()  // before a token is made that cannot be kept
+        let client = MXRestClient(homeServer: try await homeserverURL(), options: matrix.rest)
+        guard let credentials = try await logIn(client) else {
+            throw CommandFailure(.interrupted, "interrupted: not logged in")
+        }
+        do {
+            try file.save(credentials)
+        } catch {
+            if !tokenStdin { try? await client.logout() }  // nobody would ever use that token
+            throw error
+        }
+        let device = credentials.deviceId.map { ", device \($0)" } ?? ""
+        _ = StandardOutput.write(
+            "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
     }
 
     /// Found, and asked whether it is one.
@@ -100,7 +98,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         if let text = homeserver ?? (isURL ? account : nil), let url = URL(string: text) {
             _ = try await MXRestClient(homeServer: url, options: matrix.rest).supportedVersions()
             if url.scheme == "http", !["localhost", "127.0.0.1", "::1", "[::1]"].contains(url.host ?? "") {
-                StandardError.write("warning: http:// shows passwords, tokens and messages to everybody on the way")
+                StandardError.write("warning: over http://, anyone on the way can read passwords, tokens and messages")
             }
             return url
         }
@@ -113,7 +111,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .unavailable, "\(server) does not say where its homeserver is: give its URL with --homeserver")
         case .failError:
-            throw CommandFailure(.unavailable, "the homeserver that \(server) names does not answer as one")
+            throw CommandFailure(.unavailable, "the homeserver that \(server) names does not answer like a homeserver")
         }
     }
 
@@ -128,13 +126,13 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         let flows = try await client.loginFlows().map(\.type)
         if sso {
             guard flows.contains(.sso) else {
-                throw CommandFailure(.refused, "the homeserver has no login with a browser")
+                throw CommandFailure(.refused, "the homeserver does not support login with a browser")
             }
             return try await withBrowser(client)
         }
         guard flows.contains(.password) else {
             throw CommandFailure(
-                .refused, "the homeserver takes no passwords" + (flows.contains(.sso) ? ": use --sso" : ""))
+                .refused, "the homeserver does not accept passwords" + (flows.contains(.sso) ? ": use --sso" : ""))
         }
         let name = user ?? account
         guard
@@ -164,7 +162,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         var credentials = MXCredentials(homeServer: client.homeserverURL, userId: nil, accessToken: token)
         let who = try await MXRestClient(credentials: credentials, options: matrix.rest).whoAmI()
         guard !isUser || who.userId == account else {
-            throw CommandFailure(.refused, "the token is another user's: \(who.userId)")
+            throw CommandFailure(.refused, "the token belongs to another user: \(who.userId)")
         }
         credentials.userId = who.userId
         credentials.deviceId = who.deviceId

@@ -3,9 +3,9 @@ import MatrixSDK
 
 struct MatrixLogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "Make the token worthless, and delete it.",
+        commandName: "logout", abstract: "Invalidate the token, and delete it.",
         discussion: """
-            A token that is dead already is deleted. If the homeserver cannot be reached, the token stays where it is.
+            A token that is no longer valid is deleted. If the homeserver cannot be reached, the token is kept.
 
             Example:
               pusher-cli matrix logout
@@ -14,9 +14,7 @@ struct MatrixLogoutCommand: AsyncParsableCommand {
     @OptionGroup var matrix: MatrixOptions
 
     func run() async throws {
-        try await ExitStatus.reporting {
-            try await matrix.account().client.logout()
-            try MatrixCredentialFile().remove()
-        }
+        try await matrix.account().client.logout()
+        try MatrixCredentialFile().remove()
     }
 }

@@ -3,13 +3,13 @@ import MatrixSDK
 
 struct MatrixReactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "react", abstract: "React to a message, or take a reaction back; prints the event's id.",
+        commandName: "react", abstract: "React to a message, or remove your reaction; prints the event's id.",
         discussion: """
             Example:
               pusher-cli matrix react '#lobby:example.org' '$event' 👍
             """)
 
-    @Argument(help: "An id, an alias, or the name of a room that you are in.")
+    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
     var room: String
 
     @Argument(help: "The message's id.")
@@ -18,28 +18,24 @@ struct MatrixReactCommand: AsyncParsableCommand {
     @Argument(help: "An emoji, or a short text.")
     var key: String
 
-    @Flag(help: "Take your reaction back.")
+    @Flag(help: "Remove your reaction.")
     var remove = false
 
     @OptionGroup var matrix: MatrixOptions
 
     func validate() throws {
-        guard event.hasPrefix("$") else {
-            throw ValidationError("An event's id starts with $, which a shell wants quoted: '$id'.")
-        }
+        try EventID.validate(event)
         guard !key.isEmpty else { throw ValidationError("A reaction cannot be empty.") }
     }
 
     func run() async throws {
-        try await ExitStatus.reportingMatrix {
-            let account = try matrix.account()
-            let roomID = try await RoomReference(room).roomID(for: account)
-            let id =
-                remove
-                ? try await account.client.redactEvent(try await reaction(of: account, in: roomID), inRoom: roomID)
-                : try await react(as: account, in: roomID)
-            _ = StandardOutput.write(TerminalText(id))
-        }
+        let account = try matrix.account()
+        let roomID = try await RoomReference(room).roomID(for: account)
+        let id =
+            remove
+            ? try await account.client.redactEvent(try await reaction(of: account, in: roomID), inRoom: roomID)
+            : try await react(as: account, in: roomID)
+        _ = StandardOutput.write(TerminalText(id))
     }
 
     private func react(as account: MatrixAccount, in roomID: String) async throws -> String {
@@ -64,6 +60,6 @@ struct MatrixReactCommand: AsyncParsableCommand {
             token = page.nextBatch
             if token == nil { break }
         }
-        throw CommandFailure(.badData, "there is no such reaction of yours to \(event)")
+        throw CommandFailure(.badData, "you have no such reaction to \(event)")
     }
 }

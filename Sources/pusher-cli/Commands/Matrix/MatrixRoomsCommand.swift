@@ -11,16 +11,14 @@ struct MatrixRoomsCommand: AsyncParsableCommand {
               pusher-cli matrix rooms --json
             """)
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var matrix: MatrixOptions
 
     func run() async throws {
-        try await ExitStatus.reportingMatrix {
-            for room in try await matrix.account().rooms() where [.join, .invite].contains(room.membership) {
-                guard RoomRecord(room: room).write(asJSON: json) else { return }
-            }
+        for room in try await matrix.account().rooms() where [.join, .invite].contains(room.membership) {
+            guard RoomRecord(room: room).write(asJSON: json) else { return }
         }
     }
 }

@@ -13,50 +13,45 @@ struct MatrixSendCommand: AsyncParsableCommand {
               make 2>&1 | tail | pusher-cli matrix send Builds - --notice
             """)
 
-    @Argument(help: "An id, an alias, or the name of a room that you are in.")
+    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
     var room: String
 
-    @Argument(help: "What to say; - reads standard input.")
+    @Argument(help: "The text to send; - reads standard input.")
     var text: String
 
-    @Flag(help: "As a program's message, to which no other program answers.")
+    @Flag(help: "Send a program's message, which other programs do not answer.")
     var notice = false
 
-    @Flag(help: "As what you do: shown after your name.")
+    @Flag(help: "Send an action, shown after your name.")
     var emote = false
 
     @Flag(help: "TEXT is HTML instead of Markdown.")
     var html = false
 
-    @Option(help: ArgumentHelp("As an answer to this message.", valueName: "event"))
+    @Option(help: ArgumentHelp("Reply to this message.", valueName: "event"))
     var replyTo: String?
 
-    @Option(help: ArgumentHelp("In the place of this message of yours.", valueName: "event"))
+    @Option(help: ArgumentHelp("Replace this message; it must be yours.", valueName: "event"))
     var edit: String?
 
     @OptionGroup var matrix: MatrixOptions
 
     func validate() throws {
-        guard !notice || !emote else { throw ValidationError("--notice and --emote exclude each other.") }
+        guard !notice || !emote else { throw ValidationError("--notice and --emote cannot be used together.") }
         guard replyTo == nil || edit == nil else {
-            throw ValidationError("--reply-to and --edit exclude each other.")
+            throw ValidationError("--reply-to and --edit cannot be used together.")
         }
-        for event in [replyTo, edit].compactMap({ $0 }) where !event.hasPrefix("$") {
-            throw ValidationError("An event's id starts with $, which a shell wants quoted: '$id'.")
-        }
+        for event in [replyTo, edit] { try EventID.validate(event) }
     }
 
     func run() async throws {
-        try await ExitStatus.reportingMatrix {
-            let account = try matrix.account()
-            var text = try Input.text(given: text)
-            if self.text == "-", text.last?.isNewline == true { text.removeLast() }
-            guard !text.isEmpty else { throw CommandFailure(.badData, "there is nothing to send") }
-            let roomID = try await RoomReference(room).roomID(for: account)
-            let id = try await account.client.sendMessage(
-                toRoom: roomID, content: try await content(of: text, in: roomID, for: account))
-            _ = StandardOutput.write(TerminalText(id))
-        }
+        let account = try matrix.account()
+        let text = try Input.text(given: text)
+        guard !text.isEmpty else { throw CommandFailure(.badData, "there is nothing to send") }
+        let roomID = try await RoomReference(room).roomID(for: account)
+        let id = try await account.client.sendMessage(
+            toRoom: roomID, content: try await content(of: text, in: roomID, for: account))
+        _ = StandardOutput.write(TerminalText(id))
     }
 
     private func content(of text: String, in roomID: String, for account: MatrixAccount) async throws -> [String: Any] {
@@ -70,7 +65,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
         guard let edit else { return content }
         let event = try await account.client.event(withId: edit, inRoom: roomID)
         guard event.eventType == .roomMessage, event.sender == account.userID else {
-            throw CommandFailure(.badData, "\(edit) is no message of yours: only those can be edited")
+            throw CommandFailure(.badData, "\(edit) is not your message: you can only edit your own")
         }
         // An edit is always one of the first message.
         let relation = event.wireContent["m.relates_to"]

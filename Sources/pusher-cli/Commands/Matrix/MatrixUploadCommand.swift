@@ -5,7 +5,7 @@ import MatrixSDK
 
 struct MatrixUploadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "upload", abstract: "Upload a file, and print its mxc: address; with --room send it, too.",
+        commandName: "upload", abstract: "Upload a file, and print its mxc: address; with --room, also send it.",
         discussion: """
             Encrypted rooms are refused.
 
@@ -19,46 +19,42 @@ struct MatrixUploadCommand: AsyncParsableCommand {
     @Option(help: "Send it into this room: an id, an alias, or the name of a room that you are in.")
     var room: String?
 
-    @Option(help: "What to say about it, in Markdown.")
+    @Option(help: "The caption, in Markdown.")
     var caption: String?
 
-    @Option(help: ArgumentHelp("Its type, such as image/png. Default: what its name says.", valueName: "type"))
+    @Option(help: ArgumentHelp("The file's type, such as image/png. Default: from its name.", valueName: "type"))
     var type: String?
 
     @OptionGroup var matrix: MatrixOptions
 
     func validate() throws {
-        guard caption == nil || room != nil else { throw ValidationError("--caption goes with --room.") }
+        guard caption == nil || room != nil else { throw ValidationError("--caption needs --room.") }
     }
 
     func run() async throws {
-        try await ExitStatus.reportingMatrix {
-            let account = try matrix.account()
-            let file = URL(filePath: file)
-            let media = type.map { MediaType(mime: $0) } ?? MediaType(of: file)
-            var roomID: String?
-            if let room {
-                let id = try await RoomReference(room).roomID(for: account)
-                try await account.client.requirePlain(id)
-                roomID = id
-            }
-            let name = file.lastPathComponent
-            let line = TransferLine()
-            defer { line.erase() }
-            let uri = try await SignalWatch.finishing {
-                try await account.client.uploadFile(file, mimeType: media.mime) { progress in
-                    line.show(progress.completed, of: progress.total, name)
-                }
-            }
-            line.erase()
-            _ = StandardOutput.write(TerminalText(uri))  // before anything else can go wrong: the file is there now
-            if let roomID {
-                let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
-                let content = MessageContent.media(
-                    media.messageType, url: uri, filename: name, caption: caption,
-                    info: .init(mimetype: media.mime, size: size))
-                _ = try await account.client.sendMessage(toRoom: roomID, content: content)
-            }
+        let account = try matrix.account()
+        let file = URL(filePath: file)
+        let media = type.map { MediaType(mime: $0) } ?? MediaType(of: file)
+        var roomID: String?
+        if let room {
+            let id = try await RoomReference(room).roomID(for: account)
+            try await account.client.requirePlain(id)
+            roomID = id
+        }
+        let name = file.lastPathComponent
+        let line = TransferLine()
+        defer { line.erase() }
+        let uri = try await account.client.uploadFile(file, mimeType: media.mime) { progress in
+            line.show(progress.completed, of: progress.total, name)
+        }
+        line.erase()
+        _ = StandardOutput.write(TerminalText(uri))  // before anything else can go wrong: the file is there now
+        if let roomID {
+            let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
+            let content = MessageContent.media(
+                media.messageType, url: uri, filename: name, caption: caption,
+                info: .init(mimetype: media.mime, size: size))
+            _ = try await account.client.sendMessage(toRoom: roomID, content: content)
         }
     }
 }

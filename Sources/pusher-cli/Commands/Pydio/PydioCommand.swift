@@ -2,10 +2,11 @@ import ArgumentParser
 
 struct PydioCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pydio", abstract: "Workspaces of a Pydio server: list, get, put, watch.",
+        commandName: "pydio", abstract: "Workspaces of a Pydio server: list, get, put, share, watch.",
         discussion: """
-            login keeps what the other commands need in ~/.config/pusher-cli/pydio.json, which nobody else can read. REMOTE is \
-            WORKSPACE:/path, and WORKSPACE: the top of one; WORKSPACE is an id, a slug or a label as workspaces shows it.
+            login saves what the other commands need in ~/.config/pusher-cli/pydio.json, which only you can read. \
+            REMOTE is WORKSPACE:/path; WORKSPACE: alone is the top of a workspace. WORKSPACE is an id, a slug or a \
+            label, as workspaces lists them.
 
             Examples:
               pusher-cli pydio login https://example.org/pydio --user ada
@@ -14,7 +15,9 @@ struct PydioCommand: AsyncParsableCommand {
             """,
         subcommands: [
             PydioLoginCommand.self, PydioLogoutCommand.self, PydioWorkspacesCommand.self, PydioListCommand.self,
-            PydioGetCommand.self, PydioPutCommand.self, PydioMakeFolderCommand.self, PydioMoveCommand.self,
-            PydioCopyCommand.self, PydioRemoveCommand.self, PydioWatchCommand.self,
+            PydioCatCommand.self, PydioGetCommand.self, PydioPutCommand.self, PydioMakeFolderCommand.self,
+            PydioMoveCommand.self, PydioCopyCommand.self, PydioRemoveCommand.self, PydioRestoreCommand.self,
+            PydioEmptyBinCommand.self, PydioShareCommand.self, PydioUnshareCommand.self, PydioBookmarksCommand.self,
+            PydioChangesCommand.self, PydioWatchCommand.self,
         ])
 }

@@ -6,7 +6,8 @@ struct PydioCopyCommand: AsyncParsableCommand {
         commandName: "cp", abstract: "Copy files and folders within a workspace.",
         usage: "pusher-cli pydio cp <source> ... <target> [<options>]",
         discussion: """
-            Into TARGET if that is a folder; else TARGET is the copy's name. The server copies, folders with all that is in them.
+            Copies into TARGET if that is a folder; otherwise TARGET is the name of the copy. The server makes the \
+            copy, and copies folders with everything in them.
 
             Example:
               pusher-cli pydio cp plans:/plan.pdf plans:/archive/plan-2026.pdf
@@ -14,14 +15,14 @@ struct PydioCopyCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "What, and where to at the end: WORKSPACE:/path, all in one workspace.", valueName: "source ... target"),
+            "The sources, then the target: WORKSPACE:/path, all in one workspace.", valueName: "source ... target"),
         transform: { try RemotePath($0) })
     var paths: [RemotePath]
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var pydio: PydioOptions

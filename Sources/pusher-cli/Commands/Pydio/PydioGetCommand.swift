@@ -6,9 +6,10 @@ struct PydioGetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get", abstract: "Download a file or a folder, and print where it is.",
         discussion: """
-            Without LOCAL it comes into this folder under its own name. If it breaks off, what has come of a large file stays \
-            beside it as a hidden part, and the same command goes on with it. With --recursive a folder comes with everything \
-            in it, but for the recycle bin; what cannot be got is told, and the rest comes.
+            Without LOCAL, the file is saved in the current folder under its own name. If the download of a large file \
+            is interrupted, the part received so far stays next to it as a hidden file, and the same command resumes \
+            it. With --recursive, a folder is downloaded with everything in it except the recycle bin; whatever cannot \
+            be downloaded is reported, and the rest is still downloaded.
 
             Examples:
               pusher-cli pydio get plans:/docs/plan.pdf
@@ -17,26 +18,26 @@ struct PydioGetCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("What: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
+        help: ArgumentHelp("File or folder: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
     var remote: RemotePath
 
-    @Argument(help: "Where to: a file, a folder, or - for standard output.", completion: .file())
+    @Argument(help: "Where to save it: a file, a folder, or - for standard output.", completion: .file())
     var local: String?
 
-    @Flag(name: .shortAndLong, help: "A folder, with everything in it.")
+    @Flag(name: .shortAndLong, help: "Download a folder with everything in it.")
     var recursive = false
 
-    @Flag(help: "Replace files that are there.")
+    @Flag(help: "Replace existing files.")
     var force = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var pydio: PydioOptions
 
     func validate() throws {
         guard local != "-" || (!recursive && !json) else {
-            throw ValidationError("- takes one file, and neither --recursive nor --json.")
+            throw ValidationError("- takes one file, without --recursive or --json.")
         }
         guard local != "" else { throw ValidationError("LOCAL cannot be empty.") }
     }
@@ -49,13 +50,13 @@ struct PydioGetCommand: AsyncParsableCommand {
             switch try await workspace.existingNode(at: remote.path) {
             case .file(let size, _):
                 if local == "-" {
-                    try await copyToStandardOutput(of: workspace, report)
+                    try await download.toStandardOutput(remote)
                 } else {
                     try await download.file(remote.path, size: size, to: try target(in: workspace))
                 }
             case .folder:
                 guard recursive else {
-                    throw CommandFailure(.badData, "\(remote) is a folder: --recursive gets what is in it")
+                    throw CommandFailure(.badData, "\(remote) is a folder: --recursive downloads what is in it")
                 }
                 try await download.folder(remote.path, to: try target(in: workspace))
             }
@@ -70,19 +71,8 @@ struct PydioGetCommand: AsyncParsableCommand {
         // The top of a workspace has no name of its own.
         let name = remote.isTop ? workspace.name : remote.name
         guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != "..", !name.isEmpty else {
-            throw CommandFailure(.badData, "“\(name)” cannot be a name here: give LOCAL another")
+            throw CommandFailure(.badData, "“\(name)” cannot be a file name here: give another name as LOCAL")
         }
         return here.appending(path: name, directoryHint: .notDirectory)
-    }
-
-    /// Through a file, so that what breaks off is not taken for the whole.
-    private func copyToStandardOutput(of workspace: PydioWorkspace, _ report: TransferReport) async throws {
-        let file = try await TemporaryFile.holding { part in
-            try await workspace.client.downloadNodes(
-                DownloadNodesRequestParams(workspaceId: workspace.id, nodes: [remote.path]), to: part,
-                onProgress: report.progress(remote.name))
-        }
-        try report.end()
-        try file.copyToStandardOutput()
     }
 }

@@ -3,7 +3,7 @@ import PydioSDK
 
 struct PydioListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ls", abstract: "List folders: when changed, bytes, name.",
+        commandName: "ls", abstract: "List folders: modification time, size in bytes, name.",
         discussion: """
             Examples:
               pusher-cli pydio ls plans:/docs
@@ -15,10 +15,10 @@ struct PydioListCommand: AsyncParsableCommand {
         transform: { try RemotePath($0) })
     var remotes: [RemotePath]
 
-    @Flag(name: .shortAndLong, help: "List what is in the folders, too; but for the recycle bin.")
+    @Flag(name: .shortAndLong, help: "Also list what is in the folders, except in the recycle bin.")
     var recursive = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var pydio: PydioOptions

@@ -4,15 +4,15 @@ import PydioSDK
 
 struct PydioLoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login", abstract: "Log in to a server, and keep what the other commands need.",
+        commandName: "login", abstract: "Log in to a server, and save what the other commands need.",
         discussion: """
-            The password is asked for at the terminal. What is kept lies in $XDG_CONFIG_HOME/pusher-cli/pydio.json, else in \
-            ~/.config/pusher-cli, readable for you alone: a key pair in place of the password if the server gives one, else the \
-            session, and the password for when that is over.
+            Asks for the password at the terminal. The login is saved in $XDG_CONFIG_HOME/pusher-cli/pydio.json, by \
+            default in ~/.config/pusher-cli, readable only by you: a key pair instead of the password if the server \
+            issues one, otherwise the session, and the password to log in again when the session expires.
 
-            If the server wants a captcha solved, its image is written to a file, and the code is asked for. With \
-            --password-stdin that is two steps: the first prints the file's name and ends with 77, the second is the same with \
-            --captcha-code.
+            If the server asks for a captcha, its image is written to a file, and the command asks for the code. With \
+            --password-stdin, this takes two runs: the first prints the file's name and exits with 77, the second is \
+            the same command with --captcha-code.
 
             Examples:
               pusher-cli pydio login https://example.org/pydio --user ada
@@ -20,24 +20,24 @@ struct PydioLoginCommand: AsyncParsableCommand {
                 --password-stdin --captcha-code x7f2 < password
             """)
 
-    @Argument(help: "The server's address: what a browser opens, without index.php.")
+    @Argument(help: "The server's address as you open it in a browser, without index.php.")
     var server: String
 
-    @Option(help: "Who logs in.")
+    @Option(help: "The user to log in as.")
     var user: String
 
     @Flag(help: "Read the password from standard input.")
     var passwordStdin = false
 
-    @Flag(name: .customLong("no-password"), help: "Keep the session alone: log in again when it is over.")
+    @Flag(name: .customLong("no-password"), help: "Save only the session; log in again when it expires.")
     var forgetsPassword = false
 
     @Option(
-        help: ArgumentHelp("What the captcha's image shows that the login before this one wrote.", valueName: "code"))
+        help: ArgumentHelp("The code in the captcha image that the previous login wrote.", valueName: "code"))
     var captchaCode: String?
 
     @Option(
-        help: ArgumentHelp("Where a captcha's image is written. Default: beside pydio.json.", valueName: "file"),
+        help: ArgumentHelp("Where to write a captcha's image. Default: next to pydio.json.", valueName: "file"),
         completion: .file())
     var captchaFile: String?
 
@@ -47,27 +47,25 @@ struct PydioLoginCommand: AsyncParsableCommand {
         guard let url = URLComponents(string: server), ["http", "https"].contains(url.scheme),
             url.host.map({ !$0.isEmpty }) ?? false, url.user == nil, url.password == nil, url.query == nil,
             url.fragment == nil
-        else { throw ValidationError("A server's address is https://server/path, without anything more.") }
+        else { throw ValidationError("A server's address is https://server/path and nothing more.") }
         guard !user.isEmpty else { throw ValidationError("--user cannot be empty.") }
         guard captchaCode.map({ !$0.isEmpty }) ?? true else { throw ValidationError("--captcha-code cannot be empty.") }
     }
 
     func run() async throws {
-        try await ExitStatus.reporting {
-            guard let url = URL(string: server) else { throw CommandFailure(.badData, "\(server) is no address") }
-            if url.scheme == "http", !["localhost", "127.0.0.1", "::1", "[::1]"].contains(url.host ?? "") {
-                StandardError.write("warning: http:// may show the password, and shows files, to everybody on the way")
-            }
-            let login = try await SignalWatch.finishing { try await logIn(to: url) }
-            let kept =
-                login.keyPair != nil
-                ? "a key pair is kept in place of the password"
-                : login.password != nil
-                    ? "the session and the password are kept in \(PydioLoginFile().store.file.path)"
-                    : "the session alone is kept"
-            _ = StandardOutput.write(
-                "logged in as \(user) on \(url.absoluteString); \(kept)")
+        guard let url = URL(string: server) else { throw CommandFailure(.badData, "\(server) is not an address") }
+        if url.scheme == "http", !["localhost", "127.0.0.1", "::1", "[::1]"].contains(url.host ?? "") {
+            StandardError.write("warning: over http://, anyone on the way can read files, and may read the password")
         }
+        let login = try await logIn(to: url)
+        let kept =
+            login.keyPair != nil
+            ? "a key pair is saved instead of the password"
+            : login.password != nil
+                ? "the session and the password are saved in \(PydioLoginFile().store.file.path)"
+                : "only the session is saved"
+        _ = StandardOutput.write(
+            "logged in as \(user) on \(url.absoluteString); \(kept)")
     }
 
     private func logIn(to server: URL) async throws -> PydioLogin {
@@ -75,7 +73,7 @@ struct PydioLoginCommand: AsyncParsableCommand {
             let password = passwordStdin
                 ? try SecretInput.fromStandardInput("password")
                 : try SecretInput.typed("Password of \(user): ")
-        else { throw CommandFailure(.interrupted, "interrupted: nobody is logged in") }
+        else { throw CommandFailure(.interrupted, "interrupted: not logged in") }
         let attempt = PydioLoginAttempt(
             server: server, user: user, password: password, keepsPassword: !forgetsPassword,
             captchaFile: captchaFile.map { URL(filePath: $0) } ?? PydioLoginAttempt.defaultCaptchaFile,

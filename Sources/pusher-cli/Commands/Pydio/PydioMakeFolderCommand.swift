@@ -3,7 +3,7 @@ import PydioSDK
 
 struct PydioMakeFolderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mkdir", abstract: "Make folders.",
+        commandName: "mkdir", abstract: "Create folders.",
         discussion: """
             Example:
               pusher-cli pydio mkdir --parents plans:/docs/2026/may
@@ -13,17 +13,17 @@ struct PydioMakeFolderCommand: AsyncParsableCommand {
         help: ArgumentHelp("A folder: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
     var remotes: [RemotePath]
 
-    @Flag(name: .shortAndLong, help: "Make the folders above it, too; one that is there is no error.")
+    @Flag(name: .shortAndLong, help: "Create missing parent folders, too; a folder that exists is not an error.")
     var parents = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var pydio: PydioOptions
 
     func validate() throws {
         guard parents || !remotes.contains(where: \.isTop) else {
-            throw ValidationError("The top of a workspace is there already.")
+            throw ValidationError("The top of a workspace already exists.")
         }
     }
 
@@ -42,7 +42,7 @@ struct PydioMakeFolderCommand: AsyncParsableCommand {
     private func make(_ remote: RemotePath, in workspace: PydioWorkspace, _ report: TransferReport) async throws {
         for folder in parents ? remote.ancestors + [remote] : [remote] {
             if parents, let node = try await workspace.node(at: folder.path) {
-                guard node == .folder else { throw CommandFailure(.badData, "\(folder) is there, and is no folder") }
+                guard node == .folder else { throw CommandFailure(.badData, "\(folder) exists and is not a folder") }
                 continue
             }
             try await workspace.makeFolder(folder)

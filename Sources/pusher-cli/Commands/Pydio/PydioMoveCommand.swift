@@ -6,7 +6,7 @@ struct PydioMoveCommand: AsyncParsableCommand {
         commandName: "mv", abstract: "Move or rename files and folders within a workspace.",
         usage: "pusher-cli pydio mv <source> ... <target> [<options>]",
         discussion: """
-            Into TARGET if that is a folder; else TARGET is the new name.
+            Moves into TARGET if that is a folder; otherwise TARGET is the new name.
 
             Examples:
               pusher-cli pydio mv plans:/draft.pdf plans:/docs/plan.pdf
@@ -15,14 +15,14 @@ struct PydioMoveCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "What, and where to at the end: WORKSPACE:/path, all in one workspace.", valueName: "source ... target"),
+            "The sources, then the target: WORKSPACE:/path, all in one workspace.", valueName: "source ... target"),
         transform: { try RemotePath($0) })
     var paths: [RemotePath]
 
-    @Flag(help: "Replace a file that is there.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var pydio: PydioOptions

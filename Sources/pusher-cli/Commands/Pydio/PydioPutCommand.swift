@@ -7,8 +7,9 @@ struct PydioPutCommand: AsyncParsableCommand {
         commandName: "put", abstract: "Upload files or folders, and print where they are.",
         usage: "pusher-cli pydio put <local> ... <remote> [<options>]",
         discussion: """
-            Into REMOTE if that is a folder, or ends with a slash; else under its name. With --recursive folders go with \
-            everything in them. What cannot be put is told, and the rest goes.
+            Uploads into REMOTE if that is a folder or ends with a slash; otherwise REMOTE is the new name. With \
+            --recursive, folders are uploaded with everything in them. Whatever cannot be uploaded is reported, and \
+            the rest is still uploaded.
 
             Examples:
               pusher-cli pydio put plan.pdf photo.jpg plans:/docs/
@@ -18,18 +19,18 @@ struct PydioPutCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "What: files, folders, or - for standard input; and where to, at the end: WORKSPACE:/path.",
+            "Files, folders, or - for standard input; then the target: WORKSPACE:/path.",
             valueName: "local ... remote"),
         completion: .file())
     var paths: [String]
 
-    @Flag(name: .shortAndLong, help: "Folders, with everything in them.")
+    @Flag(name: .shortAndLong, help: "Upload folders with everything in them.")
     var recursive = false
 
-    @Flag(help: "Replace files that are there.")
+    @Flag(help: "Replace existing files.")
     var force = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var pydio: PydioOptions
@@ -39,14 +40,14 @@ struct PydioPutCommand: AsyncParsableCommand {
     private static func name(of local: String) -> String { URL(filePath: local).standardizedFileURL.lastPathComponent }
 
     func validate() throws {
-        guard paths.count > 1, let last = paths.last else { throw ValidationError("What, and where to?") }
+        guard paths.count > 1, let last = paths.last else { throw ValidationError("Give a source and a target.") }
         let remote = try RemotePath(last)
         guard !locals.contains("") else { throw ValidationError("LOCAL cannot be empty.") }
         guard !locals.contains("-") || (locals.count == 1 && !remote.isFolder) else {
             throw ValidationError("Standard input becomes one file: give its name, WORKSPACE:/path/name.")
         }
         guard Set(locals.map(Self.name)).count == locals.count else {
-            throw ValidationError("Two of one name cannot come into one folder.")
+            throw ValidationError("Two sources with the same name cannot go into one folder.")
         }
     }
 
@@ -90,7 +91,7 @@ struct PydioPutCommand: AsyncParsableCommand {
         case .file: try await upload.file(source, local, to: target)
         case .folder:
             guard recursive else {
-                throw CommandFailure(.badData, "\(local) is a folder: --recursive puts what is in it")
+                throw CommandFailure(.badData, "\(local) is a folder: --recursive uploads what is in it")
             }
             try await upload.folder(source, to: target)
         case .link, .other: throw CommandFailure(.badData, "\(local) is neither a file nor a folder")

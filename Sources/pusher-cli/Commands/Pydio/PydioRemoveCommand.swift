@@ -5,24 +5,24 @@ struct PydioRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm", abstract: "Delete files, and folders with --recursive.",
         discussion: """
-            Where the workspace has a recycle bin they go there; what is in the bin goes for good. All are looked at before the \
-            first is deleted.
+            If the workspace has a recycle bin, they are moved there; whatever is already in the bin is deleted for \
+            good. All of them are checked before the first is deleted.
 
             Example:
               pusher-cli pydio rm plans:/draft.pdf plans:/old --recursive
             """)
 
     @Argument(
-        help: ArgumentHelp("What: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
+        help: ArgumentHelp("File or folder: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
     var remotes: [RemotePath]
 
-    @Flag(name: .shortAndLong, help: "Folders, too, with everything in them.")
+    @Flag(name: .shortAndLong, help: "Also delete folders, with everything in them.")
     var recursive = false
 
-    @Flag(help: "What is not there is no error.")
+    @Flag(help: "Ignore files and folders that do not exist.")
     var force = false
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var pydio: PydioOptions
@@ -55,10 +55,15 @@ struct PydioRemoveCommand: AsyncParsableCommand {
                 }
             }
             for (workspace, paths) in removals {
-                try await workspace.client.deleteNodes(
-                    DeleteNodesRequestParams(workspaceId: workspace.id, nodes: paths.map(\.path)))
-                for path in paths {
-                    report.done(TransferRecord(kind: .removed, workspaceID: workspace.id, path: path.path))
+                // What is in the bin is asked for by itself: servers delete for good all that they are asked for with it.
+                let binned = paths.filter { PydioRecycleBin.holds($0.path) }
+                let others = paths.filter { !PydioRecycleBin.holds($0.path) }
+                for paths in [others, binned] where !paths.isEmpty {
+                    try await workspace.client.deleteNodes(
+                        DeleteNodesRequestParams(workspaceId: workspace.id, nodes: paths.map(\.path)))
+                    for path in paths {
+                        report.done(TransferRecord(kind: .removed, workspaceID: workspace.id, path: path.path))
+                    }
                 }
             }
             try report.end()

@@ -5,13 +5,13 @@ struct PydioWorkspacesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "workspaces", abstract: "List the workspaces that hold files.",
         discussion: """
-            Each with its slug and its id: either, or the label, names it in other commands.
+            Prints each with its slug and its id. Other commands take either of them, or the label.
 
             Example:
               pusher-cli pydio workspaces --json
             """)
 
-    @Flag(help: "Print one JSON object a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
     @OptionGroup var pydio: PydioOptions

@@ -14,6 +14,9 @@ struct Call {
     /// A switch such as `recursive=true`.
     func isSet(_ name: String) -> Bool { ["true", "on", "1"].contains(parameters[name] ?? "") }
 
+    /// Whether the client says that it is in the recycle bin: what is deleted is then deleted for good.
+    var isInBin: Bool { parameters["dir"].map { TreePath($0) } == .recycleBin }
+
     var rights: FakePydioUser.Rights { user.rights(in: workspace.id) ?? [] }
     /// Names the tree: those of some workspaces are each user's own.
     var treeKey: TreeKey { TreeKey(workspace: workspace, user: user.id) }

@@ -11,6 +11,9 @@ extension ServerState {
     }
 
     mutating func changeAnswer(_ action: Action, _ call: Call) -> FakePydioAnswer {
+        // Real servers say nothing, and do nothing, where they do not know the action, or are not in the bin.
+        if action == .emptyRecycle, mode == .v5_2 { return .empty }
+        if action == .restore, !call.isInBin { return .empty }
         let outcome = outcome(of: action, call)
         if let failure = outcome.failure { return .error(failure) }
         publish(outcome.events, call)
@@ -156,8 +159,12 @@ extension ServerState {
             guard let node = tree[path], !path.pieces.isEmpty, path != .recycleBin else {
                 return .failed("Cannot find file!")
             }
+            let isMoved = tree.hasRecycleBin && !call.isInBin && !call.isSet("force_deletion")
+            guard !isMoved || path.parent != .recycleBin else {
+                return .failed("The origin and destination folders are the same!")
+            }
             outcome.diff.removed.append(path)
-            if tree.hasRecycleBin, !path.isInBin {
+            if isMoved {
                 let to = tree.freePath(.recycleBin / path.name)
                 var recycled = node
                 recycled.origin = path

@@ -48,21 +48,23 @@ extension ServerState {
     // MARK: Public links
 
     private mutating func shareAnswer(_ call: Call) -> FakePydioAnswer {
-        guard let path = call.selection.first, tree(call.treeKey)[path] != nil else {
-            return .error("Cannot find file!")
-        }
-        let id = shares[call.treeKey]?[path] ?? Digest.random(12).lowercased()
-        shares[call.treeKey, default: [:]][path] = id
+        // The older servers know one name for what is shared.
+        let path = mode == .v5_2 ? call["file"].map { TreePath($0) } : call.selection.first
+        guard let path, tree(call.treeKey)[path] != nil else { return .error("Cannot find file!") }
+        let id = Digest.random(12).lowercased()
+        shares[call.treeKey, default: [:]][path, default: []].append(id)
         return .text(publicLink(id))
     }
 
     private func publicLink(_ id: String) -> String { "\(origin)\(configuration.basePath)/public/\(id)" }
 
+    /// The newer servers do not find a share by its file, whatever there is.
     private func sharedElement(_ call: Call) -> FakePydioAnswer {
         guard let path = call.selection.first, tree(call.treeKey)[path] != nil else {
             return .error("Cannot find file!")
         }
-        guard let id = shares[call.treeKey]?[path] else { return .json(.object([])) }
+        guard mode == .v5_2 else { return .error("Could not find any share data for \(path.text)") }
+        guard let id = shares[call.treeKey]?[path]?.first else { return .json(.array([])) }
         return .json(
             .object([
                 ("publiclet_link", .string(publicLink(id))), ("element_id", .string(id)),
@@ -71,10 +73,19 @@ extension ServerState {
             ]))
     }
 
+    /// The older servers end one share and say nothing, the newer ones end all of them and say so even if there was none.
     private mutating func unshareAnswer(_ call: Call) -> FakePydioAnswer {
-        guard let path = call.selection.first, shares[call.treeKey]?.removeValue(forKey: path) != nil else {
+        guard let path = call.selection.first, tree(call.treeKey)[path] != nil else {
             return .error("Cannot find file!")
         }
-        return .tree(XMLElement("message", [("type", "SUCCESS")], text: "The link has been removed"))
+        guard mode == .v5_2 else {
+            shares[call.treeKey]?[path] = nil
+            return .tree(XMLElement("message", [("type", "SUCCESS")], text: "The link has been removed"))
+        }
+        if var ids = shares[call.treeKey]?[path], !ids.isEmpty {
+            ids.remove(at: call["element_id"].flatMap { ids.firstIndex(of: $0) } ?? 0)
+            shares[call.treeKey]?[path] = ids.isEmpty ? nil : ids
+        }
+        return .empty
     }
 }

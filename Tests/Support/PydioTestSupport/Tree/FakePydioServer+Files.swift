@@ -85,6 +85,13 @@ extension FakePydioServer {
         }
     }
 
+    /// How many public links to a node there are.
+    package func shareCount(of path: String, in workspace: String = "0", user: String = "ada") -> Int {
+        core.state.withLock { state in
+            Self.key(workspace, user, state).flatMap { state.shares[$0]?[TreePath(path)]?.count } ?? 0
+        }
+    }
+
     private func node(_ path: String, _ workspace: String, _ user: String) -> Node? {
         core.state.withLock { state in Self.key(workspace, user, state).flatMap { state.tree($0)[TreePath(path)] } }
     }

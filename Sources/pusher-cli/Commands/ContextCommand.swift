@@ -1,0 +1,195 @@
+import ArgumentParser
+import Foundation
+
+struct ContextCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "context", abstract: "Save applications and their servers, to use them by name.",
+        discussion: """
+            A context stores what the options say: server, application, secret, endpoints. The first context that you \
+            add becomes the one in use. Contexts are stored in ~/.config/pusher-cli/contexts.json (or under \
+            XDG_CONFIG_HOME), which only you can read.
+
+            Examples:
+              pusher-cli context add local --host 127.0.0.1:6001 --no-tls --key app-key --app-id app-id --secret -
+              pusher-cli context use local
+              pusher-cli subscribe prices --context staging
+            """,
+        subcommands: [
+            ContextAddCommand.self, ContextUseCommand.self, ContextListCommand.self, ContextShowCommand.self,
+            ContextRemoveCommand.self,
+        ])
+}
+
+/// A context's name, as an argument.
+struct ContextName: ParsableArguments {
+    @Argument(help: "The context's name.", completion: .custom { _, _, _ in Self.known })
+    var name: String
+
+    func validate() throws {
+        guard name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
+            throw ValidationError("A context's name may have up to 64 letters, digits and . _ -, unlike “\(name)”.")
+        }
+    }
+
+    private static var known: [String] {
+        ((try? ContextFile().load())?.contexts.keys.sorted()) ?? []
+    }
+}
+
+struct ContextAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Add a context, or replace one with --force.",
+        discussion: """
+            --secret - asks for the secret at the terminal, or reads it from standard input. Without --secret, \
+            PUSHER_SECRET is used if it is set.
+
+            Example:
+              pusher-cli context add local --host 127.0.0.1:6001 --no-tls --key app-key --app-id app-id --secret -
+            """)
+
+    @OptionGroup var name: ContextName
+    @OptionGroup var address: AddressOptions
+    @OptionGroup var application: ApplicationOptions
+
+    @Option(help: "The application's key.")
+    var key: String
+
+    @Option(help: "The application's secret; - asks for it, or reads it from standard input. Default: $PUSHER_SECRET.")
+    var secret: String?
+
+    @Option(
+        help: "Base64 of 32 bytes, for encrypted channels; - asks for it. Default: $PUSHER_ENCRYPTION_MASTER_KEY.")
+    var encryptionMasterKey: String?
+
+    @Option(help: "URL of the auth endpoint for private and presence channels.")
+    var authEndpoint: String?
+
+    @Option(help: "URL of the auth endpoint for users who sign in.")
+    var userAuthEndpoint: String?
+
+    @Flag(help: "Replace an existing context of this name.")
+    var force = false
+
+    func validate() throws {
+        guard !key.isEmpty else { throw ValidationError("--key is empty.") }
+        guard secret != "-" || encryptionMasterKey != "-" || isatty(STDIN_FILENO) == 1 else {
+            throw ValidationError("--secret - and --encryption-master-key - cannot both read standard input.")
+        }
+        guard address.proxy == nil else { throw ValidationError("A context cannot store --proxy: use $https_proxy.") }
+    }
+
+    func run() async throws {
+        var context = try address.settings()
+        (context.key, context.appID) = (key, application.appId.nonEmpty)
+        (context.authEndpoint, context.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
+        context.secret = try given(secret, .secret, "secret")
+        context.encryptionMasterKey = try given(
+            encryptionMasterKey, .encryptionMasterKey, "encryption master key")
+        let new = context
+        try ContextFile().change { (contents) throws(CommandFailure) in
+            guard force || contents.contexts[name.name] == nil else {
+                throw CommandFailure(.badData, "the context “\(name.name)” already exists: --force replaces it")
+            }
+            contents.contexts[name.name] = new
+            contents.current = contents.current ?? name.name
+        }
+    }
+
+    private func given(_ argument: String?, _ option: SecretOption, _ what: String) throws -> String? {
+        guard argument == "-" else { return option.given(argument) }
+        let secret =
+            isatty(STDIN_FILENO) == 1
+            ? try SecretInput.typed("The \(what): ", what: what) : try SecretInput.fromStandardInput(what)
+        guard let secret else { throw CommandFailure.interrupted }
+        return secret
+    }
+}
+
+struct ContextUseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "use", abstract: "Use a context by default.",
+        discussion: """
+            Example:
+              pusher-cli context use local
+            """)
+
+    @OptionGroup var name: ContextName
+
+    func run() async throws {
+        try ContextFile().change { (contents) throws(CommandFailure) in
+            guard contents.contexts[name.name] != nil else { throw ContextFile.unknown(name.name, contents) }
+            contents.current = name.name
+        }
+    }
+}
+
+struct ContextListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the contexts; * marks the one in use.",
+        discussion: """
+            Example:
+              pusher-cli context list --json
+            """)
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    func run() async throws {
+        let contents = try ContextFile().load()
+        for (name, context) in contents.contexts.sorted(by: { $0.key < $1.key }) {
+            let record = ContextRecord(name: name, context: context, isCurrent: name == contents.current)
+            guard record.write(asJSON: json) else { return }
+        }
+    }
+}
+
+struct ContextShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show a context; for secrets, only whether they are set.",
+        discussion: """
+            Without NAME, shows the context in use.
+
+            Example:
+              pusher-cli context show local
+            """)
+
+    @Argument(help: "The context's name. Default: the one in use.")
+    var name: String?
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() async throws {
+        let contents = try ContextFile().load()
+        guard let name = name ?? contents.current else {
+            throw CommandFailure(.wrongUse, "no context is in use: pusher-cli context use NAME")
+        }
+        guard let context = contents.contexts[name] else { throw ContextFile.unknown(name, contents) }
+        let record = ContextRecord(name: name, context: context, isCurrent: name == contents.current)
+        if json {
+            _ = StandardOutput.write(json: record.json)
+        } else {
+            for line in record.details where !StandardOutput.write(line) { return }
+        }
+    }
+}
+
+struct ContextRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a context and its secret.",
+        discussion: """
+            Example:
+              pusher-cli context remove local
+            """)
+
+    @OptionGroup var name: ContextName
+
+    func run() async throws {
+        try ContextFile().change { (contents) throws(CommandFailure) in
+            guard contents.contexts.removeValue(forKey: name.name) != nil else {
+                throw ContextFile.unknown(name.name, contents)
+            }
+            if contents.current == name.name { contents.current = nil }
+        }
+    }
+}

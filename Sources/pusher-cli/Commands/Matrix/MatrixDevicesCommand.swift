@@ -1,0 +1,108 @@
+import ArgumentParser
+import MatrixSDK
+
+struct MatrixDevicesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "devices", abstract: "List your devices, rename them, or log them out.",
+        discussion: """
+            Prints the name, the id, when the device was last seen, and its address then. The device of this login \
+            comes first. To log that one out, use pusher-cli matrix logout.
+
+            Deleting a device logs it out. The homeserver requires your password for that, and the command asks for it \
+            at the terminal.
+
+            Examples:
+              pusher-cli matrix devices
+              pusher-cli matrix devices --rename ABCDEFGHIJ 'old phone'
+              pusher-cli matrix devices --delete ABCDEFGHIJ KLMNOPQRST
+            """)
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp("Rename a device: its id, then its new name.", valueName: "id name"))
+    var rename: [String] = []
+
+    @Option(parsing: .upToNextOption, help: ArgumentHelp("Log these devices out.", valueName: "id"))
+    var delete: [String] = []
+
+    @Flag(help: "Read the password from standard input.")
+    var passwordStdin = false
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        guard rename.isEmpty || delete.isEmpty else {
+            throw ValidationError("--rename and --delete cannot be used together.")
+        }
+        guard rename.isEmpty || rename.count == 2 else {
+            throw ValidationError("--rename takes a device's id and its new name; quote a name of several words.")
+        }
+        guard !(rename + delete).contains("") else { throw ValidationError("Ids and names cannot be empty.") }
+        guard !json || (rename + delete).isEmpty else { throw ValidationError("--json is only for listing devices.") }
+        guard !passwordStdin || !delete.isEmpty else { throw ValidationError("--password-stdin needs --delete.") }
+    }
+
+    func run() async throws {
+        let account = try matrix.account()
+        if let id = rename.first, let name = rename.last {
+            return try await account.client.setDeviceName(name, forDevice: id)
+        }
+        let devices = try await account.client.devices()
+        let current = try await currentDevice(account)
+        guard delete.isEmpty else {
+            try check(devices, current)
+            return try await SignalWatch.finishing { try await logOut(account) }
+        }
+        for record in devices.map({ DeviceRecord(device: $0, isCurrent: $0.deviceId == current) }).sorted() {
+            guard record.write(asJSON: json) else { return }
+        }
+    }
+
+    private func currentDevice(_ account: MatrixAccount) async throws -> String? {
+        if let known = account.client.credentials?.deviceId { return known }
+        return try await account.client.whoAmI().deviceId
+    }
+
+    /// Servers say nothing of ids that they do not know.
+    private func check(_ devices: [MXDevice], _ current: String?) throws(CommandFailure) {
+        if let unknown = delete.first(where: { id in !devices.contains { $0.deviceId == id } }) {
+            throw CommandFailure(
+                .badData, "you have no device \(unknown): pusher-cli matrix devices lists them; nothing is deleted")
+        }
+        if let current, delete.contains(current) {
+            throw CommandFailure(
+                .badData,
+                "\(current) is the device of this login: use pusher-cli matrix logout; nothing is deleted")
+        }
+    }
+
+    private func logOut(_ account: MatrixAccount) async throws {
+        var password: String?
+        _ = try await account.client.deleteDevices(delete).completed { authentication in
+            let wanted = authentication.flows.compactMap { flow in
+                flow.stages.first { !authentication.completed.contains($0) }
+            }
+            if wanted.contains("m.login.dummy") { return .dummy }
+            guard wanted.contains("m.login.password") else {
+                let stages = wanted.isEmpty ? "more" : wanted.joined(separator: ", or ")
+                throw CommandFailure(
+                    .refused,
+                    "the homeserver asks for \(stages), but this command can only send a password; nothing is deleted")
+            }
+            let typed = try password ?? self.password(of: account.userID)
+            password = typed
+            return .password(typed, userId: account.userID)
+        }
+    }
+
+    private func password(of user: String) throws(CommandFailure) -> String {
+        let password =
+            passwordStdin
+            ? try SecretInput.fromStandardInput("password") : try SecretInput.typed("Password of \(user): ")
+        guard let password else { throw CommandFailure(.interrupted, "interrupted: nothing is deleted") }
+        return password
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import MatrixSDK
+
+struct MatrixReadCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "read", abstract: "Mark a room as read, and print the id of the last event read.",
+        discussion: """
+            Marks everything as read up to EVENT, or up to the newest event.
+
+            Examples:
+              pusher-cli matrix read '#lobby:example.org'
+              pusher-cli matrix read '#lobby:example.org' '$event' --private
+            """)
+
+    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
+    var room: String
+
+    @Argument(help: "The id of the last event that you have read. Default: the newest.")
+    var event: String?
+
+    @Flag(name: .customLong("private"), help: "Do not show others how far you have read.")
+    var isPrivate = false
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        try EventID.validate(event)
+    }
+
+    func run() async throws {
+        let account = try matrix.account()
+        let roomID = try await RoomReference(room).roomID(for: account)
+        let event = if let event { event } else { try await newest(in: roomID, account.client) }
+        try await account.client.sendReadMarkers(
+            toRoom: roomID, fullyRead: event, read: isPrivate ? nil : event, privateRead: isPrivate ? event : nil)
+        _ = StandardOutput.write(TerminalText(event))
+    }
+
+    private func newest(in roomID: String, _ client: MXRestClient) async throws -> String {
+        let newest = try await Pages.messages(limit: 1) { token in
+            let page = try await client.messages(forRoom: roomID, from: token, limit: 1)
+            return (page.chunk, page.end)
+        }
+        guard let event = newest.first else { throw CommandFailure(.badData, "there is nothing to read in \(room)") }
+        return event.eventId
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import MatrixSDK
+
+struct MatrixReceiptsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "receipts", abstract: "Show who has read a room, and how far.",
+        discussion: """
+            Prints the newest receipt first. With EVENT, lists only those who have read that event or a later one. \
+            pusher-cli matrix read marks a room as read.
+
+            Examples:
+              pusher-cli matrix receipts '#lobby:example.org'
+              pusher-cli matrix receipts '#lobby:example.org' '$event' --json
+            """)
+
+    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
+    var room: String
+
+    @Argument(help: "The id of an event in the room.")
+    var event: String?
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        try EventID.validate(event)
+    }
+
+    func run() async throws {
+        let account = try matrix.account()
+        let session = account.session(firstMessages: 1)  // receipts come with a sync only
+        defer { session.close() }
+        try await session.start()
+        let room = try await RoomReference(room).room(in: session, for: account)
+        var receipts = try room.receipts().sorted { ($1.ts, $0.userId) < ($0.ts, $1.userId) }
+        if let event { receipts = try await receipts.whoRead(event, in: room.roomId, account.client) }
+        var names: [String: String] = [:]
+        if !json, !receipts.isEmpty {
+            names = try await account.client.joinedMembers(ofRoom: room.roomId).compactMapValues(\.displayName)
+        }
+        for receipt in receipts {
+            let record = ReceiptRecord(receipt: receipt, roomID: room.roomId, userName: names[receipt.userId])
+            guard record.write(asJSON: json) else { return }
+        }
+    }
+}
+
+extension [MXReceipt] {
+    private static var pageSize: Int { 100 }
+    private static var maximumPages: Int { 100 }
+
+    /// The receipts that say that an event was read, one for each user.
+    fileprivate func whoRead(_ eventID: String, in roomID: String, _ client: MXRestClient) async throws -> [MXReceipt] {
+        let context = try await client.contextOfEvent(eventID, inRoom: roomID, limit: 1)
+        let relation = context.event.wireContent["m.relates_to"]
+        let isInThread = relation?["rel_type"]?.string == "m.thread"
+        let thread = isInThread ? relation?["event_id"]?.string : nil
+        // A receipt counts in its thread only, unless it is for the whole room.
+        let counting = filter { $0.threadId == nil || $0.threadId == thread ?? "main" }
+        let later = try await Self.later(than: context, among: Set(counting.map(\.eventId)), in: roomID, client)
+        var users: Set<String> = []
+        return counting.filter { later.contains($0.eventId) && users.insert($0.userId).inserted }
+    }
+
+    /// Which of some events are the one in question, or come after it.
+    private static func later(
+        than context: MXEventContext, among wanted: Set<String>, in roomID: String, _ client: MXRestClient
+    ) async throws -> Set<String> {
+        var later = Set([context.event.eventId] + context.eventsAfter.map(\.eventId)).intersection(wanted)
+        var token = context.end
+        for _ in 0..<maximumPages {
+            guard let from = token, later.count < wanted.count else { return later }
+            let page = try await client.messages(
+                forRoom: roomID, from: from, direction: .forwards, limit: pageSize)
+            later.formUnion(wanted.intersection(page.chunk.map(\.eventId)))
+            token = page.end == from ? nil : page.end
+        }
+        if token != nil, later.count < wanted.count {
+            StandardError.write(
+                "warning: only the first \(maximumPages * pageSize) later events were looked at; some readers may be missing"
+            )
+        }
+        return later
+    }
+}

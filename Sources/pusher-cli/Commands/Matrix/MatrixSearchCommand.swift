@@ -1,0 +1,65 @@
+import ArgumentParser
+import Foundation
+import MatrixSDK
+
+struct MatrixSearchCommand: AsyncParsableCommand {
+    private static let pageSize = 100
+
+    static let configuration = CommandConfiguration(
+        commandName: "search", abstract: "Find messages by their text, newest first.",
+        discussion: """
+            The homeserver searches the rooms that you are in. It cannot read encrypted rooms, so it finds nothing there.
+
+            Examples:
+              pusher-cli matrix search 'release notes'
+              pusher-cli matrix search deploy --room '#ops:example.org' --limit 5 --json
+            """)
+
+    @Argument(help: "The words to find.")
+    var text: String
+
+    @Option(help: "Search only this room: an id, an alias, or the name of a room that you are in.")
+    var room: String?
+
+    @Option(help: "The most messages to print.")
+    var limit = 20
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    @OptionGroup var matrix: MatrixOptions
+
+    func validate() throws {
+        guard text.contains(where: { !$0.isWhitespace }) else { throw ValidationError("Give a text to search for.") }
+        guard (1...10_000).contains(limit) else { throw ValidationError("--limit must be 1 to 10000.") }
+    }
+
+    func run() async throws {
+        let account = try matrix.account()
+        var rooms: [String]?
+        if let room { rooms = [try await RoomReference(room).roomID(for: account)] }
+        let found = try await results(in: rooms, account.client)
+        let names = json || found.isEmpty ? [:] : try await roomNames(account)
+        for result in found {
+            var record = MessageRecord(result.event)
+            if !json {
+                let roomID = result.event.roomId ?? ""
+                record.roomName = names[roomID] ?? roomID
+                record.senderName = result.profiles[result.event.sender]?.displayName
+            }
+            guard record.write(asJSON: json) else { return }
+        }
+    }
+
+    private func results(in rooms: [String]?, _ client: MXRestClient) async throws -> [MXSearchResults.Result] {
+        try await Pages.messages(limit: limit) { token in
+            let page = try await client.searchMessages(
+                text, inRooms: rooms, limit: min(limit, Self.pageSize), nextBatch: token)
+            return (page.results, page.nextBatch)
+        }
+    }
+
+    private func roomNames(_ account: MatrixAccount) async throws -> [String: String] {
+        Dictionary(try await account.rooms().map { ($0.roomId, $0.displayName) }) { name, _ in name }
+    }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import PydioSDK
+
+struct PydioBookmarksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bookmarks",
+        abstract: "List your bookmarks with their paths and names, or add and remove them.",
+        discussion: """
+            Removing a bookmark leaves the file or folder where it is.
+
+            Examples:
+              pusher-cli pydio bookmarks plans --json
+              pusher-cli pydio bookmarks --add plans:/docs --add plans:/plan.pdf
+              pusher-cli pydio bookmarks --remove plans:/docs
+            """)
+
+    @Argument(help: "The workspace whose bookmarks to list: id, slug or label. Default: all workspaces.")
+    var workspace: String?
+
+    @Option(
+        help: ArgumentHelp("Add a bookmark of this file or folder. Repeatable.", valueName: "remote"),
+        transform: { try RemotePath($0) })
+    var add: [RemotePath] = []
+
+    @Option(
+        help: ArgumentHelp("Remove the bookmark of this file or folder. Repeatable.", valueName: "remote"),
+        transform: { try RemotePath($0) })
+    var remove: [RemotePath] = []
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    @OptionGroup var pydio: PydioOptions
+
+    func validate() throws {
+        guard workspace == nil || (add.isEmpty && remove.isEmpty) else {
+            throw ValidationError("WORKSPACE is only for listing: --add and --remove name it in their paths.")
+        }
+        guard Set(add.map(\.description)).isDisjoint(with: remove.map(\.description)) else {
+            throw ValidationError("The same bookmark cannot be added and removed.")
+        }
+    }
+
+    func run() async throws {
+        try await pydio.run { account in
+            let workspaces = try await account.workspaces()
+            let report = TransferReport(json: json)
+            if add.isEmpty, remove.isEmpty {
+                let listed = try workspace.map { [try PydioWorkspace.named($0, among: workspaces)] } ?? workspaces
+                try await list(listed, report)
+            }
+            for remote in add {
+                try await report.trying("\(remote)") {
+                    let workspace = try PydioWorkspace.named(remote.workspace, among: workspaces)
+                    try await add(remote, in: workspace, report)
+                }
+            }
+            for remote in remove {
+                try await report.trying("\(remote)") {
+                    let workspace = try PydioWorkspace.named(remote.workspace, among: workspaces)
+                    try await remove(remote, in: workspace, report)
+                }
+            }
+            try report.end()
+        }
+    }
+
+    private func list(_ workspaces: [PydioWorkspace], _ report: TransferReport) async throws {
+        var isRead = true
+        for workspace in workspaces where isRead {
+            try await report.trying(workspace.name) {
+                for bookmark in try await workspace.client.bookmarks(workspaceId: workspace.id) where isRead {
+                    isRead = BookmarkRecord(bookmark: bookmark, workspace: workspace).write(asJSON: json)
+                }
+            }
+        }
+    }
+
+    private func add(_ remote: RemotePath, in workspace: PydioWorkspace, _ report: TransferReport) async throws {
+        _ = try await workspace.existingNode(at: remote.path)
+        let title = remote.isTop ? workspace.info.label ?? workspace.name : remote.name
+        try await workspace.client.addBookmark(workspaceId: workspace.id, path: remote.path, title: title)
+        report.done(TransferRecord(kind: .bookmarked, workspaceID: workspace.id, path: remote.path))
+    }
+
+    private func remove(_ remote: RemotePath, in workspace: PydioWorkspace, _ report: TransferReport) async throws {
+        // Servers say nothing of one that is not there.
+        let bookmarks = try await workspace.client.bookmarks(workspaceId: workspace.id)
+        guard bookmarks.contains(where: { BookmarkRecord(bookmark: $0, workspace: workspace).path == remote.path })
+        else {
+            throw CommandFailure(.badData, "there is no bookmark of \(remote)")
+        }
+        try await workspace.client.deleteBookmark(workspaceId: workspace.id, path: remote.path)
+        report.done(TransferRecord(kind: .unbookmarked, workspaceID: workspace.id, path: remote.path))
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import PydioSDK
+
+struct PydioChangesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changes", abstract: "Print what has changed in a workspace: number, what, where.",
+        discussion: """
+            Reads the server's change log, which loses nothing while you are away. For each file or folder, prints \
+            what has become of it, not each step.
+
+            Changes are numbered. To continue from here next time, give the last number to --since. With --json, it is \
+            last_sequence in the last object, {"type":"end","last_sequence":44}; otherwise it is at the end of the \
+            last line on standard error, “last sequence: 44”. If the log has started over in the meantime, the command \
+            warns you, in JSON with "reset":true. Changes may be missing then, so list the workspace.
+
+            Examples:
+              pusher-cli pydio changes plans --since 44
+              pusher-cli pydio changes plans --json | jq 'select(.type == "end").last_sequence'
+            """)
+
+    @Argument(help: "The workspace: id, slug or label.")
+    var workspace: String
+
+    @Option(help: ArgumentHelp("Only print changes after this number. Default: 0, the log's start.", valueName: "n"))
+    var since: Int64 = 0
+
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
+    @OptionGroup var pydio: PydioOptions
+
+    func validate() throws {
+        guard since >= 0 else { throw ValidationError("--since must be 0 or more.") }
+    }
+
+    func run() async throws {
+        try await pydio.run { account in
+            let workspace = try await account.workspace(workspace)
+            let log = try await changes(of: workspace)
+            for change in log.changes {
+                guard ChangeRecord(change: change, workspaceID: workspace.id).write(asJSON: json) else { return }
+            }
+            // Only who has all of them may go on from there.
+            if json {
+                _ = StandardOutput.write(json: ChangeRecord.end(of: log, workspaceID: workspace.id))
+            } else {
+                try StandardOutput.requireTaken()
+                if log.isReset {
+                    StandardError.write(
+                        "warning: the server's log has started over; list \(workspace.name), and continue from its end")
+                }
+                StandardError.write("last sequence: \(log.lastSequence)")
+            }
+        }
+    }
+
+    private func changes(of workspace: PydioWorkspace) async throws -> PydioChangesResponse {
+        do {
+            return try await workspace.client.changes(workspaceId: workspace.id, since: since)
+        } catch let error as PydioError where error.code == .receivedNotExpectedAnswer {
+            throw CommandFailure(
+                error.exitStatus, "the server does not seem to keep a change log of \(workspace.name): \(error)")
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+import PydioSDK
+
+struct PydioUnshareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unshare", abstract: "End all sharing of a file or a folder.",
+        discussion: """
+            All its public links stop working. If others share it with you, that does not change.
+
+            Example:
+              pusher-cli pydio unshare plans:/plan.pdf
+            """)
+
+    /// Links of one file, more than anybody makes.
+    private static let maximumShares = 200
+
+    @Argument(
+        help: ArgumentHelp("File or folder: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
+    var remote: RemotePath
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    @OptionGroup var pydio: PydioOptions
+
+    func validate() throws {
+        guard !remote.isTop else { throw ValidationError("A workspace as a whole is not shared: name what is in it.") }
+    }
+
+    func run() async throws {
+        try await pydio.run { account in
+            let workspace = try await account.workspace(remote.workspace)
+            _ = try await workspace.existingNode(at: remote.path)
+            try await endShares(in: workspace)
+            let report = TransferReport(json: json)
+            report.done(TransferRecord(kind: .unshared, workspaceID: workspace.id, path: remote.path))
+            try report.end()
+        }
+    }
+
+    private func endShares(in workspace: PydioWorkspace) async throws {
+        switch try await isShared(in: workspace) {
+        case false?: throw CommandFailure(.badData, "\(remote) is not shared")
+        case nil:
+            // Servers that do not say so end all of them at once, and say that.
+            guard try await unshare(in: workspace).message != nil else {
+                throw CommandFailure(.unavailable, "the server does not say whether \(remote) is still shared")
+            }
+        case true?:
+            for _ in 0..<Self.maximumShares {
+                _ = try await unshare(in: workspace)
+                if try await isShared(in: workspace) != true { return }
+            }
+            throw CommandFailure(.unavailable, "\(remote) is still shared: the server does not end it")
+        }
+    }
+
+    private func unshare(in workspace: PydioWorkspace) async throws -> PydioSuccessResponse {
+        try await workspace.client.unshare(workspaceId: workspace.id, path: remote.path, elementType: "minisite")
+    }
+
+    /// Nil if the server does not say: some versions fail to find what is shared.
+    private func isShared(in workspace: PydioWorkspace) async throws -> Bool? {
+        do {
+            let data = try await workspace.client.loadSharedElementData(
+                workspaceId: workspace.id, path: remote.path, elementType: "minisite")
+            switch try? JSONSerialization.jsonObject(with: data) {
+            case let shares as [Any]: return !shares.isEmpty
+            case let share as [String: Any]: return !share.isEmpty
+            default: return nil
+            }
+        } catch let error as PydioError where error.code == .errorResponse || error.code == .receivedNotExpectedAnswer {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import MatrixSDK
+
+/// An error in the words of somebody who uses the command: with its options, not with the names of the library.
+enum Complaint {
+    static func text(_ error: any Error) -> String {
+        switch error {
+        case let error as MXError: text([error.description, error.advice].compactMap(\.self).joined(separator: ": "))
+        case let error as any ReportableError: text(error.description)
+        // Its own words repeat what was read.
+        case is DecodingError: "the server's answer cannot be read"
+        case is CancellationError: CommandFailure.interrupted.description
+        case let error as NSError where error.domain == NSCocoaErrorDomain: file(error)
+        default: text("\(error)")
+        }
+    }
+
+    /// The same of a message of the library.
+    static func text(_ message: String) -> String {
+        var message = message
+        for (words, better) in translations { message = message.replacing(words, with: better) }
+        return message.replacing(#/ ?\([a-z]+(?:[A-Z][a-z]+)+\)/#, with: "")
+    }
+
+    private static let translations = [
+        (
+            "the client has no auth method",
+            "nothing says how to sign for it: give the secret with PUSHER_SECRET, or an endpoint with --auth-endpoint"
+        ),
+        (
+            "the client has no userAuthMethod",
+            "nothing says who you are: give --user-id and PUSHER_SECRET, or an endpoint with --user-auth-endpoint"
+        ),
+        (
+            "encryptionMasterKey is not set, or not base64 of 32 bytes",
+            "the encryption master key is missing, or is not base64 of 32 bytes: give it with "
+                + "PUSHER_ENCRYPTION_MASTER_KEY"
+        ),
+        (
+            "an encrypted channel needs an encryptionMasterKey",
+            "an encrypted channel needs the encryption master key: give it with PUSHER_ENCRYPTION_MASTER_KEY"
+        ),
+        ("the encryptionMasterKey is", "the encryption master key is"),
+        ("larger than maximumMessageSize allows", "larger than this command takes"),
+        ("does not seem to speak TLS on this port", "does not seem to speak TLS on this port: try --no-tls"),
+        // What a TLS server does with a request in plain text.
+        (
+            "closed the connection without answering the WebSocket handshake",
+            "closed the connection without answering the WebSocket handshake: try --tls if this port expects TLS"
+        ),
+        (
+            "failed: Empty reply from server",
+            "failed: the server closed it without an answer: try --tls if this port expects TLS"
+        ),
+        ("the member's userInfo", "--user-info"),
+        ("the user's userInfo", "--user-info"),
+    ]
+
+    private static func file(_ error: NSError) -> String {
+        let path = (error.userInfo[NSFilePathErrorKey] as? String).map { " \($0)" } ?? ""
+        let reason = (error.userInfo[NSUnderlyingErrorKey] as? NSError).flatMap { reason -> String? in
+            reason.domain == NSPOSIXErrorDomain ? String(cString: strerror(Int32(reason.code))) : nil
+        }
+        return "the file\(path) cannot be used" + (reason.map { ": \($0)" } ?? "")
+    }
+}

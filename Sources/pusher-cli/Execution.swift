@@ -1,0 +1,75 @@
+import ArgumentParser
+import Foundation
+
+/// A command that has no end of its own, or that makes an orderly one when a signal comes: it watches for signals itself.
+protocol EndedBySignal: ParsableCommand {
+    /// Whether it does so with these arguments. By default it does.
+    var endsBySignal: Bool { get }
+}
+
+extension EndedBySignal {
+    var endsBySignal: Bool { true }
+}
+
+/// Runs one command from its arguments to the exit status: the one place where errors become words and a status, where a signal
+/// breaks work off, and where output that could not be written is noticed.
+enum Execution {
+    static func run(_ arguments: [String]? = nil) async -> Never {
+        signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
+        var status = ExitStatus.done
+        do {
+            try await perform(try PusherCommand.parseAsRoot(arguments))
+        } catch {
+            status = report(error)
+        }
+        StatusLine.erase()
+        do throws(CommandFailure) {
+            try StandardOutput.requireTaken()
+        } catch {
+            status = report(error)
+        }
+        exit(status.rawValue)
+    }
+
+    private static func perform(_ command: any ParsableCommand) async throws {
+        // Only the task that runs it touches it.
+        nonisolated(unsafe) var command = command
+        let work: @Sendable () async throws -> Void = {
+            if let asynchronous = command as? any AsyncParsableCommand {
+                nonisolated(unsafe) var asynchronous = asynchronous
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        }
+        let endsBySignal = (command as? any EndedBySignal)?.endsBySignal ?? false
+        if endsBySignal { try await work() } else { try await SignalWatch.finishing(work) }
+    }
+
+    /// Says what went wrong, if that has not been said.
+    private static func report(_ error: any Error) -> ExitStatus {
+        if let code = error as? ExitCode { return ExitStatus(rawValue: code.rawValue) ?? .unavailable }
+        StatusLine.erase()
+        if let error = error as? any ReportableError {
+            StandardError.complain(error)
+            return error.exitStatus
+        }
+        if error is CancellationError {
+            StandardError.complain(CommandFailure.interrupted)
+            return .interrupted
+        }
+        let code = PusherCommand.exitCode(for: error)
+        if code.isSuccess {  // --help, --version, a script for a shell
+            _ = StandardOutput.write((PusherCommand.fullMessage(for: error) + "\n").utf8)
+            return .done
+        }
+        guard code == .validationFailure else {
+            StandardError.complain(error)
+            return .unavailable
+        }
+        StandardError.write("error: \(PusherCommand.message(for: error))")
+        let hint = PusherCommand.fullMessage(for: error).split(separator: "\n").last ?? ""
+        if hint.contains("--help") { StandardError.write("\(hint.trimmingCharacters(in: .whitespaces))") }
+        return .wrongUse
+    }
+}

@@ -1,0 +1,135 @@
+import Basics
+import PusherHTTP
+
+/// Publishes each line of standard input as an event, through the HTTP API.
+///
+/// One request is under way at a time, so that lines stay in order; what comes meanwhile goes with the next, up to the size of
+/// a batch. No line waits for another.
+struct LinePublisher: Sendable {
+    private struct Line {
+        let number: Int
+        let text: String
+    }
+
+    private enum Outcome {
+        case published
+        /// All of a batch is, if one event of it is.
+        case refused(PusherHTTPError)
+        /// It may or may not be published.
+        case uncertain(PusherHTTPError)
+        /// No other line will fare better.
+        case hopeless(PusherHTTPError)
+    }
+
+    let api: PusherHTTPClient
+    let channels: [String]
+    let event: String
+    var socketID: String?
+    /// Lines a second; nil is as fast as possible.
+    var rate: Double?
+    /// How long to try to reach the server.
+    var patience: Duration
+
+    static let maximumChannels = PusherHTTPClient.maximumBatch
+
+    private var linesOfABatch: Int {
+        let most = max(PusherHTTPClient.maximumBatch / max(channels.count, 1), 1)
+        // Of those that may go in 50 ms.
+        return rate.map { max(1, min(most, Int(min($0, 1000) / 20))) } ?? most
+    }
+
+    /// Publishes until the end of the input, or until Ctrl-C what has been read by then.
+    ///
+    /// - Throws: If not all was published; which lines, and why, is on standard error by then.
+    func run() async throws {
+        for channel in channels { try api.check(event: event, channel: channel) }
+        let source = LineSource(
+            readAhead: 2 * PusherHTTPClient.maximumBatch, maximumLength: api.maximumDataSize)
+        let signals = SignalWatch { source.stop() }
+        defer { signals.cancel() }
+        var tally = LineTally(deed: "published")
+        var pace = Pace(rate: rate)
+        var goesOn = true
+        while goesOn {
+            try await pace.wait()
+            let lines = try await source.next(atMost: linesOfABatch)
+            if lines.isEmpty { break }
+            pace.passed(lines.count)
+            var batch: [Line] = []
+            for line in lines {
+                switch line.text {
+                case .success(let text): batch.append(Line(number: line.number, text: text))
+                case .failure(let failure): tally.refused(line.number, by: failure)
+                }
+            }
+            goesOn = try await publish(batch, of: source, &tally)
+        }
+        let isCutShort = source.isCutShort
+        source.stop()
+        try tally.conclude(isCutShort: goesOn && isCutShort)
+    }
+
+    /// - Returns: Whether there is a point in publishing more.
+    private func publish(_ lines: [Line], of source: LineSource, _ tally: inout LineTally) async throws -> Bool {
+        guard let first = lines.first, let last = lines.last else { return true }
+        switch try await outcome(of: lines, from: source) {
+        case .published: tally.succeeded(first.number...last.number, count: lines.count)
+        case .refused(let error):
+            guard lines.count > 1 else {
+                tally.refused(first.number, by: error)
+                return true
+            }
+            for (index, line) in lines.enumerated() {
+                guard try await publish([line], of: source, &tally) else {
+                    tally.leftOut(lines.count - index - 1)
+                    return false
+                }
+            }
+        case .uncertain(let error): tally.uncertain(first.number...last.number, count: lines.count, by: error)
+        case .hopeless(let error):
+            tally.gaveUp(first.number, count: lines.count, by: error)
+            return false
+        }
+        return true
+    }
+
+    /// Sends a batch, again and again as long as the server surely has not got it.
+    private func outcome(of lines: [Line], from source: LineSource) async throws -> Outcome {
+        let events = lines.flatMap { line in
+            channels.map {
+                PusherHTTPClient.BatchEvent(channel: $0, event: event, data: line.text, socketID: socketID)
+            }
+        }
+        let end = MonotonicInstant.now + patience
+        var delay = Duration.milliseconds(100)
+        while true {
+            let failure: PusherHTTPError
+            do throws(PusherHTTPError) {
+                try await api.triggerBatch(events)
+                return .published
+            } catch {
+                failure = error
+            }
+            if let outcome = Self.outcome(of: failure) { return outcome }
+            guard MonotonicInstant.now < end, !source.isCutShort else { return .hopeless(failure) }
+            if delay == .milliseconds(100) {
+                StandardError.write("warning: \(failure); trying again for up to \(patience / .seconds(1)) s")
+            }
+            try await MonotonicInstant.wait(until: min(.now + delay, end))
+            delay = min(delay * 2, .seconds(1))
+        }
+    }
+
+    /// Nil if the server has not taken the request, and may take it later.
+    private static func outcome(of error: PusherHTTPError) -> Outcome? {
+        switch error.kind {
+        case .invalidArgument: .refused(error)
+        case .rejected: error.status == 404 ? .hopeless(error) : .refused(error)
+        case .refused: .hopeless(error)
+        case .unreachable: error.wasSent ? .uncertain(error) : nil
+        case .serverFailure: error.status == 429 ? nil : .uncertain(error)
+        case .unexpectedAnswer: .uncertain(error)
+        @unknown default: .uncertain(error)
+        }
+    }
+}

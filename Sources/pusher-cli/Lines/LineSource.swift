@@ -1,0 +1,139 @@
+import Basics
+import Dispatch
+import Foundation
+
+/// Standard input, line by line as it comes. A thread of its own reads it, a little further than lines are taken.
+final class LineSource: Sendable {
+    private enum End {
+        case reached
+        case stopped
+        case failed(CommandFailure)
+    }
+
+    private struct State {
+        var lines: [InputLine] = []
+        var isStopping = false
+        /// The reader waits until lines are taken.
+        var isFull = false
+        var end: End?
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    /// So much is read at a time, and so much may be left to do when reading stops.
+    private static let chunkSize = 2048
+
+    private let readAhead: Int
+    private let maximumLength: Int
+    private let state = Lock(State())
+    private let room = DispatchSemaphore(value: 0)
+
+    /// - Parameters:
+    ///   - readAhead: Lines that wait, beside those of one read, before reading does.
+    ///   - maximumLength: Bytes of one line.
+    init(readAhead: Int, maximumLength: Int) {
+        (self.readAhead, self.maximumLength) = (readAhead, maximumLength)
+        Thread.detachNewThread { [self] in read() }
+    }
+
+    /// Reads no more. What has been read as whole lines can still be taken.
+    func stop() {
+        let mustWake = state.withLock { state in
+            state.isStopping = true
+            defer { state.isFull = false }
+            return state.isFull
+        }
+        if mustWake { room.signal() }
+    }
+
+    /// Whether it was stopped before the input's end.
+    var isCutShort: Bool {
+        state.withLock { state in
+            switch state.end {
+            case .stopped: true
+            case .reached, .failed: false
+            case nil: state.isStopping
+            }
+        }
+    }
+
+    /// Whether a line could be taken now.
+    var hasLines: Bool { state.withLock { !$0.lines.isEmpty } }
+
+    /// Waits until there is a line, and takes those that are there; none at the end.
+    ///
+    /// - Throws: If the input cannot be read.
+    func next(atMost count: Int) async throws(CommandFailure) -> [InputLine] {
+        while true {
+            let (lines, end, mustWake) = state.withLock { state -> ([InputLine], End?, Bool) in
+                let lines = Array(state.lines.prefix(count))
+                state.lines.removeFirst(lines.count)
+                let mustWake = state.isFull && state.lines.count < readAhead
+                if mustWake { state.isFull = false }
+                return (lines, state.end, mustWake)
+            }
+            if mustWake { room.signal() }
+            guard lines.isEmpty else { return lines }
+            switch end {
+            case .reached, .stopped: return []
+            case .failed(let failure): throw failure
+            case nil: await waitForNews()
+            }
+        }
+    }
+
+    private func waitForNews() async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                guard state.lines.isEmpty, state.end == nil else { return true }
+                state.waiter = continuation
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    // MARK: The reader's thread
+
+    private func read() {
+        var splitter = LineSplitter(maximumLength: maximumLength)
+        var buffer = [UInt8](repeating: 0, count: Self.chunkSize)
+        while waitForRoom() {
+            // Not for longer than somebody wants it.
+            var descriptors = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&descriptors, 1, 100)
+            if ready == 0 || ready < 0 && errno == EINTR { continue }
+            let count = Glibc.read(STDIN_FILENO, &buffer, buffer.count)
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count >= 0 else {
+                return add([], end: .failed(CommandFailure(.badData, "standard input cannot be read")))
+            }
+            guard count > 0 else { return add(splitter.end().map { [$0] } ?? [], end: .reached) }
+            add(splitter.split(buffer[..<count]))
+        }
+        add([], end: .stopped)
+    }
+
+    /// - Returns: Whether to go on.
+    private func waitForRoom() -> Bool {
+        while true {
+            let goesOn = state.withLock { state -> Bool? in
+                if state.isStopping { return false }
+                state.isFull = state.lines.count >= readAhead
+                return state.isFull ? nil : true
+            }
+            if let goesOn { return goesOn }
+            room.wait()
+        }
+    }
+
+    private func add(_ lines: [InputLine], end: End? = nil) {
+        let waiter = state.withLock { state in
+            state.lines += lines
+            state.end = end
+            guard !lines.isEmpty || end != nil else { return nil as CheckedContinuation<Void, Never>? }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+}

@@ -1,0 +1,61 @@
+/// A line of input, without its end.
+struct InputLine: Sendable {
+    /// Counted from 1.
+    let number: Int
+    /// Fails if it is too long, or not UTF-8.
+    let text: Result<String, CommandFailure>
+}
+
+/// Cuts bytes into lines. Keeps no more of a line than may be in one.
+struct LineSplitter {
+    private let maximumLength: Int
+    private var number = 0
+    private var bytes: [UInt8] = []
+    /// Of the line that has not ended, what is not kept included.
+    private var length = 0
+
+    /// - Parameter maximumLength: Bytes of one line. A longer one fails, and the next one is fine.
+    init(maximumLength: Int) {
+        self.maximumLength = maximumLength
+    }
+
+    /// The lines that end in the next bytes.
+    mutating func split(_ chunk: ArraySlice<UInt8>) -> [InputLine] {
+        var lines: [InputLine] = []
+        var rest = chunk
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            add(rest[..<end])
+            lines.append(finish())
+            rest = rest[(end + 1)...]
+        }
+        add(rest)
+        return lines
+    }
+
+    /// What stands behind the last line end; nil if nothing does.
+    mutating func end() -> InputLine? {
+        length == 0 ? nil : finish()
+    }
+
+    private mutating func add(_ part: ArraySlice<UInt8>) {
+        bytes += part.prefix(maximumLength - bytes.count)
+        length += part.count
+    }
+
+    private mutating func finish() -> InputLine {
+        defer { (bytes, length) = ([], 0) }
+        number += 1
+        return InputLine(number: number, text: text)
+    }
+
+    private var text: Result<String, CommandFailure> {
+        guard length <= maximumLength else {
+            return .failure(
+                CommandFailure(.badData, "it has \(length) bytes, at most \(maximumLength) are allowed"))
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return .failure(CommandFailure(.badData, "it is not UTF-8 text"))
+        }
+        return .success(text)
+    }
+}

@@ -1,0 +1,71 @@
+/// What has become of lines.
+struct LineTally {
+    /// What was done with those that did not fail: `published`.
+    private let deed: String
+    private var done = 0
+    private var failed = 0
+    private var last = 0
+    private var worst = ExitStatus.done
+
+    init(deed: String) {
+        self.deed = deed
+    }
+
+    mutating func succeeded(_ numbers: ClosedRange<Int>, count: Int) {
+        last = max(last, numbers.upperBound)
+        done += count
+    }
+
+    /// A line that was not sent, or that the server did not take.
+    mutating func refused(_ number: Int, by error: any ReportableError) {
+        StandardError.write("error: line \(number) was not \(deed): \(Complaint.text(error))")
+        add(1, upTo: number, error.exitStatus)
+    }
+
+    /// Lines that the server may have got.
+    mutating func uncertain(_ numbers: ClosedRange<Int>, count: Int, by error: any ReportableError) {
+        StandardError.write(
+            """
+            error: \(Self.words(numbers)) may or may not have been \(deed), and will not be sent again: \
+            \(Complaint.text(error))
+            """)
+        add(count, upTo: numbers.upperBound, error.exitStatus)
+    }
+
+    /// Lines of which the server has rejected some.
+    mutating func rejected(_ count: Int, of numbers: ClosedRange<Int>, by error: any ReportableError) {
+        let words = Self.words(numbers)
+        StandardError.write(
+            "error: \(numbers.count == 1 ? words : "\(count) of \(words)") not \(deed): \(Complaint.text(error))")
+        done -= count
+        add(count, upTo: numbers.upperBound, error.exitStatus)
+    }
+
+    /// After this line nothing more can be done.
+    mutating func gaveUp(_ number: Int, count: Int, by error: any ReportableError) {
+        StandardError.write("error: nothing from line \(number) on was \(deed): \(Complaint.text(error))")
+        add(count, upTo: last, error.exitStatus)
+    }
+
+    /// Lines of a batch behind one after which nothing more could be done.
+    mutating func leftOut(_ count: Int) { failed += count }
+
+    private mutating func add(_ count: Int, upTo number: Int, _ status: ExitStatus) {
+        failed += count
+        last = max(last, number)
+        worst = worst.worse(status)
+    }
+
+    private static func words(_ numbers: ClosedRange<Int>) -> String {
+        numbers.count == 1 ? "line \(numbers.lowerBound)" : "lines \(numbers.lowerBound) to \(numbers.upperBound)"
+    }
+
+    /// How it ends.
+    ///
+    /// - Throws: If lines have failed, with the status of the worst failure; if it was interrupted.
+    func conclude(isCutShort: Bool) throws(CommandFailure) {
+        let words = "\(done) \(done == 1 ? "line" : "lines") \(deed), \(failed) failed"
+        if isCutShort { throw CommandFailure(.interrupted, "interrupted after line \(last): \(words)") }
+        if worst != .done { throw CommandFailure(worst, words) }
+    }
+}

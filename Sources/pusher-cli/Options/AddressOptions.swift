@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+import PusherSwift
+
+/// Where the server is: the same for every command that reaches one.
+struct AddressOptions: ParsableArguments {
+    @Option(help: "A cluster of Pusher Channels, such as eu. Default: $PUSHER_CLUSTER.")
+    var cluster: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The server: a host, HOST:PORT or a URL. Overrides --cluster. Default: $PUSHER_HOST.", valueName: "host"))
+    var host: String?
+
+    @Option(help: "The server's port. Default: $PUSHER_PORT, else 443 with TLS and 80 without.")
+    var port: Int?
+
+    @Option(help: "A prefix before /app and /apps, for servers behind a reverse proxy.")
+    var path: String?
+
+    @Flag(inversion: .prefixedNo, help: "Use TLS. Default: $PUSHER_TLS, else yes.")
+    var tls: Bool?
+
+    @OptionGroup var trust: TrustOptions
+
+    @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
+    var proxy: String?
+
+    func validate() throws {
+        guard port.map({ (1...65535).contains($0) }) ?? true else {
+            throw ValidationError("--port must be 1 to 65535.")
+        }
+        if let cluster, !ClusterName.isOne(cluster) {
+            throw ValidationError("--cluster \(ClusterName.mistake(cluster)).")
+        }
+        let address = try address()
+        try trust.check(tls: tls ?? address?.usesTLS ?? true)
+    }
+
+    private func address() throws -> ServerAddress? {
+        guard let host = host.nonEmpty else { return nil }
+        do throws(ServerAddress.Mistake) {
+            let address = try ServerAddress(host)
+            if let port, let other = address.port, port != other {
+                throw ServerAddress.Mistake(words: "says port \(other), --port says \(port)")
+            }
+            if let tls, let other = address.usesTLS, tls != other {
+                throw ServerAddress.Mistake(
+                    words: "is a URL \(other ? "with" : "without") TLS, --\(tls ? "" : "no-")tls says otherwise")
+            }
+            if let path, let other = address.path, path != other {
+                throw ServerAddress.Mistake(words: "says path \(other), --path says \(path)")
+            }
+            return address
+        } catch {
+            throw ValidationError("--host \(error.words).")
+        }
+    }
+
+    /// What these options say.
+    func settings() throws -> Settings {
+        var settings = Settings()
+        (settings.cluster, settings.port, settings.path, settings.tls) = (cluster.nonEmpty, port, path, tls)
+        if let address = try address() { settings.take(address) }
+        try settings.take(trust)
+        return settings
+    }
+}
+
+extension Settings {
+    var pusherHost: PusherHost {
+        if let host { return .host(host) }
+        return cluster.map { .cluster($0) } ?? .defaultHost
+    }
+
+    var usesTLS: Bool { tls ?? true }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+import Foundation
+import PusherSwift
+import Basics
+
+/// Showing what goes over the wire.
+struct FrameOptions: ParsableArguments {
+    @Flag(help: "Also print each message to (>) and from (<) the server on standard error, without secrets.")
+    var frames = false
+
+    /// What is printed of a message, and where.
+    enum Output: Sendable {
+        /// A line for people on standard error.
+        case text
+        /// A JSON object on standard error, where standard output is for something else.
+        case jsonOnStandardError
+        /// A JSON object among the others.
+        case json
+    }
+
+    /// The tap that prints; nil unless it was asked for.
+    func tap(_ output: Output) -> (@Sendable (PusherWireMessage) -> Void)? {
+        guard frames else { return nil }
+        return { message in
+            switch output {
+            case .text: StandardError.write(Self.text(of: message))
+            case .jsonOnStandardError: StandardError.write(json: Self.json(of: message))
+            case .json: _ = StandardOutput.write(json: Self.json(of: message))
+            }
+        }
+    }
+
+    static func text(of message: PusherWireMessage) -> TerminalText {
+        let arrow = message.direction == .outgoing ? ">" : "<"
+        return "\(Record.clock(message.time))  \(arrow)  \(message.text)"
+    }
+
+    static func json(of message: PusherWireMessage) -> String {
+        var line = JSONLine(type: "frame", time: message.time)
+        line.add("direction", message.direction.rawValue)
+        line.add("text", message.text)
+        return line.text
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+
+/// Whether a command sends one event for each line of its input, and how fast.
+struct LineOptions: ParsableArguments {
+    @Flag(
+        help: """
+            Send each line of standard input as a separate event as it arrives, until the input ends. Ctrl-C sends \
+            what has been read and reports how far it got.
+            """)
+    var lines = false
+
+    @Option(
+        help:
+            "With --lines: maximum events per second. Default: no limit; for client events \(ClientEventLines.defaultRate)."
+    )
+    var rate: Double?
+
+    func validate() throws {
+        guard rate == nil || lines else { throw ValidationError("--rate needs --lines.") }
+        guard rate.map({ (0.001...1_000_000).contains($0) }) ?? true else {
+            throw ValidationError("--rate must be 0.001 to 1000000.")
+        }
+    }
+}
+
+/// What publishing lines takes beside ``LineOptions``.
+struct LinePublishingOptions: ParsableArguments {
+    @OptionGroup var input: LineOptions
+
+    @Option(
+        help: """
+            With --lines: how long to retry, in seconds, while the server cannot be reached or is too busy. Default: \
+            30. A request that the server may have received is never sent again.
+            """)
+    var retryFor: Double?
+
+    func validate() throws {
+        guard retryFor == nil || input.lines else { throw ValidationError("--retry-for needs --lines.") }
+        try Seconds.check("--retry-for", retryFor, from: 0)
+    }
+
+    var patience: Duration { .seconds(retryFor ?? 30) }
+}

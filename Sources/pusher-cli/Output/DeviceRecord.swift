@@ -1,0 +1,45 @@
+import Foundation
+import MatrixSDK
+
+/// A device of the account's, as a line.
+struct DeviceRecord {
+    let device: MXDevice
+    /// Whether it is the one that this login made.
+    let isCurrent: Bool
+
+    private var lastSeen: Date? {
+        device.lastSeenTs.flatMap { $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000) }
+    }
+
+    var json: String {
+        var line = JSONLine(type: "device")
+        line.add("device_id", device.deviceId)
+        line.add("name", device.displayName)
+        line.add("last_seen", lastSeen.map(JSONLine.text))
+        line.add("address", device.lastSeenIp)
+        line.add("current", json: String(isCurrent))
+        return line.text
+    }
+
+    /// `Phone  ABCDEFGHIJ  2026-01-31 12:00  192.0.2.1  this device`
+    func text(style: TextStyle) -> TerminalText {
+        let parts: [TerminalText?] = [
+            style.event(device.displayName ?? ""), style.channel(device.deviceId),
+            lastSeen.map { style.dim(Record.minute($0)) }, device.lastSeenIp.map { TerminalText($0) },
+            isCurrent ? "this device" : nil,
+        ]
+        return parts.compactMap(\.self).inColumns()
+    }
+
+    func write(asJSON: Bool) -> Bool {
+        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
+    }
+}
+
+extension DeviceRecord: Comparable {
+    /// The current one first, then those that were seen last.
+    static func < (lhs: DeviceRecord, rhs: DeviceRecord) -> Bool {
+        guard lhs.isCurrent == rhs.isCurrent else { return lhs.isCurrent }
+        return (rhs.device.lastSeenTs ?? 0, lhs.device.deviceId) < (lhs.device.lastSeenTs ?? 0, rhs.device.deviceId)
+    }
+}

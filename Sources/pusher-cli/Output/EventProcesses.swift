@@ -1,0 +1,138 @@
+import Basics
+import CLinux
+import Dispatch
+import Foundation
+
+/// Runs a command for each event, a few at a time.
+final class EventProcesses: Sendable {
+    private let command: String
+    private let free: DispatchSemaphore
+    private let running = DispatchGroup()
+    private let isOver = Lock(false)
+
+    /// - Parameters:
+    ///   - command: What `/bin/sh -c` is given.
+    ///   - jobs: How many run at a time. With one, each event's begins when that of the event before has ended.
+    init(_ command: String, jobs: Int) {
+        self.command = command
+        free = DispatchSemaphore(value: jobs)
+    }
+
+    /// Starts the command for an event. Waits while as many as may run do: whoever calls reads nothing more meanwhile.
+    ///
+    /// The command's standard input is the event's data. A command that fails is told on standard error.
+    func run(for event: EventFields, at time: Date) {
+        free.wait()
+        let mayStart = isOver.withLock { isOver in
+            if !isOver { running.enter() }
+            return !isOver
+        }
+        guard mayStart else {
+            free.signal()
+            return
+        }
+        do throws(CommandFailure) {
+            let id = try start(for: event, at: time)
+            Thread.detachNewThread { [self] in
+                if let failure = Self.failure(of: id) {
+                    StandardError.write("warning: the command for \(Self.words(event)) \(failure); the stream goes on")
+                }
+                ended()
+            }
+        } catch {
+            StandardError.write("error: the command for \(Self.words(event)) did not run: \(error)")
+            ended()
+        }
+    }
+
+    private func ended() {
+        free.signal()
+        running.leave()
+    }
+
+    /// Starts no more, not even for an event that waits.
+    func stop() { isOver.withLock { $0 = true } }
+
+    /// Returns when those that run have ended, after ``stop()``.
+    func finish() async {
+        await withCheckedContinuation { continuation in
+            running.notify(queue: .global()) { continuation.resume() }
+        }
+    }
+
+    private static func words(_ event: EventFields) -> TerminalText {
+        "event “\(event.name ?? "")” of channel \(event.channel ?? "-")"
+    }
+
+    // MARK: One process
+
+    private func start(for event: EventFields, at time: Date) throws(CommandFailure) -> pid_t {
+        let input = try Self.file(of: event.data ?? "")
+        defer { close(input) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+        posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // What is ignored or blocked here would be so there.
+        var signals = sigset_t()
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+        var words = ["/bin/sh", "-c", command].map { $0.withCString { strdup($0) } } + [nil]
+        var variables = Self.environment(of: event, at: time).map { strdup($0) } + [nil]
+        defer { for pointer in words + variables { Glibc.free(pointer) } }
+        var id = pid_t()
+        let error = posix_spawn(&id, "/bin/sh", &actions, &attributes, &words, &variables)
+        guard error == 0 else { throw CommandFailure(.unavailable, String(cString: strerror(error))) }
+        return id
+    }
+
+    /// A file in memory, not a pipe: nobody need read it, and it waits for nobody.
+    private static func file(of data: String) throws(CommandFailure) -> Int32 {
+        let file = memfd_create("event", UInt32(MFD_CLOEXEC))
+        guard file >= 0 else { throw CommandFailure(.unavailable, String(cString: strerror(errno))) }
+        var data = data
+        let isWritten = data.withUTF8 { bytes in
+            var written = 0
+            while written < bytes.count {
+                let count = write(file, bytes.baseAddress?.advanced(by: written), bytes.count - written)
+                guard count >= 0 || errno == EINTR else { return false }
+                written += max(count, 0)
+            }
+            return lseek(file, 0, SEEK_SET) == 0
+        }
+        guard isWritten else {
+            defer { close(file) }
+            throw CommandFailure(.unavailable, String(cString: strerror(errno)))
+        }
+        return file
+    }
+
+    private static func environment(of event: EventFields, at time: Date) -> [String] {
+        let values = [
+            "PUSHER_EVENT": event.name, "PUSHER_CHANNEL": event.channel, "PUSHER_USER_ID": event.userID,
+            "PUSHER_TIME": JSONLine.text(of: time),
+        ]
+        let inherited = ProcessInfo.processInfo.environment.filter { !values.keys.contains($0.key) }
+        // Variables end where a zero byte is.
+        let own = values.compactMapValues { $0?.replacing("\0", with: "\u{FFFD}") }
+        return inherited.merging(own) { $1 }.map { "\($0)=\($1)" }
+    }
+
+    /// Waits for the end of a process. Nil if all went well.
+    private static func failure(of id: pid_t) -> TerminalText? {
+        var status = Int32()
+        while waitpid(id, &status, 0) < 0 {
+            guard errno == EINTR else { return "could not be waited for" }
+        }
+        if status & 0x7F != 0 { return "was ended by signal \(status & 0x7F)" }
+        let code = (status >> 8) & 0xFF
+        return code == 0 ? nil : "failed with status \(code)"
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import MatrixSDK
+
+/// How far a user has read, as a line.
+struct ReceiptRecord {
+    let receipt: MXReceipt
+    let roomID: String
+    var userName: String?
+
+    private var date: Date { Date(timeIntervalSince1970: Double(receipt.ts) / 1000) }
+    private var isPrivate: Bool { receipt.type == "m.read.private" }
+
+    var json: String {
+        var line = JSONLine(type: "receipt", time: date)
+        line.add("room_id", roomID)
+        line.add("user_id", receipt.userId)
+        line.add("event_id", receipt.eventId)
+        line.add("thread_id", receipt.threadId)
+        line.add("private", json: String(isPrivate))
+        return line.text
+    }
+
+    /// `2026-01-31 12:00  Alice  @alice:example.org  $id`, and of a thread `thread $root`
+    func text(style: TextStyle) -> TerminalText {
+        let parts: [TerminalText?] = [
+            style.dim(Record.minute(date)), style.event(userName ?? ""), style.channel(receipt.userId),
+            style.dim(receipt.eventId),
+            receipt.threadId.flatMap { $0 == "main" ? nil : "thread \($0)" }, isPrivate ? "private" : nil,
+        ]
+        return parts.compactMap(\.self).inColumns()
+    }
+
+    func write(asJSON: Bool) -> Bool {
+        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
+    }
+}

@@ -1,0 +1,135 @@
+import Basics
+import Foundation
+import JSONBytes
+import PusherSwift
+
+/// What a stream makes of its records.
+enum StreamForm: Sendable {
+    /// Columns for people.
+    case columns(TextStyle)
+    /// One JSON object a line.
+    case json
+    /// The data of events alone.
+    case raw(RecordSeparator)
+    case template(StreamTemplate, RecordSeparator)
+    /// A process for each event.
+    case command(EventProcesses)
+
+    /// Whether names are wanted where there are ids.
+    var isForPeople: Bool {
+        switch self {
+        case .columns: true
+        case .json, .raw, .template, .command: false
+        }
+    }
+
+    /// Does with a record what the form is about. Where that is about events alone, other records go to standard error.
+    ///
+    /// - Returns: Whether it was taken; see ``StandardOutput``.
+    func write(_ record: Record) -> Bool {
+        let time = Date()
+        switch self {
+        case .columns(let style): return StandardOutput.write(record.text(at: time, style: style))
+        case .json: return StandardOutput.write(json: record.json(at: time))
+        case .raw(let separator):
+            guard let event = record.event else { return tellApart(record, at: time) }
+            return separator.write(separator.fit(event.data ?? ""))
+        case .template(let template, let separator):
+            guard let event = record.event ?? (template.takesEveryType ? record.asEvent(at: time) : nil) else {
+                return tellApart(record, at: time)
+            }
+            return separator.write(template.text(of: event, at: time, escape: separator.fit))
+        case .command(let processes):
+            guard let event = record.event else { return tellApart(record, at: time) }
+            processes.run(for: event, at: time)
+            return true
+        }
+    }
+
+    private func tellApart(_ record: Record, at time: Date) -> Bool {
+        if case .error(let error) = record {
+            StandardError.write("error: \(error)")
+        } else {
+            StandardError.write(record.text(at: time, style: TextStyle(isColored: false)))
+        }
+        return true
+    }
+
+    /// Begins nothing more.
+    func stop() {
+        switch self {
+        case .columns, .json, .raw, .template: break
+        case .command(let processes): processes.stop()
+        }
+    }
+
+    /// Returns when everything that was begun has ended, after ``stop()``.
+    func finish() async {
+        switch self {
+        case .columns, .json, .raw, .template: break
+        case .command(let processes): await processes.finish()
+        }
+    }
+}
+
+/// What ends a record, and what therefore must not be in it.
+struct RecordSeparator: Sendable {
+    private let byte: UInt8
+    /// Whether control characters are escaped, so that nothing forges a record or drives a terminal.
+    private let isEscaping: Bool
+
+    /// - Parameter isNul: Whether records end with a NUL instead of a line end: then what is between is let through as it is,
+    ///   except to a terminal.
+    init(isNul: Bool, isTerminal: Bool = StandardOutput.isTerminal) {
+        byte = isNul ? 0 : UInt8(ascii: "\n")
+        isEscaping = !isNul || isTerminal
+    }
+
+    /// A text that somebody else wrote, so that it cannot end a record. Escaped JSON stays JSON.
+    func fit(_ text: String) -> String {
+        guard isEscaping else {
+            return text.utf8.contains(0) ? text.replacing("\0", with: PeerText("\0").escaped) : text
+        }
+        let escaped = PeerText(text).escaped
+        guard escaped.utf8.count != text.utf8.count, JSONView.isJSON(text) else { return escaped }
+        return PeerText.escapedJSON(text)
+    }
+
+    func write(_ text: String) -> Bool { StandardOutput.write(Array(text.utf8) + [byte]) }
+}
+
+/// What templates and commands are told of an event.
+struct EventFields: Sendable {
+    var type = "event"
+    let channel: String?
+    let name: String?
+    let data: String?
+    let userID: String?
+}
+
+extension Record {
+    /// Nil if it is no event.
+    var event: EventFields? {
+        switch self {
+        case .event(let event):
+            EventFields(
+                channel: event.channelName, name: event.eventName, data: event.data, userID: event.userId)
+        case .matrixEvent(let event):
+            EventFields(channel: event.channel, name: event.name, data: event.data, userID: event.userID)
+        case .pydioEvent(let event):
+            EventFields(channel: event.channel, name: event.name, data: event.data, userID: nil)
+        case .state, .subscribed, .gap, .signedIn, .watchlist, .memberAdded, .memberRemoved, .error, .matrixState,
+            .pydioState:
+            nil
+        }
+    }
+
+    /// A record that is no event as if it were one: its data is what `--json` prints.
+    func asEvent(at time: Date) -> EventFields {
+        let json = json(at: time)
+        let object = JSONView(Array(json.utf8))
+        return EventFields(
+            type: object?["type"]?.string ?? "", channel: object?["channel"]?.string, name: object?["event"]?.string,
+            data: json, userID: object?["user_id"]?.string)
+    }
+}

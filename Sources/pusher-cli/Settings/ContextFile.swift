@@ -1,0 +1,58 @@
+import Foundation
+
+/// The contexts that a user keeps: applications with their servers, by name.
+struct ContextFile {
+    struct Contents: Codable, Equatable {
+        var current: String?
+        var contexts: [String: Settings] = [:]
+    }
+
+    private let store = PrivateFile("contexts.json")
+
+    var file: URL { store.file }
+
+    func load() throws(CommandFailure) -> Contents {
+        guard let data = try store.read() else { return Contents() }
+        guard let contents = try? JSONDecoder().decode(Contents.self, from: data) else {
+            throw CommandFailure(
+                .badData, "\(file.path) is not in the format of pusher-cli context: delete it, and add contexts again")
+        }
+        return contents
+    }
+
+    /// Changes the file while no other command does.
+    func change(_ body: (inout Contents) throws(CommandFailure) -> Void) throws(CommandFailure) {
+        try store.locking { () throws(CommandFailure) in
+            var contents = try load()
+            try body(&contents)
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            guard let data = try? encoder.encode(contents) else {
+                throw CommandFailure(.badData, "the contexts cannot be written as JSON")
+            }
+            try store.write(data)
+        }
+    }
+
+    /// A context that was asked for by name.
+    func context(named name: String) throws(CommandFailure) -> Settings {
+        let contents = try load()
+        guard let context = contents.contexts[name] else { throw Self.unknown(name, contents) }
+        return context
+    }
+
+    static func unknown(_ name: String, _ contents: Contents) -> CommandFailure {
+        let names = contents.contexts.keys.sorted()
+        return CommandFailure(
+            .wrongUse,
+            names.isEmpty
+                ? "there is no context “\(name)”, nor any other: create one with pusher-cli context add"
+                : "there is no context “\(name)”, only \(names.inWords())")
+    }
+
+    /// The context in use; nil if none is.
+    func current() throws(CommandFailure) -> Settings? {
+        let contents = try load()
+        return contents.current.flatMap { contents.contexts[$0] }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// A server as people write it: `127.0.0.1:6001`, `[::1]:6001`, `example.org`, or a URL with http, https, ws or wss.
+struct ServerAddress: Equatable {
+    var host: String
+    var port: Int?
+    /// Nil if it does not say.
+    var usesTLS: Bool?
+    /// A prefix before the paths of the API; nil if there is none.
+    var path: String?
+
+    /// What of it cannot be used, as the end of a sentence that begins with the option's name.
+    struct Mistake: Error {
+        let words: String
+    }
+
+    private static let forms = "it takes a host, HOST:PORT or a URL such as https://example.org"
+
+    init(_ text: String) throws(Mistake) {
+        guard !text.isEmpty else { throw Mistake(words: "is empty: \(Self.forms)") }
+        if text.contains("://") {
+            try self.init(url: text)
+        } else {
+            try self.init(hostAndPort: text)
+        }
+        guard Self.isHost(host) else { throw Mistake(words: "“\(host)” is not a host: \(Self.forms)") }
+        if let port, !(1...65535).contains(port) { throw Mistake(words: "\(port) is not a port: it is 1 to 65535") }
+    }
+
+    private init(url text: String) throws(Mistake) {
+        guard let url = URLComponents(string: text), let host = url.host, !host.isEmpty else {
+            throw Mistake(words: "“\(text)” is not a URL: \(Self.forms)")
+        }
+        guard url.user == nil, url.password == nil else {
+            throw Mistake(words: "must not hold a name or a password; PUSHER_URL may")
+        }
+        guard url.query == nil, url.fragment == nil else {
+            throw Mistake(words: "“\(text)” has a query or a fragment: \(Self.forms)")
+        }
+        switch url.scheme?.lowercased() {
+        case "http", "ws": usesTLS = false
+        case "https", "wss": usesTLS = true
+        case .some, nil: throw Mistake(words: "“\(text)” is not an http, https, ws or wss URL")
+        }
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        port = url.port
+        path = ["", "/"].contains(url.path) ? nil : url.path
+    }
+
+    private init(hostAndPort text: String) throws(Mistake) {
+        var rest = text[...]
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            host = String(text[text.index(after: text.startIndex)..<end])
+            rest = text[text.index(after: end)...]
+        } else if text.count(where: { $0 == ":" }) > 1 {
+            (host, rest) = (text, "")  // an IPv6 address without brackets
+        } else {
+            let end = text.firstIndex(of: ":") ?? text.endIndex
+            (host, rest) = (String(text[..<end]), text[end...])
+        }
+        guard !rest.isEmpty else { return }
+        guard rest.first == ":", let port = Int(rest.dropFirst()) else {
+            throw Mistake(words: "“\(text)” has no port after the host: \(Self.forms)")
+        }
+        self.port = port
+    }
+
+    /// No check of names: what a resolver takes is its business. What would change a URL is refused.
+    private static func isHost(_ host: String) -> Bool {
+        !host.isEmpty
+            && host.unicodeScalars.allSatisfy { scalar in
+                !scalar.properties.isWhitespace && !"/?#@[]\\<>\"{}|^`%".unicodeScalars.contains(scalar)
+                    && scalar.properties.generalCategory != .control
+            }
+    }
+}

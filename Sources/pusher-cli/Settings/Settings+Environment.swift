@@ -1,0 +1,78 @@
+import Foundation
+
+/// The environment variables that stand in for options; empty ones count as absent.
+enum Environment {
+    static subscript(name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+extension Settings {
+    /// What the single variables say.
+    static func ofEnvironment() throws(CommandFailure) -> Settings {
+        var settings = Settings()
+        settings.key = Environment["PUSHER_KEY"]
+        settings.appID = Environment["PUSHER_APP_ID"]
+        settings.secret = Environment["PUSHER_SECRET"]
+        settings.encryptionMasterKey = Environment["PUSHER_ENCRYPTION_MASTER_KEY"]
+        if let text = Environment["PUSHER_PORT"] {
+            guard let port = Int(text), (1...65535).contains(port) else {
+                throw CommandFailure(.wrongUse, "PUSHER_PORT is “\(text)”: it is 1 to 65535")
+            }
+            settings.port = port
+        }
+        if let text = Environment["PUSHER_TLS"] {
+            switch text.lowercased() {
+            case "1", "true", "yes", "on": settings.tls = true
+            case "0", "false", "no", "off": settings.tls = false
+            default: throw CommandFailure(.wrongUse, "PUSHER_TLS is “\(text)”: it is 1 or 0")
+            }
+        }
+        if let cluster = Environment["PUSHER_CLUSTER"] {
+            guard ClusterName.isOne(cluster) else {
+                throw CommandFailure(.wrongUse, "PUSHER_CLUSTER \(ClusterName.mistake(cluster))")
+            }
+            settings.cluster = cluster
+        }
+        if let host = Environment["PUSHER_HOST"] {
+            do throws(ServerAddress.Mistake) {
+                settings.take(try ServerAddress(host))
+            } catch {
+                throw CommandFailure(.wrongUse, "PUSHER_HOST \(error.words)")
+            }
+        }
+        return settings
+    }
+
+    /// What `PUSHER_URL` says: `http://key:secret@host:6001/apps/1`. Nil if there is none.
+    static func ofURLVariable() throws(CommandFailure) -> Settings? {
+        guard let text = Environment["PUSHER_URL"] else { return nil }
+        // Nothing of it is repeated in an error: it holds the secret.
+        let failure = CommandFailure(.wrongUse, "PUSHER_URL is not like https://key:secret@host:port/apps/id")
+        guard var url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
+            ["http", "https"].contains(scheme), url.host?.isEmpty == false, url.query == nil, url.fragment == nil
+        else { throw failure }
+        var settings = Settings()
+        (settings.key, settings.secret) = (url.user, url.password)
+        (url.user, url.password) = (nil, nil)
+        var segments = url.path.split(separator: "/").map(String.init)
+        if segments.count >= 2, segments[segments.count - 2] == "apps" {
+            settings.appID = segments.removeLast()
+            segments.removeLast()
+        }
+        url.path = segments.isEmpty ? "" : "/" + segments.joined(separator: "/")
+        guard let address = url.string, let address = try? ServerAddress(address) else { throw failure }
+        settings.take(address)
+        return settings
+    }
+}
+
+/// The name of a cluster of Pusher Channels.
+enum ClusterName {
+    /// It becomes part of a host's name.
+    static func isOne(_ text: String) -> Bool {
+        text.wholeMatch(of: /[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?/) != nil
+    }
+
+    static func mistake(_ text: String) -> String { "is “\(text)”: it takes a cluster's name, such as eu or mt1" }
+}

@@ -1,0 +1,53 @@
+import Basics
+
+/// The history of this shell, and the file that keeps it. A file that cannot be used is told of once; the shell goes on.
+final class KeptHistory: Sendable {
+    private struct State {
+        var isKept = true
+        var trouble: String?
+        var tell: (@Sendable (String) -> Void)?
+    }
+
+    /// What was entered in earlier shells.
+    let lines: LineHistory
+
+    private let file = HistoryFile()
+    private let state = Lock(State())
+
+    init() {
+        do throws(CommandFailure) {
+            lines = try file.read()
+        } catch {
+            lines = LineHistory()
+            fail(error)
+        }
+    }
+
+    /// - Parameter tell: Called at once if something has gone wrong already.
+    func onTrouble(_ tell: @escaping @Sendable (String) -> Void) {
+        let trouble = state.withLock { state in
+            state.tell = tell
+            return state.trouble
+        }
+        if let trouble { tell(trouble) }
+    }
+
+    func keep(_ line: String) {
+        guard state.withLock({ $0.isKept }) else { return }
+        do throws(CommandFailure) {
+            try file.add(line)
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func fail(_ failure: CommandFailure) {
+        let text = "the history is not saved: \(failure.description)"
+        let tell = state.withLock { state in
+            state.isKept = false
+            state.trouble = text
+            return state.tell
+        }
+        tell?(text)
+    }
+}

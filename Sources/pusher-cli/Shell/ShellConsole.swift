@@ -1,0 +1,273 @@
+import Dispatch
+import Foundation
+import Basics
+
+/// The terminal at which somebody types: it reads keys, and keeps the prompt below everything that is printed meanwhile.
+final class ShellConsole: Sendable {
+    private struct State {
+        var editor: LineEditor
+        var decoder = KeyDecoder()
+        /// Whether the terminal is ours.
+        var isOpen = false
+        /// Columns before the cursor in the row of the prompt; nil while no prompt is shown.
+        var cursor: Int?
+        /// Of the keys, to tell whether any followed.
+        var reads = 0
+        var sources: [any DispatchSourceProtocol] = []
+    }
+
+    private static let prompt = "pusher> "
+    /// The Escape key alone sends what other keys begin with.
+    private static let escapeDelay = DispatchTimeInterval.milliseconds(50)
+    private static let maximumListed = 200
+
+    /// The lines that were entered, until somebody leaves.
+    let lines: AsyncStream<String>
+
+    private let entered: AsyncStream<String>.Continuation
+    private let vocabulary: @Sendable () -> ShellVocabulary
+    private let keeps: @Sendable (String) -> Void
+    private let terminal = RawTerminal(STDIN_FILENO)
+    private let queue = DispatchQueue(label: "pusher-cli.keys")
+    private let state: Lock<State>
+
+    /// - Parameters:
+    ///   - vocabulary: What Tab completes to.
+    ///   - keeps: Told each line that was entered, for the history.
+    init(
+        history: LineHistory, vocabulary: @escaping @Sendable () -> ShellVocabulary,
+        keeps: @escaping @Sendable (String) -> Void
+    ) {
+        state = Lock(State(editor: LineEditor(history: history)))
+        (lines, entered) = AsyncStream.makeStream(of: String.self)
+        self.vocabulary = vocabulary
+        self.keeps = keeps
+    }
+
+    /// Whether both sides of it are there: standard input, and one of the two that it writes to.
+    static var isThere: Bool { isatty(STDIN_FILENO) == 1 && (isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1) }
+
+    // MARK: From beginning to end
+
+    func open() throws(CommandFailure) {
+        if !terminal.isForeground { stop(SIGTTIN) }
+        try terminal.makeRaw()
+        let sources = [watchKeys()] + watchSignals()
+        state.withLock { $0.sources = sources }
+        show()
+    }
+
+    /// No more lines. The terminal is as it was, even if what is printed waits for somebody.
+    func leave() {
+        terminal.leave()
+        entered.finish()
+    }
+
+    func close() {
+        hide()
+        leave()
+        state.withLock { state in
+            for source in state.sources { source.cancel() }
+            state.sources = []
+        }
+    }
+
+    private func show() {
+        state.withLock { state in
+            state.isOpen = true
+            write("\u{1B}[?2004h")  // pastes come in brackets
+            paint(&state)
+        }
+    }
+
+    private func hide() {
+        state.withLock { state in
+            guard state.isOpen else { return }
+            erase(&state)
+            write("\u{1B}[?2004l")
+            state.isOpen = false
+        }
+    }
+
+    // MARK: Printing
+
+    /// Takes the prompt away, prints, and shows it again as it was.
+    func makingWay(_ print: () -> Void) {
+        state.withLock { state in
+            erase(&state)
+            print()
+            paint(&state)
+        }
+    }
+
+    private func erase(_ state: inout State) {
+        if let code = Self.erasing(&state) { write(code) }
+    }
+
+    /// A terminal that has become narrower has broken the row into several.
+    private static func erasing(_ state: inout State) -> String? {
+        guard let cursor = state.cursor else { return nil }
+        state.cursor = nil
+        let rows = cursor / TerminalSize.columns(of: STDIN_FILENO)
+        return "\r" + (rows > 0 ? "\u{1B}[\(rows)A" : "") + "\u{1B}[J"
+    }
+
+    private func paint(_ state: inout State) {
+        guard state.isOpen else { return }
+        let editor = state.editor
+        let view = LineView(
+            prompt: editor.searchPrompt ?? Self.prompt, before: editor.before, after: editor.after,
+            columns: TerminalSize.columns(of: STDIN_FILENO))
+        let code = Self.erasing(&state) ?? "\r"
+        write(code + view.text + "\r" + (view.cursor > 0 ? "\u{1B}[\(view.cursor)C" : ""))
+        state.cursor = view.cursor
+    }
+
+    /// Leaves a line behind as it was entered, and goes to the next.
+    private func leaveBehind(_ line: TerminalText, _ state: inout State) {
+        write((Self.erasing(&state) ?? "\r") + Self.prompt + line.text + "\n")
+    }
+
+    private func write(_ code: String) {
+        if StandardOutput.isTerminal {
+            _ = StandardOutput.write(code.utf8)
+        } else {
+            StandardError.writeToTerminal(code)
+        }
+    }
+
+    // MARK: Keys
+
+    private func watchKeys() -> any DispatchSourceProtocol {
+        let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
+        source.setEventHandler { [weak self] in self?.readKeys() }
+        source.resume()
+        return source
+    }
+
+    private func readKeys() {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = read(STDIN_FILENO, &buffer, buffer.count)
+        guard count > 0 else {
+            if count < 0, errno == EINTR || errno == EAGAIN { return }
+            if count < 0, errno == EIO, !terminal.isForeground { return stop(SIGTTIN) }
+            return entered.finish()  // the terminal is gone
+        }
+        let (keys, isWaiting, reads) = state.withLock { state in
+            state.reads += 1
+            return (state.decoder.decode(buffer[..<count]), state.decoder.isWaiting, state.reads)
+        }
+        for key in keys { handle(key) }
+        if isWaiting {
+            queue.asyncAfter(deadline: .now() + Self.escapeDelay) { [weak self] in self?.nothingFollowed(reads) }
+        }
+    }
+
+    private func nothingFollowed(_ reads: Int) {
+        let keys = state.withLock { $0.reads == reads ? $0.decoder.flush() : [] }
+        for key in keys { handle(key) }
+    }
+
+    private func handle(_ key: Key) {
+        // Asked for without the lock, since what is printed is waited for with others held.
+        let known = key == .tab ? vocabulary() : ShellVocabulary()
+        let effect = state.withLock { state in
+            guard state.isOpen else { return LineEditor.Effect.refused }
+            let typed = state.editor.line
+            let effect = state.editor.handle(key, complete: known.complete)
+            carryOut(effect, typed: typed, &state)
+            return effect
+        }
+        switch effect {
+        case .entered(let line):
+            keeps(line)
+            entered.yield(line)
+        case .ended: entered.finish()
+        case .suspended: suspend()
+        case .edited, .dropped, .warned, .cleared, .listed, .refused: break
+        }
+    }
+
+    private func carryOut(_ effect: LineEditor.Effect, typed: String, _ state: inout State) {
+        switch effect {
+        case .edited, .ended, .suspended: break
+        case .entered(let line): leaveBehind(TerminalText(line), &state)
+        case .dropped: leaveBehind("\(typed)^C", &state)
+        case .warned: leaveBehind("^C\nPress Ctrl-C again to leave.", &state)
+        case .cleared:
+            state.cursor = nil
+            write("\u{1B}[H\u{1B}[2J")
+        case .listed(let words):
+            leaveBehind(TerminalText(typed), &state)
+            list(words)
+        case .refused: write("\u{7}")  // which may have ended a search all the same
+        }
+        paint(&state)
+    }
+
+    private func list(_ words: [String]) {
+        let columns = TerminalSize.columns(of: STDIN_FILENO)
+        for line in ColumnLayout.grid(words.prefix(Self.maximumListed).map { TerminalText($0) }, width: columns) {
+            write(line.text + "\n")
+        }
+        let rest = words.count - Self.maximumListed
+        if rest > 0 { write("and \(rest) more\n") }
+    }
+
+    // MARK: Signals
+
+    private func watchSignals() -> [any DispatchSourceProtocol] {
+        func watch(_ number: Int32, _ onSignal: @escaping @Sendable (ShellConsole) -> Void)
+            -> any DispatchSourceProtocol
+        {
+            signal(number, SIG_IGN)  // else the default action comes before the source
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { [weak self] in self.map(onSignal) }
+            source.resume()
+            return source
+        }
+        return [
+            watch(SIGWINCH) { $0.repaint() }, watch(SIGTSTP) { $0.suspend() }, watch(SIGCONT) { $0.continued() },
+        ]
+    }
+
+    private func repaint() {
+        state.withLock { state in paint(&state) }
+    }
+
+    /// Gives the terminal back to the shell that started this, until that continues this process.
+    private func suspend() {
+        hide()
+        terminal.restore()
+        stop(SIGTSTP)
+        takeBack()
+    }
+
+    private func continued() {
+        if terminal.isForeground { takeBack() } else { stop(SIGTTIN) }
+    }
+
+    private func takeBack() {
+        guard terminal.isForeground else { return }
+        do {
+            try terminal.makeRaw()
+            show()
+        } catch {
+            entered.finish()
+        }
+    }
+
+    /// Stops this process as the signal does by default. One that nobody could continue is not stopped.
+    private func stop(_ number: Int32) {
+        var watched = sigaction()
+        sigaction(number, nil, &watched)
+        signal(number, SIG_DFL)
+        var (numbers, masked) = (sigset_t(), sigset_t())
+        sigemptyset(&numbers)
+        sigaddset(&numbers, number)
+        pthread_sigmask(SIG_UNBLOCK, &numbers, &masked)  // Dispatch keeps signals from its threads
+        raise(number)
+        pthread_sigmask(SIG_SETMASK, &masked, nil)
+        sigaction(number, &watched, nil)
+    }
+}

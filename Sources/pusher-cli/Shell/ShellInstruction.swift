@@ -1,0 +1,47 @@
+/// One line for the shell, understood.
+enum ShellInstruction: Hashable, Sendable {
+    case subscribe([String])
+    case unsubscribe([String])
+    case trigger(channel: String, event: String, data: String)
+    case members(channel: String, user: String?)
+    case channels
+    case status
+    case signIn
+    case connect
+    case disconnect
+    case help(ShellVerb?)
+    case quit
+
+    /// Nil for an empty line, and for one that begins with `#`.
+    init?(_ line: String) throws(CommandFailure) {
+        guard let first = line.unicodeScalars.first(where: { !$0.properties.isWhitespace }), first != "#" else {
+            return nil
+        }
+        let words = try ShellWords.split(line)
+        let arguments = Array(words.dropFirst())
+        let verb = try Self.verb(words.first ?? "")
+        guard verb.argumentCount.contains(arguments.count) else {
+            throw CommandFailure(.badData, "the command is: \(verb.usage)")
+        }
+        switch verb {
+        case .subscribe: self = .subscribe(arguments)
+        case .unsubscribe: self = .unsubscribe(arguments)
+        case .trigger: self = .trigger(channel: arguments[0], event: arguments[1], data: arguments[2])
+        case .members: self = .members(channel: arguments[0], user: arguments.count > 1 ? arguments[1] : nil)
+        case .channels: self = .channels
+        case .status: self = .status
+        case .signIn: self = .signIn
+        case .connect: self = .connect
+        case .disconnect: self = .disconnect
+        case .help: self = .help(try arguments.first.map(Self.verb))
+        case .quit: self = .quit
+        }
+    }
+
+    private static func verb(_ word: String) throws(CommandFailure) -> ShellVerb {
+        guard let verb = ShellVerb(rawValue: word) else {
+            throw CommandFailure(.badData, "“\(word)” is not a command; help lists them")
+        }
+        return verb
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// Where the shell writes: records and answers to standard output, complaints to standard error. At a terminal the prompt
+/// makes way for each.
+struct ShellOutput: Sendable {
+    let isJSON: Bool
+    /// Nil if nobody types.
+    let console: ShellConsole?
+    /// Called when standard output takes nothing more.
+    let ended: @Sendable () -> Void
+
+    func print(_ record: Record) {
+        if isJSON {
+            write([record.json(at: Date())], StandardOutput.write(json:))
+        } else {
+            write([record.text(at: Date(), style: .standardOutput)], StandardOutput.write)
+        }
+    }
+
+    func print(_ answer: ShellAnswer) {
+        guard let json = isJSON ? answer.json(at: Date()) : [] else {
+            makingWay { for line in answer.text(width: nil) { StandardError.write(line) } }
+            return
+        }
+        if isJSON { return write(json, StandardOutput.write(json:)) }
+        write(
+            answer.text(width: StandardOutput.isTerminal ? TerminalSize.columns(of: STDOUT_FILENO) : nil),
+            StandardOutput.write)
+    }
+
+    /// - Parameter line: Of the script; nil for one that was typed.
+    func complain(_ error: any Error, line: Int? = nil) {
+        let place = line.map { "line \($0): " } ?? ""
+        makingWay { StandardError.write("error: \(place)\(Complaint.text(error))") }
+    }
+
+    func log(_ line: TerminalText) { makingWay { StandardError.write(line) } }
+
+    private func write<Line>(_ lines: [Line], _ write: (Line) -> Bool) {
+        var isTaken = true
+        makingWay {
+            for line in lines where isTaken { isTaken = write(line) }
+        }
+        if !isTaken { ended() }
+    }
+
+    private func makingWay(_ write: () -> Void) {
+        if let console { console.makingWay(write) } else { write() }
+    }
+}

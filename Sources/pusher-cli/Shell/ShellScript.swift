@@ -1,0 +1,69 @@
+import PusherSwift
+import Basics
+
+/// Commands that come on standard input without anybody typing: one a line, each done before the next is read.
+struct ShellScript: Sendable {
+    let session: ShellSession
+    let output: ShellOutput
+    /// For the connection, and for each command.
+    let timeout: Duration
+
+    private let reader = ScriptReader()
+    private let worst = Lock(ExitStatus.done)
+
+    init(session: ShellSession, output: ShellOutput, timeout: Duration) {
+        (self.session, self.output, self.timeout) = (session, output, timeout)
+    }
+
+    /// - Returns: The status of the command that went worst; the higher number is worse.
+    func run() async -> ExitStatus {
+        guard await succeeds(at: nil, { try await session.connected() }) else { return worst.withLock { $0 } }
+        var number = 0
+        while let line = await reader.next() {
+            number += 1
+            switch line {
+            case .text(let text): if await !perform(text, at: number) { return await end() }
+            case .unusable(let reason): fail(CommandFailure(.badData, reason), at: number)
+            }
+        }
+        return await end()
+    }
+
+    /// - Returns: Whether the script goes on.
+    private func perform(_ text: String, at number: Int) async -> Bool {
+        do {
+            guard let instruction = try ShellInstruction(text) else { return true }
+            if instruction == .quit { return false }
+            if let work = try session.begin(instruction) { _ = await succeeds(at: number, work.run) }
+        } catch {
+            fail(error, at: number)
+        }
+        return true
+    }
+
+    private func end() async -> ExitStatus {
+        // A connection that has gone meanwhile has been told of.
+        try? await withDeadline(timeout, failure: { Self.noAnswer }) { [session] in try await session.catchUp() }
+        return worst.withLock { $0 }
+    }
+
+    private func succeeds(at number: Int?, _ work: @escaping @Sendable () async throws -> Void) async -> Bool {
+        do {
+            try await withDeadline(timeout, failure: { number == nil ? Self.noConnection : Self.noAnswer }, work)
+            return true
+        } catch {
+            fail(error, at: number)
+            return false
+        }
+    }
+
+    private static let noConnection = CommandFailure(.unavailable, "no connection in time, giving up")
+    private static let noAnswer = CommandFailure(.timedOut, "no answer in time")
+
+    private func fail(_ error: any Error, at number: Int?) {
+        if Task.isCancelled { return }
+        output.complain(error, line: number)
+        let status = (error as? any ReportableError)?.exitStatus ?? .unavailable
+        worst.withLock { $0 = $0.worse(status) }
+    }
+}

@@ -1,0 +1,72 @@
+/// The commands of the shell, by the words that they are typed as.
+enum ShellVerb: String, CaseIterable, Sendable {
+    case subscribe
+    case unsubscribe
+    case trigger
+    case members
+    case channels
+    case status
+    case signIn = "sign-in"
+    case connect
+    case disconnect
+    case help
+    case quit
+
+    var usage: String { arguments.isEmpty ? rawValue : "\(rawValue) \(arguments)" }
+
+    private var arguments: String {
+        switch self {
+        case .subscribe, .unsubscribe: "CHANNEL..."
+        case .trigger: "CHANNEL EVENT DATA"
+        case .members: "CHANNEL [USER]"
+        case .help: "[COMMAND]"
+        case .channels, .status, .signIn, .connect, .disconnect, .quit: ""
+        }
+    }
+
+    /// How many words may follow.
+    var argumentCount: ClosedRange<Int> {
+        switch self {
+        case .subscribe, .unsubscribe: 1...Int.max
+        case .trigger: 3...3
+        case .members: 1...2
+        case .help: 0...1
+        case .channels, .status, .signIn, .connect, .disconnect, .quit: 0...0
+        }
+    }
+
+    var summary: String {
+        switch self {
+        case .subscribe: "Subscribe to channels and print their events."
+        case .unsubscribe: "Unsubscribe from channels."
+        case .trigger: "Send an event."
+        case .members: "List the members of a presence channel."
+        case .channels: "List the channels and the state of each subscription."
+        case .status: "Show the connection, and ping the server."
+        case .signIn: "Sign in as the user of --user-id or --user-auth-endpoint."
+        case .connect: "Connect, or try again now."
+        case .disconnect: "Disconnect. The next connect subscribes to the same channels."
+        case .help: "Explain the commands."
+        case .quit: "Leave; so does Ctrl-D."
+        }
+    }
+
+    /// More than the summary; empty if there is no more.
+    var detail: [String] {
+        switch self {
+        case .subscribe:
+            [
+                "Names that start with private- or presence- need the secret or --auth-endpoint. A refused channel is tried again."
+            ]
+        case .trigger:
+            [
+                "An event whose name starts with client- goes to the other subscribers of a private or presence channel",
+                "that is subscribed; its data is sent as JSON if it is JSON, else as a string. Every other event is",
+                "published through the HTTP API, which needs the application's id and secret; its data is sent as it is.",
+                #"Quote the data as in a shell: trigger prices update '{"value": 1}'"#,
+            ]
+        case .members: ["With USER, lists only that user. The channel must be subscribed."]
+        case .unsubscribe, .channels, .status, .signIn, .connect, .disconnect, .help, .quit: []
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// A line cut into words as a shell does it: `'…'` is taken as it is, in `"…"` a backslash protects `"` and `\`, elsewhere any
+/// character.
+struct ShellWords {
+    /// The word that the text ends in.
+    struct OpenWord: Hashable {
+        var text = ""
+        /// Where it begins, its quote included.
+        let start: String.Index
+        /// The quote that it is in at its end; nil if it is in none.
+        var quote: Unicode.Scalar?
+    }
+
+    /// The words that are followed by a space.
+    private(set) var complete: [String] = []
+    /// Nil if the text is empty or ends in a space.
+    private(set) var open: OpenWord?
+    private(set) var endsInBackslash = false
+
+    init(_ text: String) {
+        var isEscaped = false
+        for index in text.unicodeScalars.indices {
+            let scalar = text.unicodeScalars[index]
+            if isEscaped {
+                isEscaped = false
+                if open?.quote == "\"", scalar != "\"", scalar != "\\" { append("\\", at: index) }
+                append(scalar, at: index)
+            } else if scalar == "\\", open?.quote != "'" {
+                isEscaped = true
+                begin(at: index)
+            } else if let quote = open?.quote {
+                if scalar == quote { open?.quote = nil } else { append(scalar, at: index) }
+            } else if scalar == "'" || scalar == "\"" {
+                begin(at: index)
+                open?.quote = scalar
+            } else if scalar.properties.isWhitespace {
+                if let word = open { complete.append(word.text) }
+                open = nil
+            } else {
+                append(scalar, at: index)
+            }
+        }
+        endsInBackslash = isEscaped
+    }
+
+    /// All words of a line that is finished.
+    static func split(_ line: String) throws(CommandFailure) -> [String] {
+        let words = ShellWords(line)
+        if let quote = words.open?.quote {
+            throw CommandFailure(.badData, "a quote is not closed: another \(quote) is missing")
+        }
+        guard !words.endsInBackslash else {
+            throw CommandFailure(.badData, "nothing follows the \\ at the end of the line")
+        }
+        return words.complete + (words.open.map { [$0.text] } ?? [])
+    }
+
+    /// A word that reads as `text`, begun with `quote` if there is one.
+    ///
+    /// - Parameter isWhole: Whether the word ends there: its quote is closed, and a space follows.
+    static func quoted(_ text: String, in quote: Unicode.Scalar?, isWhole: Bool) -> String {
+        var result = quote.map { String($0) } ?? ""
+        for scalar in text.unicodeScalars {
+            switch (quote, scalar) {
+            case ("'", "'"): result += #"'\''"#
+            case ("\"", "\""), ("\"", "\\"): result += "\\\(scalar)"
+            case (nil, "'"), (nil, "\""), (nil, "\\"), (nil, "#"): result += "\\\(scalar)"
+            case (nil, _) where scalar.properties.isWhitespace: result += "\\\(scalar)"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + (isWhole ? (quote.map { String($0) } ?? "") + " " : "")
+    }
+
+    private mutating func begin(at index: String.Index) {
+        if open == nil { open = OpenWord(start: index) }
+    }
+
+    private mutating func append(_ scalar: Unicode.Scalar, at index: String.Index) {
+        begin(at: index)
+        open?.text.unicodeScalars.append(scalar)
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import PusherMockServer
+import TestSupport
+import Testing
+
+/// Contexts, and the environment in their place.
+@Suite(.overSockets)
+struct ContextTests {
+    private let home = FileManager.default.temporaryDirectory.appending(path: "contexts-\(UUID())")
+
+    private var file: URL { home.appending(path: "pusher-cli/contexts.json") }
+
+    private func run(
+        _ arguments: String..., input: String = "", environment: [String: String] = [:]
+    ) async throws -> (status: Int32?, run: CommandRun) {
+        let run = try CommandRun(
+            arguments, environment: ["XDG_CONFIG_HOME": home.path].merging(environment) { $1 }, input: input)
+        return (await run.status(), run)
+    }
+
+    private func withServer(_ body: (PusherMockServer) async throws -> Void) async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let server = try await PusherMockServer.start()
+        do { try await body(server) } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    private func add(_ name: String, _ server: PusherMockServer, secret: String = PusherMockServer.App.defaultSecret)
+        async throws -> Int32?
+    {
+        try await run(
+            "context", "add", name, "--host", "127.0.0.1:\(server.port)", "--no-tls", "--key",
+            PusherMockServer.App.defaultKey, "--app-id", PusherMockServer.App.defaultID, "--secret", "-",
+            input: secret + "\n"
+        ).status
+    }
+
+    @Test func afterAContextIsAddedNoOptionIsNeeded() async throws {
+        try await withServer { server in
+            #expect(try await add("local", server) == 0)
+            let stream = try CommandRun(
+                ["subscribe", "private-a", "--count", "1"], environment: ["XDG_CONFIG_HOME": home.path])
+            #expect(await server.waitFor { $0.channels() == ["private-a"] })
+            #expect(try await run("trigger", "private-a", "e", "x").status == 0)
+            #expect(await stream.status() == 0)
+            #expect(stream.output.count == 1)
+        }
+    }
+
+    @Test func secretsAreNeverShown_andTheFileIsItsOwnersAlone() async throws {
+        try await withServer { server in
+            #expect(try await add("local", server, secret: "very-secret") == 0)
+            for arguments in [["context", "list"], ["context", "show"], ["context", "show", "local", "--json"]] {
+                let shown = try CommandRun(arguments, environment: ["XDG_CONFIG_HOME": home.path])
+                #expect(await shown.status() == 0)
+                #expect(!shown.output.isEmpty)
+                #expect(!(shown.output + shown.errors).contains { $0.contains("very-secret") })
+            }
+            let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            chmod(file.path, 0o644)
+            let open = try await run("context", "list")
+            #expect(open.status == 77)
+            #expect(open.run.errors.first?.contains("others can read") == true)
+        }
+    }
+
+    @Test func theOneInUseIsOverriddenByNameAndByVariable() async throws {
+        try await withServer { server in
+            #expect(try await add("good", server) == 0)
+            #expect(try await add("bad", server, secret: "wrong") == 0)
+            #expect(try await run("channels").status == 0)
+            #expect(try await run("channels", "--context", "bad").status == 77)
+            #expect(try await run("channels", environment: ["PUSHER_CONTEXT": "bad"]).status == 77)
+            #expect(try await run("context", "use", "bad").status == 0)
+            #expect(try await run("channels").status == 77)
+            #expect(try await run("channels", "--context", "good").status == 0)
+            let right = ["PUSHER_SECRET": PusherMockServer.App.defaultSecret]
+            #expect(try await run("channels", environment: right).status == 0)
+            #expect(try await run("context", "remove", "bad").status == 0)
+            #expect(try await run("channels").status == 64)
+            let list = try await run("context", "list", "--json")
+            #expect(list.run.output.count == 1)
+            #expect(list.run.output.first?.contains(#""name":"good","current":false"#) == true)
+        }
+    }
+
+    @Test func whatIsThereIsNotReplacedUnasked_andUnknownNamesAreSaid() async throws {
+        try await withServer { server in
+            #expect(try await add("local", server) == 0)
+            #expect(try await add("local", server) == 65)
+            for arguments in [["use", "x"], ["show", "x"], ["remove", "x"]] {
+                let unknown = try CommandRun(["context"] + arguments, environment: ["XDG_CONFIG_HOME": home.path])
+                #expect(await unknown.status() == 64)
+                #expect(unknown.errors.first == "error: there is no context “x”, only local")
+            }
+            #expect(try await run("context", "add", "a/b", "--key", "k").status == 64)
+            try Data("{nonsense".utf8).write(to: file)
+            #expect(try await run("context", "list").status == 65)
+            #expect(try await run("subscribe", "a").status == 65)
+        }
+    }
+
+    @Test func aURLHoldsEverything_andIsNeverShown() async throws {
+        try await withServer { server in
+            let (id, key) = (PusherMockServer.App.defaultID, PusherMockServer.App.defaultKey)
+            let url = "http://\(key):\(PusherMockServer.App.defaultSecret)@127.0.0.1:\(server.port)/apps/\(id)"
+            #expect(try await run("channels", environment: ["PUSHER_URL": url]).status == 0)
+            #expect(try await run("doctor", "private-a", environment: ["PUSHER_URL": url]).status == 0)
+            let wrong = try await run("channels", environment: ["PUSHER_URL": "ftp://k:hidden@h/apps/1"])
+            #expect(wrong.status == 64)
+            #expect(wrong.run.errors.count == 1)
+            #expect(wrong.run.errors.first?.contains("hidden") == false)
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGKILL])
+    func aServerOfThisMachineNeedsNoOption(end: Int32) async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let environment = ["XDG_CONFIG_HOME": home.path]
+        let serve = try CommandRun(["serve", "--port", "0", "--secret", "own"], environment: environment)
+        #expect(await serve.waitFor { !$0.isEmpty })
+        let stream = try CommandRun(["subscribe", "private-a", "--count", "1"], environment: environment)
+        #expect(await eventually { stream.errors.contains("listening to private-a") })
+        #expect(try await run("trigger", "private-a", "e", "x").status == 0)
+        #expect(await stream.status() == 0)
+        // What is said wins over it.
+        #expect(try await run("channels", environment: ["PUSHER_SECRET": "wrong"]).status == 77)
+        serve.signal(end)
+        _ = await serve.status()
+        #expect(try await run("channels").status == 64)
+    }
+
+    @Test func theContextLocalStaysForTheNextServer() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let environment = ["XDG_CONFIG_HOME": home.path]
+        let serve = try CommandRun(["serve", "--port", "0", "--context"], environment: environment)
+        #expect(await serve.waitFor { !$0.isEmpty })
+        #expect(try await run("channels").status == 0)
+        serve.interrupt()
+        #expect(await serve.status() == 0)
+        #expect(try await run("channels").status == 69)
+        #expect(try await run("context", "list").run.output.first?.hasPrefix("* local") == true)
+        // A context of that name that is somebody else's is left alone.
+        #expect(
+            try await run("context", "add", "local", "--host", "example.org", "--key", "k", "--force").status == 0)
+        let other = try CommandRun(["serve", "--port", "0", "--context"], environment: environment)
+        #expect(
+            await eventually { other.errors.contains { $0.contains("context “local”") && $0.contains("example.org") } })
+        #expect(try await run("context", "show", "local").run.output.contains { $0.contains("example.org") })
+    }
+
+    @Test(arguments: [
+        ["PUSHER_PORT": "x"], ["PUSHER_TLS": "maybe"], ["PUSHER_CLUSTER": "bad cluster"], ["PUSHER_HOST": "ftp://h"],
+        ["PUSHER_URL": "nonsense"], ["PUSHER_CONTEXT": "none"],
+    ])
+    func aVariableThatCannotBeUsedIsNamed(environment: [String: String]) async throws {
+        let command = try CommandRun(
+            ["subscribe", "a"], environment: environment.merging(["PUSHER_KEY": "k"]) { $1 })
+        #expect(await command.status() == 64)
+        let name = try #require(environment.keys.first)
+        let word = name == "PUSHER_CONTEXT" ? "there is no context “none”" : name
+        #expect(command.errors.first?.contains(word) == true)
+    }
+
+    @Test func aPublishedEventIsNoFailureWhereInfosAreNotTold() async throws {
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        }
+        let environment = [
+            "PUSHER_KEY": "k", "PUSHER_SECRET": "s", "PUSHER_APP_ID": "1", "PUSHER_TLS": "0",
+            "PUSHER_HOST": "127.0.0.1:\(server.port)",
+        ]
+        let trigger = try await run(
+            "trigger", "a", "e", "x", "--info", "subscription_count", environment: environment)
+        #expect(trigger.status == 0)
+        #expect(trigger.run.errors == ["warning: published, but the server did not report what --info asks for"])
+    }
+
+    @Test func usersThatAreNullAreNobody() async throws {
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 14\r\nConnection: close\r\n\r\n{\"users\":null}")
+        }
+        let environment = [
+            "PUSHER_KEY": "k", "PUSHER_SECRET": "s", "PUSHER_APP_ID": "1", "PUSHER_TLS": "0",
+            "PUSHER_HOST": "127.0.0.1:\(server.port)",
+        ]
+        let users = try await run("users", "presence-b", environment: environment)
+        #expect(users.status == 0)
+        #expect(users.run.output == [])
+    }
+}

@@ -1,0 +1,276 @@
+import ArgumentParser
+import Basics
+import Foundation
+import PusherMockServer
+import TestSupport
+import Testing
+
+@testable import pusher_cli
+
+/// The table of exit statuses in the README, over all commands.
+@Suite(.overSockets)
+struct ExitStatusTests {
+    private static let app = [
+        "PUSHER_KEY": PusherMockServer.App.defaultKey, "PUSHER_SECRET": PusherMockServer.App.defaultSecret,
+        "PUSHER_APP_ID": PusherMockServer.App.defaultID, "PUSHER_TLS": "0",
+    ]
+
+    private func withServer(
+        _ configuration: PusherMockServer.Configuration = .init(),
+        _ body: (PusherMockServer, [String: String]) async throws -> Void
+    ) async throws {
+        let server = try await PusherMockServer.start(configuration)
+        do {
+            try await body(server, Self.app.merging(["PUSHER_HOST": "127.0.0.1:\(server.port)"]) { $1 })
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    /// Every command that prints, so that it prints something.
+    private static let printing: [[String]] = [
+        ["demo"], ["serve", "--port", "0"], ["auth-server", "--port", "0"],
+        ["listen", "a", "--timeout", "20"], ["channels", "--json"], ["channel", "a"], ["users", "presence-b"],
+        ["auth", "private-a", "1.2"], ["encrypt", "private-encrypted-a", "x", "--shared-secret", key],
+        ["decrypt", "private-encrypted-a", cipher, "--shared-secret", key], ["doctor"],
+        [
+            "bench", "--embedded", "--connections", "1", "--channels", "1", "--rate", "10", "--duration", "0.3",
+            "--warm-up", "0",
+        ],
+        ["trigger", "a", "e", "x", "--info", "subscription_count"],
+        ["webhook", "verify", "-", "--signature", "3b3ca9b2a1ad2e5eb5e7a1a4e3ee6c4e"],
+        ["context", "list"], ["matrix", "push-gateway", "--port", "0"], ["--help"], ["subscribe", "--help"],
+        ["--version"], ["--generate-completion-script", "bash"],
+    ]
+    private static let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+    private static let cipher = "{}"
+
+    /// Those of ``printing`` that have nothing to say here, or that fail for another reason first.
+    private static func isSilent(_ arguments: [String]) -> Bool {
+        ["decrypt", "webhook", "context", "matrix"].contains(arguments[0])
+            || arguments.starts(with: ["users"]) || arguments.starts(with: ["channels"])
+    }
+
+    @Test(arguments: printing)
+    func outputThatCannotBeWrittenIs74(arguments: [String]) async throws {
+        var configuration = PusherMockServer.Configuration()
+        configuration.apps = [PusherMockServer.App(sendsSubscriptionCounts: true)]
+        try await withServer(configuration) { server, environment in
+            guard !Self.isSilent(arguments) else { return }
+            let command = try CommandRun(arguments, environment: environment, outputFile: "/dev/full")
+            #expect(await command.status() == 74)
+            #expect(command.errors.last == "error: standard output cannot be written: No space left on device")
+        }
+    }
+
+    /// Every command there is, without its subcommands.
+    private static let commands: [[String]] = names(of: PusherCommand.self, [])
+
+    private static func names(of command: any ParsableCommand.Type, _ path: [String]) -> [[String]] {
+        let subcommands = command.configuration.subcommands
+        guard !subcommands.isEmpty else { return [path] }
+        return subcommands.flatMap { names(of: $0, path + [$0.configuration.commandName ?? $0._commandName]) }
+    }
+
+    @Test(arguments: commands)
+    func everyCommandHasTheSameStatuses(command: [String]) async throws {
+        let help = try CommandRun(command + ["--help"])
+        #expect(await help.status() == 0)
+        #expect(help.output.contains { $0.hasPrefix("USAGE: pusher-cli \(command.joined(separator: " "))") })
+        let full = try CommandRun(command + ["--help"], outputFile: "/dev/full")
+        #expect(await full.status() == 74)
+        #expect(full.errors == ["error: standard output cannot be written: No space left on device"])
+        let wrong = try CommandRun(command + ["--nonsense"])
+        #expect(await wrong.status() == 64)
+        #expect(wrong.errors.first?.hasPrefix("error: ") == true)
+        #expect(wrong.errors.count <= 2)
+    }
+
+    @Test func subscribeAndQueriesWithResultsAre74AsWell() async throws {
+        try await withServer { server, environment in
+            let stream = try CommandRun(
+                ["subscribe", "presence-b", "--user-id", "u"], environment: environment, outputFile: "/dev/full")
+            #expect(await server.waitFor { $0.channels() == ["presence-b"] })
+            for arguments in [
+                ["channels"], ["channels", "--json"], ["users", "presence-b"], ["users", "presence-b", "--json"],
+            ] {
+                let command = try CommandRun(arguments, environment: environment, outputFile: "/dev/full")
+                #expect(await command.status() == 74)
+            }
+            await server.publish(event: "e", channel: "presence-b", data: "x")
+            #expect(await stream.status() == 74)
+            #expect(stream.errors.last?.contains("No space left on device") == true)
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func aSignalBeforeTheWorkIsDoneIs130(signal: Int32) async throws {
+        // Takes connections, and never says a word.
+        let accepted = Lock(0)
+        let silent = SocketServer { peer in
+            accepted.withLock { $0 += 1 }
+            while !peer.read().isEmpty {}
+        }
+        let environment = Self.app.merging(["PUSHER_HOST": "127.0.0.1:\(silent.port)"]) { $1 }
+        for arguments in [
+            ["client-event", "private-a", "client-e", "x"], ["subscribe", "a", "--count", "3"],
+            ["subscribe", "a", "--timeout", "60"], ["doctor"], ["trigger", "a", "e", "x"], ["channels"],
+            ["users", "presence-a"], ["terminate", "ann"], ["listen", "a", "--count", "1"],
+        ] {
+            let before = accepted.withLock { $0 }
+            let command = try CommandRun(arguments, environment: environment)
+            #expect(await eventually { accepted.withLock { $0 } > before }, "\(arguments)")
+            command.signal(signal)
+            #expect(await command.status() == 130, "\(arguments)")
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func aStreamWithoutAnEndIsDoneWhenItIsStopped(signal: Int32) async throws {
+        try await withServer { server, environment in
+            for arguments in [["subscribe", "a"], ["listen", "a"]] {
+                let command = try CommandRun(arguments, environment: environment)
+                #expect(await server.waitFor { $0.channels() == ["a"] })
+                command.signal(signal)
+                #expect(await command.status() == 0, "\(arguments)")
+                #expect(await server.waitFor { $0.channels() == [] })
+            }
+        }
+    }
+
+    // MARK: Refusals
+
+    @Test func aWrongSecretEndsASubscriptionWith77() async throws {
+        try await withServer { _, environment in
+            let wrong = environment.merging(["PUSHER_SECRET": "wrong"]) { $1 }
+            let command = try CommandRun(["subscribe", "private-a"], environment: wrong)
+            #expect(await command.status() == 77)
+            #expect(command.errors.contains { $0.contains("private-a") && $0.contains("Invalid signature") })
+            let doctor = try CommandRun(["doctor", "private-a"], environment: wrong)
+            #expect(await doctor.status() == 77)
+            #expect(doctor.output.contains { $0.hasPrefix("FAIL  private-a") && $0.contains("Invalid signature") })
+        }
+    }
+
+    @Test func othersGoOnAndTheWorstIsTheStatus() async throws {
+        try await withServer { server, environment in
+            let wrong = environment.merging(["PUSHER_SECRET": "wrong"]) { $1 }
+            let command = try CommandRun(["subscribe", "private-a", "open", "--count", "1"], environment: wrong)
+            #expect(await eventually { command.errors.contains { $0.contains("listening to open") } })
+            await server.publish(event: "e", channel: "open", data: "x")
+            #expect(await command.status() == 77)
+            #expect(command.output.count == 1)
+        }
+    }
+
+    @Test func aStreamThatWasNeverConnectedIs69() async throws {
+        let command = try CommandRun(
+            ["subscribe", "a", "--timeout", "0.5"], environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:1"]) { $1 }
+        )
+        #expect(await command.status() == 69)
+        #expect(command.errors.last?.contains("no connection within 0.5 s: cannot connect to 127.0.0.1:1") == true)
+    }
+
+    @Test func clientEventSaysWhyThereIsNoConnection() async throws {
+        let command = try CommandRun(
+            ["client-event", "private-a", "client-e", "x", "--timeout", "0.5"],
+            environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:1"]) { $1 })
+        #expect(await command.status() == 69)
+        #expect(command.errors.last?.contains("no connection within 0.5 s: cannot connect to 127.0.0.1:1") == true)
+    }
+
+    @Test(arguments: [
+        ["subscribe", "bad channel!"], ["subscribe", ""], ["subscribe", String(repeating: "x", count: 165)],
+        ["listen", "a", "bad channel!"], ["doctor", "bad channel!"], ["client-event", "a", "client-e", "x"],
+        ["client-event", "private-a", "e", "x"], ["subscribe", "a", "--cluster", "bad cluster"],
+        ["subscribe", "a", "--host", "ftp://x"], ["subscribe", "a", "--host", "http://h:1", "--port", "2"],
+        ["subscribe", "a", "--host", "http://h", "--tls"], ["trigger", "a", "e", "x", "--pong-timeout", "1"],
+        ["trigger", "a", "e", "x", "--auth-endpoint", "http://x"], ["subscribe", "a", "--context", "none"],
+    ])
+    func whatCannotBeRightIs64BeforeAnythingIsConnected(arguments: [String]) async throws {
+        let command = try CommandRun(arguments, environment: ["PUSHER_KEY": "k"])
+        #expect(await command.status() == 64)
+        #expect(command.errors.first?.hasPrefix("error: ") == true)
+        #expect(!command.errors.contains { $0.contains("URL is not a ws") })
+    }
+
+    @Test func aHostMayBeAURLOrHaveAPort() async throws {
+        try await withServer { server, _ in
+            for address in [
+                "127.0.0.1:\(server.port)", "http://127.0.0.1:\(server.port)", "ws://127.0.0.1:\(server.port)/",
+            ] {
+                let command = try CommandRun(
+                    ["doctor", "--host", address, "--no-tls", "--key", PusherMockServer.App.defaultKey])
+                #expect(await command.status() == 0, "\(address)")
+            }
+        }
+    }
+
+    @Test func theSameMistakeHasTheSameStatusEverywhere() async throws {
+        try await withServer { _, environment in
+            for arguments in [
+                ["subscribe", "a"], ["listen", "a"], ["doctor"], ["trigger", "a", "e", "x"], ["channels"],
+                ["client-event", "private-a", "client-e", "x"],
+            ] {
+                let unreadable = try CommandRun(arguments + ["--ca-file", "/nowhere"], environment: environment)
+                #expect(await unreadable.status() == 65, "\(arguments)")
+                #expect(unreadable.errors.last == "error: --ca-file /nowhere cannot be read: No such file or directory")
+                let wrongKey = try CommandRun(
+                    arguments
+                        + ["--key", "wrong", "--secret", "s", "--app-id", "app-id"].filter { option in
+                            arguments[0] == "trigger" || arguments[0] == "channels"
+                                || !["--app-id", "app-id"].contains(option)
+                        }, environment: environment)
+                #expect(await wrongKey.status() == 77, "\(arguments)")
+            }
+            let wrongID = try CommandRun(["channels", "--app-id", "nope"], environment: environment)
+            #expect(await wrongID.status() == 77)
+        }
+    }
+
+    @Test func aMissingKeyAndIDAreSaidAtOnceWithoutTheUsage() async throws {
+        let command = try CommandRun(["trigger", "a", "e", "x"])
+        #expect(await command.status() == 64)
+        #expect(command.errors.count == 1)
+        #expect(command.errors.first?.contains("key, id and secret are missing") == true)
+    }
+
+    @Test func tlsToAPlainPortNamesTheOption() async throws {
+        try await withServer { server, environment in
+            let command = try CommandRun(
+                ["subscribe", "a", "--tls", "--timeout", "1"], environment: environment)
+            #expect(await command.status() == 69)
+            #expect(command.errors.contains { $0.contains("try --no-tls") })
+            #expect(!command.errors.contains { $0.contains("try --no-tls: try --no-tls") })
+        }
+    }
+
+    @Test(arguments: [["subscribe", "a", "--timeout", "1"], ["channels"]])
+    func plainTextToATLSPortNamesTheOption(arguments: [String]) async throws {
+        let server = SocketServer { peer in _ = peer.readHead() }
+        let command = try CommandRun(
+            arguments, environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:\(server.port)"]) { $1 })
+        #expect(await command.status() == 69)
+        #expect(command.errors.last?.contains("try --tls if this port expects TLS") == true)
+    }
+
+    // MARK: Standard input
+
+    @Test func oneLineEndAtTheEndOfStandardInputIsLeftOut() async throws {
+        try await withServer { server, environment in
+            let stream = try CommandRun(["subscribe", "c", "--json", "--count", "3"], environment: environment)
+            #expect(await server.waitFor { $0.channels() == ["c"] })
+            for (arguments, input) in [([], "hello\n"), ([], "two\n\n"), (["--data-binary"], "exact\n")] {
+                let trigger = try CommandRun(
+                    ["trigger", "c", "e", "-"] + arguments, environment: environment, input: input)
+                #expect(await trigger.status() == 0)
+            }
+            #expect(await stream.status() == 0)
+            for data in [#""data":"hello""#, #""data":"two\n""#, #""data":"exact\n""#] {
+                #expect(stream.output.contains { $0.contains(data) }, "\(data)")
+            }
+        }
+    }
+}

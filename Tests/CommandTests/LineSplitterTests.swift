@@ -1,0 +1,38 @@
+import TestSupport
+import Testing
+
+@testable import pusher_cli
+
+struct LineSplitterTests {
+    /// The lines of a text that comes in pieces of some size; nil for those that cannot be used.
+    private func lines(_ bytes: [UInt8], pieces: Int, maximumLength: Int = 5) -> [String?] {
+        var splitter = LineSplitter(maximumLength: maximumLength)
+        var lines: [InputLine] = []
+        for start in stride(from: 0, to: bytes.count, by: pieces) {
+            lines += splitter.split(bytes[start..<min(start + pieces, bytes.count)])
+        }
+        lines += splitter.end().map { [$0] } ?? []
+        #expect(lines.map(\.number) == Array(1..<(lines.count + 1)))
+        return lines.map { try? $0.text.get() }
+    }
+
+    @Test(arguments: 1..<12)
+    func piecesDoNotMatter(pieces: Int) {
+        #expect(
+            lines(Array("a\n\nänd\r\n12345\n123456\nlast".utf8), pieces: pieces) == [
+                "a", "", "änd\r", "12345", nil, "last",
+            ])
+        #expect(lines(Array("1234567890\nok\n".utf8), pieces: pieces) == [nil, "ok"])
+        #expect(lines([0x61, 0xFF, 0x0A, 0x62, 0x0A], pieces: pieces) == [nil, "b"])
+        #expect(lines([], pieces: pieces) == [])
+    }
+
+    @Test func aLongLineSaysHowLongItIs() throws {
+        var splitter = LineSplitter(maximumLength: 4)
+        let line = try #require(splitter.split(Array("123456789\n".utf8)[...]).first)
+        #expect(throws: CommandFailure.self) { try line.text.get() }
+        if case .failure(let failure) = line.text {
+            #expect(failure.description == "it has 9 bytes, at most 4 are allowed")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import pusher_cli
+
+/// What options, contexts and the environment say together.
+struct SettingsTests {
+    @Test(
+        arguments: [
+            ("example.org", "example.org", nil, nil, nil),
+            ("127.0.0.1:6001", "127.0.0.1", 6001, nil, nil),
+            ("http://127.0.0.1:6001", "127.0.0.1", 6001, false, nil),
+            ("https://example.org/", "example.org", nil, true, nil),
+            ("wss://example.org/prefix", "example.org", nil, true, "/prefix"),
+            ("WS://h", "h", nil, false, nil),
+            ("::1", "::1", nil, nil, nil),
+            ("[::1]", "::1", nil, nil, nil),
+            ("[::1]:6001", "::1", 6001, nil, nil),
+            ("http://[::1]:6001", "::1", 6001, false, nil),
+        ] as [(String, String, Int?, Bool?, String?)])
+    func anAddressIsReadAsPeopleWriteIt(
+        text: String, host: String, port: Int?, usesTLS: Bool?, path: String?
+    ) throws {
+        let address = try ServerAddress(text)
+        #expect(address.host == host)
+        #expect(address.port == port)
+        #expect(address.usesTLS == usesTLS)
+        #expect(address.path == path)
+    }
+
+    @Test(
+        arguments: [
+            "", " ", "a b", "host:", "host:x", "host:0", "host:65536", "[::1", "[::1]x", "ftp://h", "http://",
+            "http://h:x", "http://user:pass@h", "http://h/?q", "http://h/#f", "host/path", "user@host", "h\n",
+            "h\u{1B}[31m", "a%2fb",
+        ])
+    func whatIsNoAddressIsRefused(text: String) {
+        #expect(throws: ServerAddress.Mistake.self) { try ServerAddress(text) }
+    }
+
+    private func settings(_ change: (inout Settings) -> Void) -> Settings {
+        var settings = Settings()
+        change(&settings)
+        return settings
+    }
+
+    @Test func whatComesFirstWins_andOnlyWhatIsMissingIsTakenFromTheNext() {
+        let merged = Settings(merging: [
+            settings { ($0.key, $0.tls) = ("a", false) },
+            settings { ($0.key, $0.host, $0.port) = ("b", "h", 1) },
+        ])
+        #expect(merged == settings { ($0.key, $0.tls, $0.host, $0.port) = ("a", false, "h", 1) })
+    }
+
+    @Test func thePortOfOneServerIsNotUsedForAnother() {
+        let merged = Settings(merging: [
+            settings { $0.host = "mine" },
+            settings { ($0.host, $0.port, $0.tls, $0.caFile, $0.path) = ("other", 6001, false, "ca", "/p") },
+        ])
+        #expect(merged == settings { $0.host = "mine" })
+        let cluster = Settings(merging: [settings { $0.cluster = "eu" }, settings { ($0.host, $0.port) = ("h", 1) }])
+        #expect(cluster == settings { $0.cluster = "eu" })
+    }
+
+    @Test func theSecretOfOneKeyIsNotUsedForAnother() {
+        let context = settings { ($0.key, $0.secret, $0.appID, $0.encryptionMasterKey) = ("k", "s", "1", "m") }
+        #expect(Settings(merging: [settings { $0.key = "other" }, context]) == settings { $0.key = "other" })
+        #expect(Settings(merging: [settings { $0.key = "k" }, context]) == context)
+        let ownSecret = Settings(merging: [settings { $0.secret = "mine" }, context])
+        #expect(ownSecret.secret == "mine")
+        #expect(ownSecret.key == "k")
+    }
+
+    @Test func everythingThatIsMissingIsSaidAtOnce() {
+        let failure = #expect(throws: CommandFailure.self) { try Settings().require(.key, .appID, .secret) }
+        #expect(failure?.exitStatus == .wrongUse)
+        for word in ["key, id and secret are missing", "--key", "--app-id", "PUSHER_SECRET"] {
+            #expect(failure?.description.contains(word) == true)
+        }
+    }
+
+    @Test(arguments: pusher_cli.ExitStatus.allCases)
+    func theWorstStatusIsThatOfTheWhole(status: pusher_cli.ExitStatus) {
+        #expect(status.worse(.done) == status)
+        #expect(pusher_cli.ExitStatus.done.worse(status) == status)
+        #expect(ExitStatus.timedOut.worse(.refused) == .refused)
+        #expect(status.worse(.interrupted) == .interrupted)
+    }
+}

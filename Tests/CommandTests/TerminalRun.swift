@@ -1,0 +1,109 @@
+import Foundation
+import TestSupport
+import Basics
+
+/// One run of `pusher-cli`, or of a shell that runs it, at a terminal of its own.
+final class TerminalRun: Sendable {
+    struct NoTerminal: Error {}
+
+    private struct State {
+        var screen: TerminalScreen
+        var status: Int32?
+    }
+
+    private let process: ChildProcess
+    private let master: FileHandle
+    private let state: Lock<State>
+
+    /// - Parameter program: `pusher-cli` for nil.
+    init(
+        _ program: String? = nil, _ arguments: [String], environment: [String: String] = [:], columns: Int = 80
+    ) throws {
+        let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        master = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        // unlockpt and ptsname, which Swift does not see.
+        var (isLocked, number) = (Int32(0), Int32(0))
+        guard ioctl(descriptor, 0x4004_5431, &isLocked) == 0, ioctl(descriptor, 0x8004_5430, &number) == 0 else {
+            throw NoTerminal()
+        }
+        state = Lock(State(screen: TerminalScreen(columns: columns)))
+        Self.resize(descriptor, columns)
+        let environment = ProcessInfo.processInfo.environment
+            .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
+            .merging(environment) { $1 }
+        process = try ChildProcess(
+            program ?? CommandRun.executable.path, arguments, environment: environment, terminal: "/dev/pts/\(number)")
+        Thread.detachNewThread { [state, master] in
+            var buffer = [UInt8](repeating: 0, count: 1 << 14)
+            while true {
+                let count = read(master.fileDescriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                state.withLock { $0.screen.feed(buffer[..<count]) }
+            }
+        }
+        Thread.detachNewThread { [process, state] in
+            let status = process.wait()
+            state.withLock { $0.status = status }
+        }
+    }
+
+    deinit { signal(SIGKILL) }
+
+    func type(_ text: String) throws { try master.write(contentsOf: Data(text.utf8)) }
+
+    func resize(_ columns: Int) {
+        state.withLock { $0.screen.columns = columns }
+        Self.resize(master.fileDescriptor, columns)
+    }
+
+    private static func resize(_ descriptor: Int32, _ columns: Int) {
+        var size = winsize(ws_row: 24, ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    }
+
+    var screen: TerminalScreen { state.withLock { $0.screen } }
+
+    func shows(_ condition: @Sendable (TerminalScreen) -> Bool) async -> Bool {
+        await eventually(within: .seconds(20)) { condition(self.screen) }
+    }
+
+    /// Whether some line has the text in it.
+    func shows(_ text: String) async -> Bool { await shows { $0.lines.contains { $0.contains(text) } } }
+
+    /// Whether the last line reads so, with `|` where the cursor is.
+    func hasPrompt(_ line: String) async -> Bool {
+        let text = line.replacing("|", with: "")
+        let before = String(line.prefix { $0 != "|" })
+        return await shows { screen in
+            screen.lines.last == Self.trimmed(text) && screen.cursor.row == screen.lines.count - 1
+                && screen.cursor.column == Self.columns(before)
+        }
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        String(text.reversed().drop { $0 == " " }.reversed())
+    }
+
+    /// By the screen's own rules.
+    private static func columns(_ text: String) -> Int {
+        var screen = TerminalScreen(columns: .max / 2)
+        screen.feed(text.utf8)
+        return screen.cursor.column
+    }
+
+    /// Whether single keys are read and nothing is echoed.
+    var isRaw: Bool {
+        var settings = termios()
+        return tcgetattr(master.fileDescriptor, &settings) == 0 && settings.c_lflag & tcflag_t(ICANON | ECHO) == 0
+    }
+
+    func status() async -> Int32? {
+        _ = await eventually { self.state.withLock { $0.status != nil } }
+        return state.withLock { $0.status }
+    }
+
+    func signal(_ number: Int32) {
+        state.withLock { if $0.status == nil { kill(process.id, number) } }
+    }
+}
