@@ -54,6 +54,17 @@ struct CacheChannelTests {
         #expect(origins(&client) == [.live])
     }
 
+    /// The network held it back for longer than a server needs.
+    @Test func whatAReconnectRepeatsLateIsTold() throws {
+        var client = try subscribed("cache-x")
+        client.receive(event("1"))
+        _ = client.take()
+        reconnect(&client, "cache-x")
+        client.now = client.now + .seconds(13)
+        client.receive(event("1"), event("1"))
+        #expect(origins(&client) == [.repeatedCache, .live])
+    }
+
     @Test func eventsOfClientsAreNotKept() throws {
         var client = try subscribed("cache-x")
         client.receive(event("0", "client-e"), event("1"))

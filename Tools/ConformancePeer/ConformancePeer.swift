@@ -37,6 +37,7 @@ struct ConformancePeer {
     private static func serve() async throws {
         var configuration = PusherMockServer.Configuration(maximumMessageSize: 64 << 20)
         configuration.echoesMessages = true
+        configuration.requiresProtocolVersion = false
         let server = try await PusherMockServer.start(configuration)
         print(server.port)
         fflush(nil)

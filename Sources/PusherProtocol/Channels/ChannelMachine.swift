@@ -96,10 +96,11 @@ struct ChannelMachine: Sendable {
 /// Tells the event that a cache channel's server kept from new ones (Pusher protocol, "Cache channels").
 struct CacheReplay: Sendable {
     /// A server with caches sends what it kept, or that it kept nothing, right behind the success of a subscription. One
-    /// without sends neither: what comes later than this is live.
+    /// without sends neither: what comes later than this is live, unless it is what came last before. A network that stalls
+    /// between the two must not make an event come twice as a new one.
     private static let patience = Duration.seconds(1)
 
-    /// The subscription has just succeeded: what comes until then was kept.
+    /// Set between the success of a subscription and the first event after it, which was kept if it comes by then.
     private var expectedUntil: MonotonicInstant?
     /// Of the event delivered last.
     private var lastFingerprint: Int?
@@ -116,8 +117,9 @@ struct CacheReplay: Sendable {
     mutating func origin(of event: RealtimeEvent, now: MonotonicInstant) -> EventOrigin {
         let fingerprint = event.fingerprint
         defer { (expectedUntil, lastFingerprint) = (nil, fingerprint) }
-        guard let expectedUntil, now < expectedUntil else { return .live }
-        return lastFingerprint == fingerprint ? .repeatedCache : .cache
+        guard let expectedUntil else { return .live }
+        if lastFingerprint == fingerprint { return .repeatedCache }
+        return now < expectedUntil ? .cache : .live
     }
 }
 
