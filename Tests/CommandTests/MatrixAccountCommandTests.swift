@@ -14,14 +14,7 @@ struct MatrixAccountCommandTests {
         ["push-rules", "--enable", "x"], ["push-rules", "--mute", "!r:hs"], ["push-rules", "--unmute", "!r:hs"],
     ])
     func aRefusalIsStatus77_andItsWordsAreEscaped(arguments: [String]) async throws {
-        let scene = try await MatrixScene()
-        let words = HostileText.json(HostileText.short)
-        scene.server.setGate { _ in .json(#"{"errcode":"M_FORBIDDEN","error":\#(words)}"#, status: 403) }
-        let run = try scene.run(["matrix"] + arguments)
-        #expect(await run.status() == 77)
-        #expect(run.output == [])
-        #expect(run.errors.count == 1 && run.errors.first?.hasSuffix("(M_FORBIDDEN)") == true)
-        for line in run.errors { #expect(HostileText.flaws(in: line) == []) }
+        try await MatrixScene.expectRefusal(of: arguments)
     }
 
     @Test(arguments: [
@@ -35,11 +28,7 @@ struct MatrixAccountCommandTests {
         ["push-rules", "--enable", "a", "--kind", "odd"], ["push-rules", "--mute", "!r:hs", "--kind", "room"],
     ])
     func wrongUseIsStatus64(arguments: [String]) async throws {
-        let scene = try await MatrixScene()
-        let run = try scene.run(["matrix"] + arguments)
-        #expect(await run.status() == 64)
-        #expect(run.output == [])
-        #expect(scene.server.requests.isEmpty)
+        try await MatrixScene.expectWrongUse(arguments)
     }
 
     // MARK: Devices

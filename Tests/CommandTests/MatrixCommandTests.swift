@@ -20,11 +20,7 @@ struct MatrixCommandTests {
 
     @Test(arguments: commands)
     func whoIsNotLoggedInIsToldSo(arguments: [String]) async throws {
-        let scene = try await MatrixScene(isLoggedIn: false)
-        let run = try scene.run(["matrix"] + arguments)
-        #expect(await run.status() == 77)
-        #expect(run.errors == ["error: not logged in: run pusher-cli matrix login"])
-        #expect(run.output == [])
+        try await MatrixScene.expectLoginToBeAskedFor(arguments)
     }
 
     @Test(arguments: commands)
@@ -369,11 +365,7 @@ struct MatrixCommandTests {
         ["push-gateway", "--port", "0", "--channel", "c"], ["listen", "--count", "0"], ["listen", "a-channel"],
     ])
     func wrongUseIsStatus64(arguments: [String]) async throws {
-        let scene = try await MatrixScene()
-        let run = try scene.run(["matrix"] + arguments)
-        #expect(await run.status() == 64)
-        #expect(run.output == [])
-        #expect(scene.server.requests.isEmpty)
+        try await MatrixScene.expectWrongUse(arguments)
     }
 
     @Test func anEmptyTextIsStatus65() async throws {

@@ -15,22 +15,12 @@ struct MatrixRoomCommandTests {
 
     @Test(arguments: commands)
     func withoutALoginTheStatusIs77(arguments: [String]) async throws {
-        let scene = try await MatrixScene(isLoggedIn: false)
-        let run = try scene.run(["matrix"] + arguments)
-        #expect(await run.status() == 77)
-        #expect(run.errors == ["error: not logged in: run pusher-cli matrix login"])
+        try await MatrixScene.expectLoginToBeAskedFor(arguments)
     }
 
     @Test(arguments: commands)
     func aRefusalIsStatus77_andItsWordsAreEscaped(arguments: [String]) async throws {
-        let scene = try await MatrixScene()
-        let words = HostileText.json(HostileText.short)
-        scene.server.setGate { _ in .json(#"{"errcode":"M_FORBIDDEN","error":\#(words)}"#, status: 403) }
-        let run = try scene.run(["matrix"] + arguments)
-        #expect(await run.status() == 77)
-        #expect(run.output == [])
-        #expect(run.errors.count == 1 && run.errors.first?.hasSuffix("(M_FORBIDDEN)") == true)
-        for line in run.errors { #expect(HostileText.flaws(in: line) == []) }
+        try await MatrixScene.expectRefusal(of: arguments)
     }
 
     @Test(arguments: commands)
@@ -52,11 +42,7 @@ struct MatrixRoomCommandTests {
         ["read", "!r:hs", "$"],
     ])
     func wrongUseIsStatus64(arguments: [String]) async throws {
-        let scene = try await MatrixScene()
-        let run = try scene.run(["matrix"] + arguments)
-        #expect(await run.status() == 64)
-        #expect(run.output == [])
-        #expect(scene.server.requests.isEmpty)
+        try await MatrixScene.expectWrongUse(arguments)
     }
 
     // MARK: Membership

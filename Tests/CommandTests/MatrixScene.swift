@@ -115,6 +115,41 @@ final class MatrixScene: Sendable {
     }
 }
 
+extension MatrixScene {
+    /// A homeserver's refusal of everything is status 77, and its words cannot drive the terminal.
+    static func expectRefusal(of arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let scene = try await MatrixScene()
+        let words = HostileText.json(HostileText.short)
+        scene.server.setGate { _ in .json(#"{"errcode":"M_FORBIDDEN","error":\#(words)}"#, status: 403) }
+        let run = try scene.run(["matrix"] + arguments)
+        #expect(await run.status() == 77, sourceLocation: sourceLocation)
+        #expect(run.output == [], sourceLocation: sourceLocation)
+        #expect(
+            run.errors.count == 1 && run.errors.first?.hasSuffix("(M_FORBIDDEN)") == true,
+            sourceLocation: sourceLocation)
+        for line in run.errors { #expect(HostileText.flaws(in: line) == [], sourceLocation: sourceLocation) }
+    }
+
+    /// Without a login, commands say how to log in.
+    static func expectLoginToBeAskedFor(
+        _ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let run = try await MatrixScene(isLoggedIn: false).run(["matrix"] + arguments)
+        #expect(await run.status() == 77, sourceLocation: sourceLocation)
+        #expect(run.errors == ["error: not logged in: run pusher-cli matrix login"], sourceLocation: sourceLocation)
+        #expect(run.output == [], sourceLocation: sourceLocation)
+    }
+
+    /// Wrong use is status 64, before anything is sent.
+    static func expectWrongUse(_ arguments: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let scene = try await MatrixScene()
+        let run = try scene.run(["matrix"] + arguments)
+        #expect(await run.status() == 64, sourceLocation: sourceLocation)
+        #expect(run.output == [], sourceLocation: sourceLocation)
+        #expect(scene.server.requests.isEmpty, sourceLocation: sourceLocation)
+    }
+}
+
 extension CommandRun {
     /// The lines that are JSON objects.
     var objects: [[String: Any]] {

@@ -12,26 +12,16 @@ struct MatrixKickCommand: AsyncParsableCommand {
               pusher-cli matrix kick '#lobby:example.org' @bob:example.org --reason spam
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
-    var room: String
-
-    @Argument(help: ArgumentHelp("The user to remove.", valueName: "user"))
-    var users: [String]
+    @OptionGroup var target: RoomUsersArguments
 
     @Option(help: "The reason; everyone in the room can see it.")
     var reason: String?
 
     @OptionGroup var matrix: MatrixOptions
 
-    func validate() throws {
-        try UserID.validate(users)
-    }
-
     func run() async throws {
-        let account = try matrix.account()
-        let roomID = try await RoomReference(room).roomID(for: account)
-        try await account.each(of: users, notDone: "is not removed") { user in
-            try await account.client.kickUser(user, fromRoom: roomID, reason: reason)
+        try await target.each(as: matrix.account(), notDone: "is not removed") { client, user, roomID in
+            try await client.kickUser(user, fromRoom: roomID, reason: reason)
         }
     }
 }

@@ -27,8 +27,7 @@ struct MatrixMembersCommand: AsyncParsableCommand {
               pusher-cli matrix members '#lobby:example.org' --membership ban --json
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
-    var room: String
+    @OptionGroup var room: RoomArgument
 
     @Option(help: "The membership to list.")
     var membership = Membership.join
@@ -40,7 +39,7 @@ struct MatrixMembersCommand: AsyncParsableCommand {
 
     func run() async throws {
         let account = try matrix.account()
-        let roomID = try await RoomReference(room).roomID(for: account)
+        let roomID = try await room.id(for: account)
         let members = try await account.client.members(ofRoom: roomID, membership: membership.value)
             .compactMap(MXRoomMember.init)
             .filter { $0.membership == membership.value }  // whatever the server makes of the parameter

@@ -15,8 +15,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
               pusher-cli matrix messages '#lobby:example.org' --limit 50
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
-    var room: String
+    @OptionGroup var room: RoomArgument
 
     @Option(help: "The most messages to print.")
     var limit = 20
@@ -32,7 +31,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
 
     func run() async throws {
         let account = try matrix.account()
-        let roomID = try await RoomReference(room).roomID(for: account)
+        let roomID = try await room.id(for: account)
         var names: [String: String] = [:]
         for event in try await newest(in: roomID, account.client).reversed() {
             var record = MessageRecord(event)

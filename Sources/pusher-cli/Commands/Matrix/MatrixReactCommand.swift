@@ -9,8 +9,7 @@ struct MatrixReactCommand: AsyncParsableCommand {
               pusher-cli matrix react '#lobby:example.org' '$event' 👍
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
-    var room: String
+    @OptionGroup var room: RoomArgument
 
     @Argument(help: "The message's id.")
     var event: String
@@ -30,7 +29,7 @@ struct MatrixReactCommand: AsyncParsableCommand {
 
     func run() async throws {
         let account = try matrix.account()
-        let roomID = try await RoomReference(room).roomID(for: account)
+        let roomID = try await room.id(for: account)
         let id =
             remove
             ? try await account.client.redactEvent(try await reaction(of: account, in: roomID), inRoom: roomID)

@@ -12,8 +12,7 @@ struct MatrixReadCommand: AsyncParsableCommand {
               pusher-cli matrix read '#lobby:example.org' '$event' --private
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
-    var room: String
+    @OptionGroup var room: RoomArgument
 
     @Argument(help: "The id of the last event that you have read. Default: the newest.")
     var event: String?
@@ -29,7 +28,7 @@ struct MatrixReadCommand: AsyncParsableCommand {
 
     func run() async throws {
         let account = try matrix.account()
-        let roomID = try await RoomReference(room).roomID(for: account)
+        let roomID = try await room.id(for: account)
         let event = if let event { event } else { try await newest(in: roomID, account.client) }
         try await account.client.sendReadMarkers(
             toRoom: roomID, fullyRead: event, read: isPrivate ? nil : event, privateRead: isPrivate ? event : nil)
@@ -41,7 +40,9 @@ struct MatrixReadCommand: AsyncParsableCommand {
             let page = try await client.messages(forRoom: roomID, from: token, limit: 1)
             return (page.chunk, page.end)
         }
-        guard let event = newest.first else { throw CommandFailure(.badData, "there is nothing to read in \(room)") }
+        guard let event = newest.first else {
+            throw CommandFailure(.badData, "there is nothing to read in \(room.room)")
+        }
         return event.eventId
     }
 }

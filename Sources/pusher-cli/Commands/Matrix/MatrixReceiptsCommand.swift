@@ -13,8 +13,7 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
               pusher-cli matrix receipts '#lobby:example.org' '$event' --json
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
-    var room: String
+    @OptionGroup var room: RoomArgument
 
     @Argument(help: "The id of an event in the room.")
     var event: String?
@@ -33,7 +32,7 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
         let session = account.session(firstMessages: 1)  // receipts come with a sync only
         defer { session.close() }
         try await session.start()
-        let room = try await RoomReference(room).room(in: session, for: account)
+        let room = try await room.reference.room(in: session, for: account)
         var receipts = try room.receipts().sorted { ($1.ts, $0.userId) < ($0.ts, $1.userId) }
         if let event { receipts = try await receipts.whoRead(event, in: room.roomId, account.client) }
         var names: [String: String] = [:]

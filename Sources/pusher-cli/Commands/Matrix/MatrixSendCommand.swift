@@ -13,8 +13,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
               make 2>&1 | tail | pusher-cli matrix send Builds - --notice
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
-    var room: String
+    @OptionGroup var room: RoomArgument
 
     @Argument(help: "The text to send; - reads standard input.")
     var text: String
@@ -48,7 +47,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
         let account = try matrix.account()
         let text = try Input.text(given: text)
         guard !text.isEmpty else { throw CommandFailure(.badData, "there is nothing to send") }
-        let roomID = try await RoomReference(room).roomID(for: account)
+        let roomID = try await room.id(for: account)
         let id = try await account.client.sendMessage(
             toRoom: roomID, content: try await content(of: text, in: roomID, for: account))
         _ = StandardOutput.write(TerminalText(id))

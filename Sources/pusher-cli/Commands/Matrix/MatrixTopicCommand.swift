@@ -13,8 +13,7 @@ struct MatrixTopicCommand: AsyncParsableCommand {
               pusher-cli matrix topic '#lobby:example.org' - < topic.txt
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
-    var room: String
+    @OptionGroup var room: RoomArgument
 
     @Argument(help: "The new topic; - reads standard input.")
     var text: String?
@@ -34,10 +33,10 @@ struct MatrixTopicCommand: AsyncParsableCommand {
         let account = try matrix.account()
         if let text {
             let topic = try Input.text(given: text)
-            let roomID = try await RoomReference(room).roomID(for: account)
+            let roomID = try await room.id(for: account)
             try await account.client.setRoomTopic(topic, ofRoom: roomID)
         } else {
-            let roomID = try await RoomReference(room).roomID(for: account)
+            let roomID = try await room.id(for: account)
             _ = write(try await topic(ofRoom: roomID, account.client), ofRoom: roomID)
         }
     }

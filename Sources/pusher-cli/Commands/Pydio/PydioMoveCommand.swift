@@ -1,5 +1,4 @@
 import ArgumentParser
-import PydioSDK
 
 struct PydioMoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,25 +12,7 @@ struct PydioMoveCommand: AsyncParsableCommand {
               pusher-cli pydio mv plans:/a.txt plans:/b.txt plans:/docs/
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The sources, then the target: WORKSPACE:/path, all in one workspace.", valueName: "source ... target"),
-        transform: { try RemotePath($0) })
-    var paths: [RemotePath]
+    @OptionGroup var relocation: RelocationOptions
 
-    @Flag(help: "Replace an existing file.")
-    var force = false
-
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
-
-    @OptionGroup var pydio: PydioOptions
-
-    func validate() throws { try Relocation.validate(paths) }
-
-    func run() async throws {
-        try await pydio.run { account in
-            try await Relocation.run(paths, of: account, isMove: true, replaces: force, TransferReport(json: json))
-        }
-    }
+    func run() async throws { try await relocation.run(isMove: true) }
 }

@@ -1,18 +1,31 @@
+import ArgumentParser
 import MatrixSDK
 
-extension MatrixAccount {
+/// The room and the users that `invite`, `kick`, `ban` and `unban` act on.
+struct RoomUsersArguments: ParsableArguments {
+    @OptionGroup var room: RoomArgument
+
+    @Argument(help: ArgumentHelp("The users, such as @bob:example.org.", valueName: "user"))
+    var users: [String]
+
+    func validate() throws {
+        try UserID.validate(users)
+    }
+
     /// Does something to each user, once, even if it fails for one of them. Failures are written to standard error.
     ///
     /// - Parameter notDone: What to say of a user for whom it failed, such as `is not invited`.
     /// - Throws: The exit status of the worst failure; at once if the login is dead.
     func each(
-        of users: [String], notDone: String, _ change: (_ user: String) async throws -> Void
+        as account: MatrixAccount, notDone: String,
+        _ change: (_ client: MXRestClient, _ user: String, _ roomID: String) async throws -> Void
     ) async throws {
+        let roomID = try await room.id(for: account)
         var status = ExitStatus.done
         var tried: Set<String> = []
         for user in users where tried.insert(user).inserted {
             do {
-                try await change(user)
+                try await change(account.client, user, roomID)
             } catch let error as any ReportableError {
                 if let error = error as? MXError, error.errcode == kMXErrCodeStringUnknownToken { throw error }
                 StandardError.write("error: \(user) \(notDone): \(Complaint.text(error))")

@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// The room that a `matrix` command is about; you are in it.
+struct RoomArgument: ParsableArguments {
+    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
+    var room: String
+
+    var reference: RoomReference { RoomReference(room) }
+
+    func id(for account: MatrixAccount) async throws -> String { try await reference.roomID(for: account) }
+}
