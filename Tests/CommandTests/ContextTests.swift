@@ -134,6 +134,15 @@ struct ContextTests {
         #expect(try await run("channels").status == 64)
     }
 
+    @Test func aSessionFolderThatIsARelativePathIsIgnored() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let environment = ["XDG_CONFIG_HOME": home.path, "XDG_RUNTIME_DIR": "somewhere"]
+        let serve = try CommandRun(["serve", "--port", "0"], environment: environment)
+        #expect(await serve.waitFor { !$0.isEmpty })
+        #expect(try await run("channels", environment: environment).status == 0)
+        #expect(FileManager.default.fileExists(atPath: home.appending(path: "pusher-cli/served.json").path))
+    }
+
     @Test func theContextLocalStaysForTheNextServer() async throws {
         defer { try? FileManager.default.removeItem(at: home) }
         let environment = ["XDG_CONFIG_HOME": home.path]

@@ -6,22 +6,21 @@ import PusherMockServer
 /// The file is valid as long as `serve` holds its lock, however that ends.
 final class ServedApplication {
     private let descriptor: Int32
-    private let path: String
 
-    private static var path: String {
-        // The folder of the user's session, else that of the configuration; both are the user's alone.
-        let folder =
-            Environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil }
-            ?? PrivateFile("served.json").folder
-        return folder.appending(path: Environment["XDG_RUNTIME_DIR"] == nil ? "served.json" : "pusher-cli.served.json")
-            .path
+    /// The folder of the user's session, if there is one. A relative path there is to be ignored (XDG Base Directory
+    /// Specification).
+    private static let sessionFolder = Environment["XDG_RUNTIME_DIR"].flatMap {
+        $0.hasPrefix("/") ? URL(filePath: $0) : nil
     }
+
+    /// In the session's folder, else in that of the configuration; both are the user's alone.
+    private static let path =
+        (sessionFolder?.appending(path: "pusher-cli.served.json") ?? PrivateFile("served.json").file).path
 
     /// Nil if another `serve` is known already, or the file cannot be written: then nothing is lost but comfort.
     init?(_ settings: Settings) {
-        path = Self.path
-        if Environment["XDG_RUNTIME_DIR"] == nil { try? PrivateFile("served.json").makeFolder() }
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if Self.sessionFolder == nil { try? PrivateFile("served.json").makeFolder() }
+        descriptor = open(Self.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return nil }
         guard Self.isOurs(descriptor), flock(descriptor, LOCK_EX | LOCK_NB) == 0, ftruncate(descriptor, 0) == 0,
             let data = try? JSONEncoder().encode(settings),
@@ -34,7 +33,7 @@ final class ServedApplication {
 
     /// It is not served any more.
     func end() {
-        unlink(path)
+        unlink(Self.path)
         close(descriptor)
     }
 
