@@ -19,7 +19,8 @@ struct PusherCommand: AsyncParsableCommand {
 
             Environment: PUSHER_CONTEXT, or PUSHER_URL=http://key:secret@host:port/apps/id, or PUSHER_APP_ID PUSHER_KEY \
             PUSHER_SECRET PUSHER_CLUSTER PUSHER_HOST PUSHER_PORT PUSHER_TLS PUSHER_ENCRYPTION_MASTER_KEY; \
-            XDG_CONFIG_HOME for contexts, matrix and pydio; XDG_STATE_HOME for shell; NO_COLOR, CLICOLOR_FORCE.
+            XDG_CONFIG_HOME for contexts, matrix and pydio; XDG_STATE_HOME for shell; NO_COLOR and \
+            CLICOLOR_FORCE, which --color overrides.
             """,
         version: Pusher.version,
         subcommands: [

@@ -13,6 +13,7 @@ struct ServerRun: Sendable {
     var isVerbose = false
     /// Standard output has JSON lines; otherwise what happens is told on standard error.
     var printsJSON = false
+    var style = TextStyle(isColored: false)
     /// Other commands of the user's find it while it runs.
     var isKnown = false
     /// They find it at its next start, too.
@@ -109,7 +110,6 @@ struct ServerRun: Sendable {
 
     /// Until the server has stopped, or nobody reads standard output any more.
     private func write(_ entries: AsyncStream<TimedLogEntry>) async {
-        let style = TextStyle.standardError
         for await entry in entries {
             guard let record = ServerRecord(entry) else { continue }
             if printsJSON {

@@ -16,14 +16,13 @@ struct ChannelCommand: AsyncParsableCommand {
 
     @OptionGroup var info: InfoOptions
 
-    @Flag(help: "Print one JSON object.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var server: HTTPOptions
 
     func run() async throws {
         let client = try server.client()
         let info = try await client.channel(channel, info: try info.attributes())
-        ChannelRecord(name: channel, info: info).write(asJSON: json)
+        _ = output.write(ChannelRecord(name: channel, info: info))
     }
 }

@@ -16,8 +16,7 @@ struct ChannelsCommand: AsyncParsableCommand {
 
     @OptionGroup var info: InfoOptions
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var server: HTTPOptions
 
@@ -25,7 +24,7 @@ struct ChannelsCommand: AsyncParsableCommand {
         let client = try server.client()
         let channels = try await client.channels(prefix: prefix, info: try info.attributes())
         for (name, info) in channels.sorted(by: { $0.key < $1.key }) {
-            ChannelRecord(name: name, info: info).write(asJSON: json)
+            _ = output.write(ChannelRecord(name: name, info: info))
         }
     }
 }

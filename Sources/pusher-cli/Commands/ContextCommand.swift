@@ -131,14 +131,13 @@ struct ContextListCommand: AsyncParsableCommand {
               pusher-cli context list --json
             """)
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let contents = try ContextFile().load()
         for (name, context) in contents.contexts.sorted(by: { $0.key < $1.key }) {
             let record = ContextRecord(name: name, context: context, isCurrent: name == contents.current)
-            guard record.write(asJSON: json) else { return }
+            guard output.write(record) else { return }
         }
     }
 }

@@ -17,8 +17,7 @@ struct DemoCommand: AsyncParsableCommand, EndedBySignal {
 
     private static let channels = ["prices", "private-orders", "presence-room"]
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let server: PusherMockServer
@@ -41,7 +40,8 @@ struct DemoCommand: AsyncParsableCommand, EndedBySignal {
         options.proxy = ""  // straight to this process, whatever the environment says
         let pusher = Pusher(key: PusherMockServer.App.defaultKey, options: options)
         let stream = try StreamOptions.parse(
-            ["--count", "\(Self.channels.count)", "--timeout", "20"] + (json ? ["--json"] : []))
+            ["--count", "\(Self.channels.count)", "--timeout", "20", "--color", output.color.color.rawValue]
+                + (output.json ? ["--json"] : []))
         let events = EventStream(pusher: pusher, channels: Self.channels, mode: .everything, options: stream)
         return await withTaskGroup { group in
             group.addTask { await publish(to: server, when: pusher) }

@@ -20,8 +20,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(help: "Give up after this many seconds.")
     var timeout = 15.0
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var frames: FrameOptions
     @OptionGroup var connection: ConnectionOptions
@@ -32,9 +31,9 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let json = json
+        let output = output
         let pusher = try connection.client(as: user) { options in
-            options.wireTap = frames.tap(json ? .jsonOnStandardError : .text)
+            options.wireTap = frames.tap(output.json ? .jsonOnStandardError : .text)
             options.autoReconnect = false
             options.connectTimeout = .seconds(timeout)
             options.authTimeout = .seconds(timeout)
@@ -42,11 +41,7 @@ struct DoctorCommand: AsyncParsableCommand {
             options.maximumAuthRetries = 0
         }
         defer { pusher.disconnect() }
-        let examination = Examination(pusher: pusher, timeout: .seconds(timeout)) { finding in
-            _ =
-                json
-                ? StandardOutput.write(json: finding.json) : StandardOutput.write(finding.text(style: .standardOutput))
-        }
+        let examination = Examination(pusher: pusher, timeout: .seconds(timeout)) { _ = output.write($0) }
         try await examination.run(channels: channels, signsIn: user.signIn).exit()
     }
 }

@@ -48,7 +48,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal {
     }
 
     func run() async throws {
-        let tap = frames.tap(stream.json ? .json : .text)
+        let tap = frames.tap(stream.output.json ? .json : .text)
         let pusher = try needsPusher ? connection.client(as: user) { $0.wireTap = tap } : nil
         try await EventStream(
             pusher: pusher, channels: channels, as: user, feeds: try feeds(), mode: .everything, options: stream

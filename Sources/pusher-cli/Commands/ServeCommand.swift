@@ -80,6 +80,8 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
     @Flag(help: "Print JSON, one object a line: where the server listens and, with --verbose, what happens.")
     var json = false
 
+    @OptionGroup var color: ColorOption
+
     private static func profile(named name: String) throws -> PusherMockServer.Profile {
         guard let profile = PusherMockServer.Profile(rawValue: name) else {
             throw ValidationError("--profile must be vendor, soketi or reverb.")
@@ -109,7 +111,8 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
         }
         if let script { configuration.script = try Self.script(in: script) }
         let run = ServerRun(
-            configuration: configuration, isVerbose: verbose, printsJSON: json, isKnown: true, keepsContext: context)
+            configuration: configuration, isVerbose: verbose, printsJSON: json, style: color.standardError,
+            isKnown: true, keepsContext: context)
         try await run()
     }
 

@@ -22,8 +22,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
               printf '%s\\n' 'subscribe prices' "trigger prices update '{}'" | pusher-cli shell --json
             """)
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @Option(help: "In a script: seconds to wait for the connection and for each command.")
     var timeout = 30.0
@@ -65,7 +64,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
         let history = KeptHistory()
         let console = ShellConsole(
             history: history.lines, vocabulary: { session.vocabulary }, keeps: { history.keep($0) })
-        let output = ShellOutput(isJSON: json, console: console, ended: { console.leave() })
+        let output = ShellOutput(format: output, console: console, ended: { console.leave() })
         history.onTrouble { output.log("warning: \($0)") }
         logs.withLock { $0 = output }
         session.open(output, signsIn: user.signIn)
@@ -80,7 +79,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
 
     private func carryOutScript(_ session: ShellSession) async throws -> ExitStatus {
         let (endings, ending) = AsyncStream.makeStream(of: Void.self)
-        let output = ShellOutput(isJSON: json, console: nil, ended: { ending.finish() })
+        let output = ShellOutput(format: output, console: nil, ended: { ending.finish() })
         session.open(output, signsIn: user.signIn)
         let script = ShellScript(session: session, output: output, timeout: .seconds(timeout))
         let status = try await SignalWatch.interrupting {

@@ -50,8 +50,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
 
     @OptionGroup var info: InfoOptions
 
-    @Flag(help: "Print what --info asks for as one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var server: HTTPOptions
 
@@ -76,7 +75,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
     var endsBySignal: Bool { lines.input.lines }
 
     private func validateLines() throws {
-        guard batch == nil, user == nil, info.info.isEmpty, !json else {
+        guard batch == nil, user == nil, info.info.isEmpty, !output.json else {
             throw ValidationError("--lines takes no --batch, --user, --info or --json.")
         }
         guard arguments.count == 2 else { throw ValidationError("Give CHANNEL EVENT with --lines.") }
@@ -95,7 +94,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
         } else if let batch {
             let events = try BatchFile.events(in: batch)
             for (event, info) in zip(events, try await client.triggerBatch(events)) {
-                ChannelRecord(name: event.channel, info: info).write(asJSON: json)
+                _ = output.write(ChannelRecord(name: event.channel, info: info))
             }
         } else if let user {
             try await client.trigger(
@@ -110,7 +109,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
                 StandardError.write("warning: published, but the server did not report what --info asks for")
             }
             for (name, info) in told.sorted(by: { $0.key < $1.key }) {
-                ChannelRecord(name: name, info: info).write(asJSON: json)
+                _ = output.write(ChannelRecord(name: name, info: info))
             }
         }
     }

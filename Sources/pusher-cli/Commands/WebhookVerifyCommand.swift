@@ -31,8 +31,7 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
     @Flag(help: "Accept a webhook of any age, such as a recorded one.")
     var anyAge = false
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var credentials: CredentialOptions
 
@@ -44,14 +43,12 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
         let settings = try credentials.settings()
         try settings.require(.key, .secret)
         let (key, secret) = (settings.key ?? "", settings.secret ?? "")
-        let style = TextStyle.standardOutput
         let webhook = try PusherWebhook(
             body: try Input.bytes(of: file), key: headerKey ?? key, signature: signature, secrets: [key: secret],
             encryptionMasterKey: settings.encryptionMasterKey,
             maximumAge: anyAge ? nil : .seconds(maximumAge))
         for event in webhook.events {
-            let record = WebhookRecord(event, at: webhook.time)
-            _ = json ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: style))
+            _ = output.write(WebhookRecord(event, at: webhook.time))
         }
     }
 }

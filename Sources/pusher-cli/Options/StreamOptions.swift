@@ -11,8 +11,7 @@ struct StreamOptions: ParsableArguments {
     @Option(help: "Give up if there is no connection after this many seconds; 0 keeps trying forever.")
     var connectTimeout = 10.0
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @Option(
         help: ArgumentHelp(
@@ -56,7 +55,7 @@ struct StreamOptions: ParsableArguments {
         guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count must be 1 or more.") }
         try Seconds.check("--timeout", timeout)
         try Seconds.check("--connect-timeout", connectTimeout, from: 0)
-        guard [json, raw, format != nil, exec != nil].count(where: \.self) <= 1 else {
+        guard [output.json, raw, format != nil, exec != nil].count(where: \.self) <= 1 else {
             throw ValidationError("Give one of --json, --raw, --format and --exec.")
         }
         guard !null || raw || format != nil else { throw ValidationError("-0 needs --raw or --format.") }
@@ -69,6 +68,6 @@ struct StreamOptions: ParsableArguments {
         if let exec { return .command(EventProcesses(exec, jobs: jobs ?? 1)) }
         if let format { return .template(format, RecordSeparator(isNul: null)) }
         if raw { return .raw(RecordSeparator(isNul: null)) }
-        return json ? .json : .columns(.standardOutput)
+        return output.json ? .json : .columns(output.color.standardOutput)
     }
 }

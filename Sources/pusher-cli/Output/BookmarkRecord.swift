@@ -1,7 +1,7 @@
 import PydioSDK
 
 /// A bookmark, as a line.
-struct BookmarkRecord {
+struct BookmarkRecord: OutputRecord {
     let bookmark: PydioBookmark
     let workspace: PydioWorkspace
 
@@ -19,9 +19,5 @@ struct BookmarkRecord {
     /// `plans:/docs  Documents`
     func text(style: TextStyle) -> TerminalText {
         [style.event(workspace.remote(path)), TerminalText(bookmark.title)].inColumns()
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

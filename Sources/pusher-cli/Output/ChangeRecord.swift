@@ -2,7 +2,7 @@ import Foundation
 import PydioSDK
 
 /// An entry of a server's log of changes, as a line.
-struct ChangeRecord {
+struct ChangeRecord: OutputRecord {
     let change: PydioLoggedChange
     let workspaceID: String
 
@@ -41,10 +41,6 @@ struct ChangeRecord {
     func text(style: TextStyle) -> TerminalText {
         let place = originalPath.map { "\($0) -> \(path)" } ?? path
         return [style.dim(String(change.sequence)), style.event(what), TerminalText(place)].inColumns()
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 
     /// The line after the last entry: where to go on from.

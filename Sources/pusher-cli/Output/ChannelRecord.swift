@@ -3,7 +3,7 @@ import PusherHTTP
 import PusherProtocol
 
 /// What the HTTP API tells of a channel, as a line.
-struct ChannelRecord {
+struct ChannelRecord: OutputRecord {
     let name: String
     let info: PusherHTTPClient.ChannelInfo
 
@@ -31,9 +31,5 @@ struct ChannelRecord {
             },
         ]
         return parts.compactMap(\.self).inColumns()
-    }
-
-    func write(asJSON: Bool) {
-        _ = asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A context, as a line; never its secrets.
-struct ContextRecord {
+struct ContextRecord: OutputRecord {
     let name: String
     let context: Settings
     let isCurrent: Bool
@@ -49,9 +49,5 @@ struct ContextRecord {
         return rows.compactMap { label, value in
             value.map { "\(label.padding(toLength: 22, withPad: " ", startingAt: 0))\($0)" }
         }
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

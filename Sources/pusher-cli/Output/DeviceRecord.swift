@@ -2,7 +2,7 @@ import Foundation
 import MatrixSDK
 
 /// A device of the account's, as a line.
-struct DeviceRecord {
+struct DeviceRecord: OutputRecord {
     let device: MXDevice
     /// Whether it is the one that this login made.
     let isCurrent: Bool
@@ -29,10 +29,6 @@ struct DeviceRecord {
             isCurrent ? "this device" : nil,
         ]
         return parts.compactMap(\.self).inColumns()
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }
 

@@ -1,5 +1,5 @@
 /// What one step of an examination showed.
-struct Finding: Sendable {
+struct Finding: OutputRecord, Sendable {
     let step: String
     let isFine: Bool
     let detail: String

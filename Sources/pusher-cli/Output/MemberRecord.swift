@@ -1,7 +1,7 @@
 import MatrixSDK
 
 /// A member of a room, as a line.
-struct MemberRecord {
+struct MemberRecord: OutputRecord {
     let member: MXRoomMember
     let roomID: String
     /// `MXRoomPowerLevels.creatorLevel` for creators who are above every number.
@@ -29,10 +29,6 @@ struct MemberRecord {
             member.membership == .join ? nil : "\(member.membership.rawValue)\(reason)",
         ]
         return parts.compactMap(\.self).inColumns()
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }
 

@@ -5,7 +5,7 @@ import MatrixSDK
 import PusherProtocol
 
 /// A message of a room's history, as a line.
-struct MessageRecord {
+struct MessageRecord: OutputRecord {
     let event: MXEvent
     var senderName: String?
     /// Where it was said, if messages of several rooms are shown.
@@ -46,9 +46,5 @@ struct MessageRecord {
             style.dim(Record.minute(event.date)), style.event(roomName ?? ""), style.dim(event.eventId),
             style.channel(senderName ?? event.sender), "\(words)\(isEdited ? " (edited)" : "")",
         ].inColumns()
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

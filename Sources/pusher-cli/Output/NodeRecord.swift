@@ -2,7 +2,7 @@ import Foundation
 import PydioSDK
 
 /// A file or folder of a workspace, as a line.
-struct NodeRecord {
+struct NodeRecord: OutputRecord {
     let workspaceID: String
     /// From the top of the workspace.
     let path: String
@@ -43,9 +43,5 @@ struct NodeRecord {
         let column = String(repeating: " ", count: max(12 - size.count, 0)) + size
         let name = self.size == nil ? style.channel(shownName + "/") : style.event(shownName)
         return "\(style.dim(date))\(column)  \(name)"
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

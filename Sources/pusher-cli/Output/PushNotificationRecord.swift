@@ -1,7 +1,7 @@
 import Foundation
 
 /// A homeserver's push notification, as a line.
-struct PushNotificationRecord {
+struct PushNotificationRecord: OutputRecord {
     let notification: PushNotification
     private let time: Date
 

@@ -2,7 +2,7 @@ import JSONBytes
 import MatrixSDK
 
 /// A push rule of the account's, as a line.
-struct PushRuleRecord {
+struct PushRuleRecord: OutputRecord {
     let rule: MXPushRule
 
     var json: String {
@@ -33,9 +33,5 @@ struct PushRuleRecord {
         guard rule.notifies else { return "silent" }
         let words = ["notify", rule.sound.map { "sound \($0)" }, rule.highlights ? "highlight" : nil]
         return words.compactMap(\.self).joined(separator: ", ")
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

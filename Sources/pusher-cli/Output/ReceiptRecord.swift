@@ -2,7 +2,7 @@ import Foundation
 import MatrixSDK
 
 /// How far a user has read, as a line.
-struct ReceiptRecord {
+struct ReceiptRecord: OutputRecord {
     let receipt: MXReceipt
     let roomID: String
     var userName: String?
@@ -28,9 +28,5 @@ struct ReceiptRecord {
             receipt.threadId.flatMap { $0 == "main" ? nil : "thread \($0)" }, isPrivate ? "private" : nil,
         ]
         return parts.compactMap(\.self).inColumns()
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

@@ -146,29 +146,3 @@ enum Record: Sendable {
         return String(repeating: "0", count: max(count - text.count, 0)) + text
     }
 }
-
-/// How lines for people look.
-struct TextStyle: Sendable {
-    let isColored: Bool
-
-    func dim(_ text: String) -> TerminalText { paint(text, 2) }
-    func channel(_ text: String) -> TerminalText { paint(text, 36) }
-    func event(_ text: String) -> TerminalText { paint(text, 1) }
-
-    private func paint(_ text: String, _ code: Int) -> TerminalText {
-        isColored ? TerminalText(text).painted(code) : TerminalText(text)
-    }
-}
-
-extension TextStyle {
-    static var standardOutput: TextStyle { TextStyle(onTerminal: StandardOutput.isTerminal) }
-
-    static var standardError: TextStyle { TextStyle(onTerminal: StatusLine.isShown) }
-
-    /// Colour on a terminal, or with `CLICOLOR_FORCE` (bixense.com/clicolors) anywhere, unless `NO_COLOR` is set
-    /// (no-color.org).
-    private init(onTerminal isTerminal: Bool) {
-        let isForced = Environment["CLICOLOR_FORCE"].map { $0 != "0" } ?? false
-        isColored = (isTerminal || isForced) && Environment["NO_COLOR"] == nil
-    }
-}

@@ -2,7 +2,7 @@ import Foundation
 import MatrixSDK
 
 /// A room of the account's, as a line.
-struct RoomRecord {
+struct RoomRecord: OutputRecord {
     let room: MXRoomSummary
 
     var json: String {
@@ -37,9 +37,5 @@ struct RoomRecord {
 
     private var lastMessage: Date? {
         room.lastMessageTs == 0 ? nil : Date(timeIntervalSince1970: Double(room.lastMessageTs) / 1000)
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import PusherHTTP
 
 /// One event of a webhook, as a line.
-struct WebhookRecord {
+struct WebhookRecord: OutputRecord {
     let event: PusherWebhookEvent
     private let time: Date
 

@@ -1,7 +1,7 @@
 import PydioSDK
 
 /// A workspace of a Pydio server, as a line.
-struct WorkspaceRecord {
+struct WorkspaceRecord: OutputRecord {
     let workspace: WorkspaceResponse
 
     var json: String {
@@ -23,9 +23,5 @@ struct WorkspaceRecord {
             workspace.owner.map { "shared by \($0)" },
         ]
         return parts.compactMap(\.self).inColumns()
-    }
-
-    func write(asJSON: Bool) -> Bool {
-        asJSON ? StandardOutput.write(json: json) : StandardOutput.write(text(style: .standardOutput))
     }
 }

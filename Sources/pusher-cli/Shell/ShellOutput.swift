@@ -3,26 +3,26 @@ import Foundation
 /// Where the shell writes: records and answers to standard output, complaints to standard error. At a terminal the prompt
 /// makes way for each.
 struct ShellOutput: Sendable {
-    let isJSON: Bool
+    let format: OutputOptions
     /// Nil if nobody types.
     let console: ShellConsole?
     /// Called when standard output takes nothing more.
     let ended: @Sendable () -> Void
 
     func print(_ record: Record) {
-        if isJSON {
+        if format.json {
             write([record.json(at: Date())], StandardOutput.write(json:))
         } else {
-            write([record.text(at: Date(), style: .standardOutput)], StandardOutput.write)
+            write([record.text(at: Date(), style: format.color.standardOutput)], StandardOutput.write)
         }
     }
 
     func print(_ answer: ShellAnswer) {
-        guard let json = isJSON ? answer.json(at: Date()) : [] else {
+        guard let json = format.json ? answer.json(at: Date()) : [] else {
             makingWay { for line in answer.text(width: nil) { StandardError.write(line) } }
             return
         }
-        if isJSON { return write(json, StandardOutput.write(json:)) }
+        if format.json { return write(json, StandardOutput.write(json:)) }
         write(
             answer.text(width: StandardOutput.isTerminal ? TerminalSize.columns(of: STDOUT_FILENO) : nil),
             StandardOutput.write)

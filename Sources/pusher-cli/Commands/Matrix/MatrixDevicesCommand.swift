@@ -17,8 +17,7 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
               pusher-cli matrix devices --delete ABCDEFGHIJ KLMNOPQRST
             """)
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @Option(
         parsing: .upToNextOption,
@@ -41,7 +40,9 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
             throw ValidationError("--rename takes a device's id and its new name; quote a name of several words.")
         }
         guard !(rename + delete).contains("") else { throw ValidationError("Ids and names cannot be empty.") }
-        guard !json || (rename + delete).isEmpty else { throw ValidationError("--json is only for listing devices.") }
+        guard !output.json || (rename + delete).isEmpty else {
+            throw ValidationError("--json is only for listing devices.")
+        }
         guard !passwordStdin || !delete.isEmpty else { throw ValidationError("--password-stdin needs --delete.") }
     }
 
@@ -57,7 +58,7 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
             return try await SignalWatch.finishing { try await logOut(account) }
         }
         for record in devices.map({ DeviceRecord(device: $0, isCurrent: $0.deviceId == current) }).sorted() {
-            guard record.write(asJSON: json) else { return }
+            guard output.write(record) else { return }
         }
     }
 

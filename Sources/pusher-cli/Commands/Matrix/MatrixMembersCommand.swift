@@ -32,8 +32,7 @@ struct MatrixMembersCommand: AsyncParsableCommand {
     @Option(help: "The membership to list.")
     var membership = Membership.join
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var matrix: MatrixOptions
 
@@ -49,7 +48,7 @@ struct MatrixMembersCommand: AsyncParsableCommand {
                 member: member, roomID: roomID, level: levels.powerLevelOfUser(withUserID: member.userId))
         }
         for record in records.sorted() {
-            guard record.write(asJSON: json) else { return }
+            guard output.write(record) else { return }
         }
     }
 }

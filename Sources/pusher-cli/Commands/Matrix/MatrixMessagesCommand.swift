@@ -20,8 +20,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
     @Option(help: "The most messages to print.")
     var limit = 20
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var matrix: MatrixOptions
 
@@ -35,14 +34,14 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
         var names: [String: String] = [:]
         for event in try await newest(in: roomID, account.client).reversed() {
             var record = MessageRecord(event)
-            if !json {
+            if !output.json {
                 // Who has left is no member any more, and keeps the id as name.
                 if names.isEmpty {
                     names = try await account.client.joinedMembers(ofRoom: roomID).compactMapValues(\.displayName)
                 }
                 record.senderName = names[event.sender]
             }
-            guard record.write(asJSON: json) else { return }
+            guard output.write(record) else { return }
         }
     }
 

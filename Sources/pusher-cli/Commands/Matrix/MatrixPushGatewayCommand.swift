@@ -20,14 +20,15 @@ struct MatrixPushGatewayCommand: AsyncParsableCommand, EndedBySignal {
     @Option(help: "The address to listen on; the default is reachable only from this machine.")
     var host = "127.0.0.1"
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var publish: PublishOptions
 
     func validate() throws {
         guard (0...65535).contains(port) else { throw ValidationError("--port must be 0 to 65535.") }
-        guard !json || publish.channel == nil else { throw ValidationError("--json cannot be used with --channel.") }
+        guard !output.json || publish.channel == nil else {
+            throw ValidationError("--json cannot be used with --channel.")
+        }
     }
 
     func run() async throws {
@@ -61,11 +62,7 @@ struct MatrixPushGatewayCommand: AsyncParsableCommand, EndedBySignal {
 
     private func print(_ gateway: PushGateway) async {
         for await notification in gateway.notifications {
-            let record = PushNotificationRecord(notification)
-            let isTaken =
-                json
-                ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: .standardOutput))
-            guard isTaken else { return }
+            guard output.write(PushNotificationRecord(notification)) else { return }
         }
     }
 }

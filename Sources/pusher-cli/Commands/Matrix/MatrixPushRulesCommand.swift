@@ -19,8 +19,7 @@ struct MatrixPushRulesCommand: AsyncParsableCommand {
               pusher-cli matrix push-rules --mute '#lobby:example.org'
             """)
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @Option(help: ArgumentHelp("Switch a rule on.", valueName: "id"))
     var enable: String?
@@ -50,7 +49,7 @@ struct MatrixPushRulesCommand: AsyncParsableCommand {
         guard kind == nil || enable != nil || disable != nil else {
             throw ValidationError("--kind needs --enable or --disable.")
         }
-        guard !json || changes.isEmpty else { throw ValidationError("--json is only for the list of rules.") }
+        guard !output.json || changes.isEmpty else { throw ValidationError("--json is only for the list of rules.") }
     }
 
     func run() async throws {
@@ -68,7 +67,7 @@ struct MatrixPushRulesCommand: AsyncParsableCommand {
                 kind: rule.kind.rawValue, ruleId: rule.ruleId, enabled: enable != nil)
         }
         for rule in rules {
-            guard PushRuleRecord(rule: rule).write(asJSON: json) else { return }
+            guard output.write(PushRuleRecord(rule: rule)) else { return }
         }
     }
 

@@ -18,8 +18,7 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
     @Argument(help: "The id of an event in the room.")
     var event: String?
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var matrix: MatrixOptions
 
@@ -36,12 +35,12 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
         var receipts = try room.receipts().sorted { ($1.ts, $0.userId) < ($0.ts, $1.userId) }
         if let event { receipts = try await receipts.whoRead(event, in: room.roomId, account.client) }
         var names: [String: String] = [:]
-        if !json, !receipts.isEmpty {
+        if !output.json, !receipts.isEmpty {
             names = try await account.client.joinedMembers(ofRoom: room.roomId).compactMapValues(\.displayName)
         }
         for receipt in receipts {
             let record = ReceiptRecord(receipt: receipt, roomID: room.roomId, userName: names[receipt.userId])
-            guard record.write(asJSON: json) else { return }
+            guard output.write(record) else { return }
         }
     }
 }

@@ -11,14 +11,13 @@ struct MatrixRoomsCommand: AsyncParsableCommand {
               pusher-cli matrix rooms --json
             """)
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var matrix: MatrixOptions
 
     func run() async throws {
         for room in try await matrix.account().rooms() where [.join, .invite].contains(room.membership) {
-            guard RoomRecord(room: room).write(asJSON: json) else { return }
+            guard output.write(RoomRecord(room: room)) else { return }
         }
     }
 }

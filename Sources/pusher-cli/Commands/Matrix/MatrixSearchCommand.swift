@@ -24,8 +24,7 @@ struct MatrixSearchCommand: AsyncParsableCommand {
     @Option(help: "The most messages to print.")
     var limit = 20
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var matrix: MatrixOptions
 
@@ -39,15 +38,15 @@ struct MatrixSearchCommand: AsyncParsableCommand {
         var rooms: [String]?
         if let room { rooms = [try await RoomReference(room).roomID(for: account)] }
         let found = try await results(in: rooms, account.client)
-        let names = json || found.isEmpty ? [:] : try await roomNames(account)
+        let names = output.json || found.isEmpty ? [:] : try await roomNames(account)
         for result in found {
             var record = MessageRecord(result.event)
-            if !json {
+            if !output.json {
                 let roomID = result.event.roomId ?? ""
                 record.roomName = names[roomID] ?? roomID
                 record.senderName = result.profiles[result.event.sender]?.displayName
             }
-            guard record.write(asJSON: json) else { return }
+            guard output.write(record) else { return }
         }
     }
 

@@ -27,8 +27,7 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
         transform: { try RemotePath($0) })
     var remove: [RemotePath] = []
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var pydio: PydioOptions
 
@@ -44,7 +43,7 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
     func run() async throws {
         try await pydio.run { account in
             let workspaces = try await account.workspaces()
-            let report = TransferReport(json: json)
+            let report = TransferReport(json: output.json)
             if add.isEmpty, remove.isEmpty {
                 let listed = try workspace.map { [try PydioWorkspace.named($0, among: workspaces)] } ?? workspaces
                 try await list(listed, report)
@@ -70,7 +69,7 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
         for workspace in workspaces where isRead {
             try await report.trying(workspace.name) {
                 for bookmark in try await workspace.client.bookmarks(workspaceId: workspace.id) where isRead {
-                    isRead = BookmarkRecord(bookmark: bookmark, workspace: workspace).write(asJSON: json)
+                    isRead = output.write(BookmarkRecord(bookmark: bookmark, workspace: workspace))
                 }
             }
         }

@@ -24,8 +24,7 @@ struct PydioChangesCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only print changes after this number. Default: 0, the log's start.", valueName: "n"))
     var since: Int64 = 0
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var pydio: PydioOptions
 
@@ -38,10 +37,10 @@ struct PydioChangesCommand: AsyncParsableCommand {
             let workspace = try await account.workspace(workspace)
             let log = try await changes(of: workspace)
             for change in log.changes {
-                guard ChangeRecord(change: change, workspaceID: workspace.id).write(asJSON: json) else { return }
+                guard output.write(ChangeRecord(change: change, workspaceID: workspace.id)) else { return }
             }
             // Only who has all of them may go on from there.
-            if json {
+            if output.json {
                 _ = StandardOutput.write(json: ChangeRecord.end(of: log, workspaceID: workspace.id))
             } else {
                 try StandardOutput.requireTaken()

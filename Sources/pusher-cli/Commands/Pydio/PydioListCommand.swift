@@ -18,8 +18,7 @@ struct PydioListCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Also list what is in the folders, except in the recycle bin.")
     var recursive = false
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var pydio: PydioOptions
 
@@ -31,9 +30,9 @@ struct PydioListCommand: AsyncParsableCommand {
                 switch try await workspace.existingNode(at: remote.path) {
                 case .file(let size, let modified):
                     let record = NodeRecord(file: remote.path, size: size, modified: modified, in: workspace)
-                    guard record.write(asJSON: json) else { return }
+                    guard output.write(record) else { return }
                 case .folder:
-                    if remotes.count > 1, !json, !StandardOutput.write("\(remote):") { return }
+                    if remotes.count > 1, !output.json, !StandardOutput.write("\(remote):") { return }
                     guard try await list(remote.path, of: workspace, shownAs: "") else { return }
                 }
             }
@@ -45,7 +44,7 @@ struct PydioListCommand: AsyncParsableCommand {
     private func list(_ folder: String, of workspace: PydioWorkspace, shownAs prefix: String) async throws -> Bool {
         for node in try await RemoteChild.all(of: folder, in: workspace) {
             let name = prefix + node.name
-            guard NodeRecord(node.response, in: workspace, shownAs: name).write(asJSON: json) else { return false }
+            guard output.write(NodeRecord(node.response, in: workspace, shownAs: name)) else { return false }
             guard recursive, node.isOpened else { continue }
             guard try await list(node.path, of: workspace, shownAs: name + "/") else { return false }
         }

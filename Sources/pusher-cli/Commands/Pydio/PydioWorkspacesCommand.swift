@@ -11,15 +11,14 @@ struct PydioWorkspacesCommand: AsyncParsableCommand {
               pusher-cli pydio workspaces --json
             """)
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var pydio: PydioOptions
 
     func run() async throws {
         try await pydio.run { account in
             for workspace in try await account.workspaces() {
-                guard WorkspaceRecord(workspace: workspace.info).write(asJSON: json) else { return }
+                guard output.write(WorkspaceRecord(workspace: workspace.info)) else { return }
             }
         }
     }

@@ -1,0 +1,33 @@
+import ArgumentParser
+
+/// How lines for people look.
+struct TextStyle: Sendable {
+    let isColored: Bool
+
+    func dim(_ text: String) -> TerminalText { paint(text, 2) }
+    func channel(_ text: String) -> TerminalText { paint(text, 36) }
+    func event(_ text: String) -> TerminalText { paint(text, 1) }
+
+    private func paint(_ text: String, _ code: Int) -> TerminalText {
+        isColored ? TerminalText(text).painted(code) : TerminalText(text)
+    }
+}
+
+/// When lines for people have colour: what `--color` takes.
+enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
+    /// The environment decides, else whether there is a terminal.
+    case auto
+    case always, never
+
+    /// - Parameter isTerminal: Whether the lines go to one.
+    func style(isTerminal: Bool) -> TextStyle {
+        switch self {
+        case .always: return TextStyle(isColored: true)
+        case .never: return TextStyle(isColored: false)
+        case .auto:
+            if Environment["NO_COLOR"] != nil { return TextStyle(isColored: false) }  // no-color.org
+            let isForced = Environment["CLICOLOR_FORCE"].map { $0 != "0" } ?? false  // bixense.com/clicolors
+            return TextStyle(isColored: isForced || isTerminal)
+        }
+    }
+}
