@@ -48,9 +48,8 @@ struct OutputSitesTests {
             #"FileHandle\.standard(Output|Error)|STDOUT_FILENO|STDERR_FILENO|\b(stdout|stderr)\b"#,
             [
                 "pusher-cli/Output/StandardStreams.swift",
-                // Whether there is a terminal, how wide it is, and what a process does not inherit.
-                "pusher-cli/Shell/ShellOutput.swift", "pusher-cli/Shell/ShellConsole.swift",
-                "pusher-cli/Output/EventProcesses.swift",
+                // Whether there is a terminal, and what a process does not inherit.
+                "pusher-cli/Shell/ShellConsole.swift", "pusher-cli/Output/EventProcesses.swift",
             ]
         ),
         (#"\/dev\/tty"#, ["pusher-cli/SecretInput.swift"]),

@@ -23,8 +23,6 @@ struct ChannelsCommand: AsyncParsableCommand {
     func run() async throws {
         let client = try server.client()
         let channels = try await client.channels(prefix: prefix, info: try info.attributes())
-        for (name, info) in channels.sorted(by: { $0.key < $1.key }) {
-            _ = output.write(ChannelRecord(name: name, info: info))
-        }
+        _ = output.write(channels.sorted { $0.key < $1.key }.map { ChannelRecord(name: $0.key, info: $0.value) })
     }
 }

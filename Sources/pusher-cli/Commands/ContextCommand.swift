@@ -135,10 +135,9 @@ struct ContextListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let contents = try ContextFile().load()
-        for (name, context) in contents.contexts.sorted(by: { $0.key < $1.key }) {
-            let record = ContextRecord(name: name, context: context, isCurrent: name == contents.current)
-            guard output.write(record) else { return }
-        }
+        let contexts = contents.contexts.sorted { $0.key < $1.key }
+        _ = output.write(
+            contexts.map { ContextRecord(name: $0.key, context: $0.value, isCurrent: $0.key == contents.current) })
     }
 }
 

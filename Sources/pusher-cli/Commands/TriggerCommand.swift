@@ -93,9 +93,8 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
             ).run()
         } else if let batch {
             let events = try BatchFile.events(in: batch)
-            for (event, info) in zip(events, try await client.triggerBatch(events)) {
-                _ = output.write(ChannelRecord(name: event.channel, info: info))
-            }
+            let told = try await client.triggerBatch(events)
+            _ = output.write(zip(events, told).map { ChannelRecord(name: $0.channel, info: $1) })
         } else if let user {
             try await client.trigger(
                 event: arguments[0], toUser: user, data: try Input.text(given: arguments[1], isExact: dataBinary))
@@ -108,9 +107,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
             if told.isEmpty, !info.info.isEmpty {
                 StandardError.write("warning: published, but the server did not report what --info asks for")
             }
-            for (name, info) in told.sorted(by: { $0.key < $1.key }) {
-                _ = output.write(ChannelRecord(name: name, info: info))
-            }
+            _ = output.write(told.sorted { $0.key < $1.key }.map { ChannelRecord(name: $0.key, info: $0.value) })
         }
     }
 }

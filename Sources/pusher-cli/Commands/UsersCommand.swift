@@ -12,22 +12,12 @@ struct UsersCommand: AsyncParsableCommand {
     @Argument(help: "The presence channel.")
     var channel: String
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     @OptionGroup var server: HTTPOptions
 
     func run() async throws {
         let client = try server.client()
-        for user in try await client.users(of: channel) {
-            _ = json ? StandardOutput.write(json: line(user)) : StandardOutput.write(TerminalText(user))
-        }
-    }
-
-    private func line(_ user: String) -> String {
-        var line = JSONLine(type: "user")
-        line.add("channel", channel)
-        line.add("user_id", user)
-        return line.text
+        _ = output.write(try await client.users(of: channel).map { UserRecord(id: $0, channel: channel) })
     }
 }

@@ -8,6 +8,16 @@ protocol OutputRecord {
     func text(style: TextStyle) -> TerminalText
 }
 
+/// One of a list: its parts stand below those of the others.
+protocol ListRecord: OutputRecord {
+    /// As many for each record; what it has nothing to say of is empty.
+    func columns(style: TextStyle) -> [TerminalText]
+}
+
+extension ListRecord {
+    func text(style: TextStyle) -> TerminalText { columns(style: style).inColumns() }
+}
+
 /// How a command prints its records.
 struct OutputOptions: ParsableArguments, Sendable {
     @Flag(help: "Print one JSON object per line.")
@@ -18,6 +28,17 @@ struct OutputOptions: ParsableArguments, Sendable {
     /// - Returns: Whether it was taken; see ``StandardOutput``.
     func write(_ record: some OutputRecord) -> Bool {
         json ? StandardOutput.write(json: record.json) : StandardOutput.write(record.text(style: color.standardOutput))
+    }
+
+    /// Prints a list. On a terminal its columns line up, and cells that are too long for its width are shortened;
+    /// anywhere else a line has all of its record.
+    ///
+    /// - Returns: Whether all of it was taken; see ``StandardOutput``.
+    func write(_ list: [some ListRecord]) -> Bool {
+        guard !json, let width = StandardOutput.columns else { return list.allSatisfy { write($0) } }
+        let style = color.standardOutput
+        return ColumnLayout.table(list.map { $0.columns(style: style) }, width: width)
+            .allSatisfy { StandardOutput.write($0) }
     }
 }
 

@@ -1,7 +1,7 @@
 import PydioSDK
 
 /// A bookmark, as a line.
-struct BookmarkRecord: OutputRecord {
+struct BookmarkRecord: ListRecord {
     let bookmark: PydioBookmark
     let workspace: PydioWorkspace
 
@@ -17,7 +17,7 @@ struct BookmarkRecord: OutputRecord {
     }
 
     /// `plans:/docs  Documents`
-    func text(style: TextStyle) -> TerminalText {
-        [style.event(workspace.remote(path)), TerminalText(bookmark.title)].inColumns()
+    func columns(style: TextStyle) -> [TerminalText] {
+        [style.event(workspace.remote(path)), TerminalText(bookmark.title)]
     }
 }

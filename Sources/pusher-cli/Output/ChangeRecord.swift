@@ -2,7 +2,7 @@ import Foundation
 import PydioSDK
 
 /// An entry of a server's log of changes, as a line.
-struct ChangeRecord: OutputRecord {
+struct ChangeRecord: ListRecord {
     let change: PydioLoggedChange
     let workspaceID: String
 
@@ -38,9 +38,9 @@ struct ChangeRecord: OutputRecord {
     }
 
     /// `44  moved  /a.txt -> /b.txt`
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         let place = originalPath.map { "\($0) -> \(path)" } ?? path
-        return [style.dim(String(change.sequence)), style.event(what), TerminalText(place)].inColumns()
+        return [style.dim(String(change.sequence)), style.event(what), TerminalText(place)]
     }
 
     /// The line after the last entry: where to go on from.

@@ -3,7 +3,7 @@ import PusherHTTP
 import PusherProtocol
 
 /// What the HTTP API tells of a channel, as a line.
-struct ChannelRecord: OutputRecord {
+struct ChannelRecord: ListRecord {
     let name: String
     let info: PusherHTTPClient.ChannelInfo
 
@@ -22,7 +22,7 @@ struct ChannelRecord: OutputRecord {
     }
 
     /// `channel  occupied  2 users  3 subscriptions  cached for 60 s: data`
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.channel(name), info.isOccupied.map { $0 ? "occupied" : "empty" },
             info.userCount.map { "\($0) users" }, info.subscriptionCount.map { "\($0) subscriptions" },
@@ -30,6 +30,6 @@ struct ChannelRecord: OutputRecord {
                 "cached\(cache.ttl.map { " for \($0) s" } ?? ""): \(cache.data)"
             },
         ]
-        return parts.compactMap(\.self).inColumns()
+        return parts.map { $0 ?? "" }
     }
 }

@@ -3,51 +3,53 @@ enum ColumnLayout {
     /// Between two columns.
     private static let gap = 2
 
-    /// Rows whose columns line up, without spaces at their ends.
+    /// Rows whose columns line up, without spaces at their ends and without columns that are empty in every row.
     ///
-    /// - Parameter width: Columns of the terminal; longer rows end in `…`. Nil cuts nothing.
+    /// - Parameter width: Columns of the terminal; cells that are too long for it end in `…`. Nil cuts nothing.
     static func table(_ rows: [[TerminalText]], width: Int?) -> [TerminalText] {
-        let columns = rows.map(\.count).max() ?? 0
-        let widths = (0..<columns).map { column in
-            rows.map { $0.indices.contains(column) ? DisplayWidth.of($0[column].text) : 0 }.max() ?? 0
+        var widths: [Int] = []
+        for row in rows {
+            widths += Array(repeating: 0, count: max(row.count - widths.count, 0))
+            for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.width) }
         }
+        if let width { widths = fitted(widths, to: width) }
         return rows.map { row in
-            var line = ""
-            for (column, text) in row.enumerated() {
-                line += text.text
-                guard row[(column + 1)...].contains(where: { !$0.isEmpty }) else { break }
-                line += spaces(widths[column] + gap - DisplayWidth.of(text.text))
+            var line: TerminalText = ""
+            var blank = 0
+            for (text, width) in zip(row, widths) where width > 0 {
+                let cell = text.cut(to: width)
+                if !cell.isEmpty {
+                    line = "\(line)\(spaces(blank))\(cell)"
+                    blank = 0
+                }
+                blank += width - cell.width + gap
             }
-            return TerminalText(cut(line, to: width))
+            return width.map { line.cut(to: $0) } ?? line
         }
+    }
+
+    /// The widest columns give way first, so that short ones stay whole.
+    private static func fitted(_ widths: [Int], to width: Int) -> [Int] {
+        let room = width - gap * max(widths.count { $0 > 0 } - 1, 0)
+        var limit = max(room, 1)
+        while limit > 1, widths.reduce(0, { $0 + min($1, limit) }) > room { limit -= 1 }
+        return widths.map { min($0, limit) }
     }
 
     /// Words in as many columns as the terminal has room for, in order from top to bottom.
     static func grid(_ words: [TerminalText], width: Int) -> [TerminalText] {
-        let widest = (words.map { DisplayWidth.of($0.text) }.max() ?? 0) + gap
+        let widest = (words.map(\.width).max() ?? 0) + gap
         let columns = max((width + gap - 1) / widest, 1)
         let height = (words.count + columns - 1) / columns
         return (0..<height).map { row in
-            var line = ""
+            var line: TerminalText = ""
             for index in stride(from: row, to: words.count, by: height) {
-                let word = cut(words[index].text, to: width - 1)
-                line += word + (index + height < words.count ? spaces(widest - DisplayWidth.of(word)) : "")
+                let word = words[index].cut(to: width - 1)
+                line = "\(line)\(word)\(index + height < words.count ? spaces(widest - word.width) : "")"
             }
-            return TerminalText(line)
+            return line
         }
     }
 
-    /// The beginning of a text that is too wide, with `…` at its end.
-    static func cut(_ text: String, to width: Int?) -> String {
-        guard let width, DisplayWidth.of(text) > width else { return text }
-        var (result, room) = ("", width - 1)
-        for character in text {
-            room -= DisplayWidth.of(character)
-            guard room >= 0 else { break }
-            result.append(character)
-        }
-        return result + "…"
-    }
-
-    private static func spaces(_ count: Int) -> String { String(repeating: " ", count: max(count, 0)) }
+    static func spaces(_ count: Int) -> TerminalText { TerminalText(String(repeating: " ", count: max(count, 0))) }
 }

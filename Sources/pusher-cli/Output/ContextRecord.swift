@@ -1,7 +1,7 @@
 import Foundation
 
 /// A context, as a line; never its secrets.
-struct ContextRecord: OutputRecord {
+struct ContextRecord: ListRecord {
     let name: String
     let context: Settings
     let isCurrent: Bool
@@ -27,12 +27,11 @@ struct ContextRecord: OutputRecord {
     }
 
     /// `* local  127.0.0.1:6001  app-key`
-    func text(style: TextStyle) -> TerminalText {
-        let columns: [TerminalText] = [
+    func columns(style: TextStyle) -> [TerminalText] {
+        [
             "\(isCurrent ? "*" : " ") \(style.event(name))", style.channel(context.serverName),
             TerminalText(context.key ?? ""), context.usesTLS ? "" : "no TLS",
         ]
-        return columns.inColumns()
     }
 
     /// A line for each thing that it holds.

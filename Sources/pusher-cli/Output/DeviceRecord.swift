@@ -2,7 +2,7 @@ import Foundation
 import MatrixSDK
 
 /// A device of the account's, as a line.
-struct DeviceRecord: OutputRecord {
+struct DeviceRecord: ListRecord {
     let device: MXDevice
     /// Whether it is the one that this login made.
     let isCurrent: Bool
@@ -22,13 +22,13 @@ struct DeviceRecord: OutputRecord {
     }
 
     /// `Phone  ABCDEFGHIJ  2026-01-31 12:00  192.0.2.1  this device`
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.event(device.displayName ?? ""), style.channel(device.deviceId),
             lastSeen.map { style.dim(Record.minute($0)) }, device.lastSeenIp.map { TerminalText($0) },
             isCurrent ? "this device" : nil,
         ]
-        return parts.compactMap(\.self).inColumns()
+        return parts.map { $0 ?? "" }
     }
 }
 

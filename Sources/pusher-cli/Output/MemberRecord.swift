@@ -1,7 +1,7 @@
 import MatrixSDK
 
 /// A member of a room, as a line.
-struct MemberRecord: OutputRecord {
+struct MemberRecord: ListRecord {
     let member: MXRoomMember
     let roomID: String
     /// `MXRoomPowerLevels.creatorLevel` for creators who are above every number.
@@ -21,14 +21,14 @@ struct MemberRecord: OutputRecord {
     }
 
     /// `Alice  @alice:example.org  power 100`, and `@spam:example.net  ban: advertising`
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         let reason = member.reason.map { ": \($0)" } ?? ""
         let parts: [TerminalText?] = [
             style.event(member.displayname ?? ""), style.channel(member.userId),
             isCreator ? "creator" : level == 0 ? nil : "power \(level)",
             member.membership == .join ? nil : "\(member.membership.rawValue)\(reason)",
         ]
-        return parts.compactMap(\.self).inColumns()
+        return parts.map { $0 ?? "" }
     }
 }
 

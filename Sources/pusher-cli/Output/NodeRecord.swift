@@ -2,7 +2,7 @@ import Foundation
 import PydioSDK
 
 /// A file or folder of a workspace, as a line.
-struct NodeRecord: OutputRecord {
+struct NodeRecord: ListRecord {
     let workspaceID: String
     /// From the top of the workspace.
     let path: String
@@ -37,11 +37,11 @@ struct NodeRecord: OutputRecord {
     }
 
     /// `2026-01-31 12:00          42  plan.txt`, and `-` for the size of `docs/`.
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         let size = size.map(String.init) ?? "-"
         let date = modified.map { Record.minute($0) } ?? String(repeating: " ", count: 16)
         let column = String(repeating: " ", count: max(12 - size.count, 0)) + size
         let name = self.size == nil ? style.channel(shownName + "/") : style.event(shownName)
-        return "\(style.dim(date))\(column)  \(name)"
+        return ["\(style.dim(date))\(column)", name]
     }
 }

@@ -2,7 +2,7 @@ import JSONBytes
 import MatrixSDK
 
 /// A push rule of the account's, as a line.
-struct PushRuleRecord: OutputRecord {
+struct PushRuleRecord: ListRecord {
     let rule: MXPushRule
 
     var json: String {
@@ -22,11 +22,11 @@ struct PushRuleRecord: OutputRecord {
     }
 
     /// `content  .m.rule.contains_user_name  on  notify, sound default, highlight  “alice”`
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         [
             style.dim(rule.kind.rawValue), style.channel(rule.ruleId), rule.isEnabled ? "on" : "off",
             TerminalText(actions), rule.pattern.map { "“\($0)”" } ?? "",
-        ].inColumns()
+        ]
     }
 
     private var actions: String {

@@ -2,7 +2,7 @@ import Foundation
 import MatrixSDK
 
 /// How far a user has read, as a line.
-struct ReceiptRecord: OutputRecord {
+struct ReceiptRecord: ListRecord {
     let receipt: MXReceipt
     let roomID: String
     var userName: String?
@@ -21,12 +21,12 @@ struct ReceiptRecord: OutputRecord {
     }
 
     /// `2026-01-31 12:00  Alice  @alice:example.org  $id`, and of a thread `thread $root`
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.dim(Record.minute(date)), style.event(userName ?? ""), style.channel(receipt.userId),
             style.dim(receipt.eventId),
             receipt.threadId.flatMap { $0 == "main" ? nil : "thread \($0)" }, isPrivate ? "private" : nil,
         ]
-        return parts.compactMap(\.self).inColumns()
+        return parts.map { $0 ?? "" }
     }
 }

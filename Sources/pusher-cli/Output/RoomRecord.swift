@@ -2,7 +2,7 @@ import Foundation
 import MatrixSDK
 
 /// A room of the account's, as a line.
-struct RoomRecord: OutputRecord {
+struct RoomRecord: ListRecord {
     let room: MXRoomSummary
 
     var json: String {
@@ -22,17 +22,18 @@ struct RoomRecord: OutputRecord {
     }
 
     /// `name  id  2 members  3 unread  2026-01-31 12:00`
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         let isInvitation = room.membership == .invite
         let parts: [TerminalText?] = [
             style.event(room.displayName), style.channel(room.roomId),
-            isInvitation ? "invitation\(room.inviter.map { " from \($0)" } ?? "")" : nil,
-            isInvitation ? nil : room.joinedMembersCount == 1 ? "1 member" : "\(room.joinedMembersCount) members",
+            isInvitation
+                ? "invitation\(room.inviter.map { " from \($0)" } ?? "")"
+                : room.joinedMembersCount == 1 ? "1 member" : "\(room.joinedMembersCount) members",
             room.notificationCount == 0 ? nil : "\(room.notificationCount) unread",
             room.isEncrypted ? "encrypted" : nil,
             lastMessage.map { style.dim(Record.minute($0)) },
         ]
-        return parts.compactMap(\.self).inColumns()
+        return parts.map { $0 ?? "" }
     }
 
     private var lastMessage: Date? {

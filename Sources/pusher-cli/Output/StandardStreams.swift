@@ -57,6 +57,9 @@ enum StandardOutput {
     }
 
     static var isTerminal: Bool { isatty(1) == 1 }
+
+    /// Columns of the terminal that it is; nil if it is none.
+    static var columns: Int? { isTerminal ? TerminalSize.columns(of: STDOUT_FILENO) : nil }
 }
 
 /// - Returns: What the system says if it cannot be done; nil if it is.

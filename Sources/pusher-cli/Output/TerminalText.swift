@@ -43,6 +43,41 @@ struct TerminalText: Hashable, ExpressibleByStringInterpolation {
             )
     }
 
+    /// The columns that it takes, whatever it is painted with.
+    var width: Int { pieces.reduce(0) { $0 + (Self.isSequence($1) ? 0 : DisplayWidth.of($1)) } }
+
+    /// Its beginning, with `…` at the end, if it is wider than this.
+    func cut(to maximum: Int) -> TerminalText {
+        guard width > maximum else { return self }
+        var (result, room) = ("", maximum - 1)
+        for piece in pieces {
+            if Self.isSequence(piece) {
+                result += piece  // also behind the cut, where it ends what was begun before
+                continue
+            }
+            for character in piece where room >= 0 {
+                room -= DisplayWidth.of(character)
+                result += room >= 0 ? String(character) : "…"
+            }
+        }
+        return TerminalText(painted: result)
+    }
+
+    /// SGR sequences, which are all ours since those of others are escaped, and what is between them.
+    private var pieces: [Substring] {
+        var pieces: [Substring] = []
+        var rest = text[...]
+        while let start = rest.unicodeScalars.firstIndex(of: "\u{1B}"),
+            let end = rest[start...].unicodeScalars.firstIndex(of: "m").map(rest.unicodeScalars.index(after:))
+        {
+            pieces += [rest[..<start], rest[start..<end]]
+            rest = rest[end...]
+        }
+        return pieces + [rest]
+    }
+
+    private static func isSequence(_ piece: Substring) -> Bool { piece.unicodeScalars.first == "\u{1B}" }
+
     private static let maximumMessageSize = 16_000
 }
 

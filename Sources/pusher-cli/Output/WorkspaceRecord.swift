@@ -1,7 +1,7 @@
 import PydioSDK
 
 /// A workspace of a Pydio server, as a line.
-struct WorkspaceRecord: OutputRecord {
+struct WorkspaceRecord: ListRecord {
     let workspace: WorkspaceResponse
 
     var json: String {
@@ -16,12 +16,12 @@ struct WorkspaceRecord: OutputRecord {
     }
 
     /// `Plans  plans  0  Drawings & notes`
-    func text(style: TextStyle) -> TerminalText {
+    func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.event(workspace.label ?? workspace.workspaceId), workspace.slug.map(style.channel),
             TerminalText(workspace.workspaceId), workspace.description.map { TerminalText($0) },
             workspace.owner.map { "shared by \($0)" },
         ]
-        return parts.compactMap(\.self).inColumns()
+        return parts.map { $0 ?? "" }
     }
 }

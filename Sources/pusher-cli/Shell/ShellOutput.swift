@@ -23,9 +23,7 @@ struct ShellOutput: Sendable {
             return
         }
         if format.json { return write(json, StandardOutput.write(json:)) }
-        write(
-            answer.text(width: StandardOutput.isTerminal ? TerminalSize.columns(of: STDOUT_FILENO) : nil),
-            StandardOutput.write)
+        write(answer.text(width: StandardOutput.columns), StandardOutput.write)
     }
 
     /// - Parameter line: Of the script; nil for one that was typed.

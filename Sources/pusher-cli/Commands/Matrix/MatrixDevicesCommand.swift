@@ -57,9 +57,7 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
             try check(devices, current)
             return try await SignalWatch.finishing { try await logOut(account) }
         }
-        for record in devices.map({ DeviceRecord(device: $0, isCurrent: $0.deviceId == current) }).sorted() {
-            guard output.write(record) else { return }
-        }
+        _ = output.write(devices.map { DeviceRecord(device: $0, isCurrent: $0.deviceId == current) }.sorted())
     }
 
     private func currentDevice(_ account: MatrixAccount) async throws -> String? {

@@ -47,8 +47,6 @@ struct MatrixMembersCommand: AsyncParsableCommand {
             MemberRecord(
                 member: member, roomID: roomID, level: levels.powerLevelOfUser(withUserID: member.userId))
         }
-        for record in records.sorted() {
-            guard output.write(record) else { return }
-        }
+        _ = output.write(records.sorted())
     }
 }

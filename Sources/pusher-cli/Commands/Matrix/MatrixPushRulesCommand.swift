@@ -66,9 +66,7 @@ struct MatrixPushRulesCommand: AsyncParsableCommand {
             return try await account.client.enablePushRule(
                 kind: rule.kind.rawValue, ruleId: rule.ruleId, enabled: enable != nil)
         }
-        for rule in rules {
-            guard output.write(PushRuleRecord(rule: rule)) else { return }
-        }
+        _ = output.write(rules.map(PushRuleRecord.init))
     }
 
     private func rule(_ id: String, among rules: [MXPushRule]) throws(CommandFailure) -> MXPushRule {

@@ -38,10 +38,8 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
         if !output.json, !receipts.isEmpty {
             names = try await account.client.joinedMembers(ofRoom: room.roomId).compactMapValues(\.displayName)
         }
-        for receipt in receipts {
-            let record = ReceiptRecord(receipt: receipt, roomID: room.roomId, userName: names[receipt.userId])
-            guard output.write(record) else { return }
-        }
+        _ = output.write(
+            receipts.map { ReceiptRecord(receipt: $0, roomID: room.roomId, userName: names[$0.userId]) })
     }
 }
 

@@ -16,8 +16,7 @@ struct MatrixRoomsCommand: AsyncParsableCommand {
     @OptionGroup var matrix: MatrixOptions
 
     func run() async throws {
-        for room in try await matrix.account().rooms() where [.join, .invite].contains(room.membership) {
-            guard output.write(RoomRecord(room: room)) else { return }
-        }
+        let rooms = try await matrix.account().rooms().filter { [.join, .invite].contains($0.membership) }
+        _ = output.write(rooms.map(RoomRecord.init))
     }
 }

@@ -65,12 +65,12 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
     }
 
     private func list(_ workspaces: [PydioWorkspace], _ report: TransferReport) async throws {
-        var isRead = true
-        for workspace in workspaces where isRead {
+        var records: [BookmarkRecord] = []
+        defer { _ = output.write(records) }  // of all workspaces that answered, even if the last one ends it
+        for workspace in workspaces {
             try await report.trying(workspace.name) {
-                for bookmark in try await workspace.client.bookmarks(workspaceId: workspace.id) where isRead {
-                    isRead = output.write(BookmarkRecord(bookmark: bookmark, workspace: workspace))
-                }
+                records += try await workspace.client.bookmarks(workspaceId: workspace.id)
+                    .map { BookmarkRecord(bookmark: $0, workspace: workspace) }
             }
         }
     }

@@ -36,9 +36,7 @@ struct PydioChangesCommand: AsyncParsableCommand {
         try await pydio.run { account in
             let workspace = try await account.workspace(workspace)
             let log = try await changes(of: workspace)
-            for change in log.changes {
-                guard output.write(ChangeRecord(change: change, workspaceID: workspace.id)) else { return }
-            }
+            guard output.write(log.changes.map { ChangeRecord(change: $0, workspaceID: workspace.id) }) else { return }
             // Only who has all of them may go on from there.
             if output.json {
                 _ = StandardOutput.write(json: ChangeRecord.end(of: log, workspaceID: workspace.id))

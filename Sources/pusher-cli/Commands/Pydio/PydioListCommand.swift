@@ -30,7 +30,7 @@ struct PydioListCommand: AsyncParsableCommand {
                 switch try await workspace.existingNode(at: remote.path) {
                 case .file(let size, let modified):
                     let record = NodeRecord(file: remote.path, size: size, modified: modified, in: workspace)
-                    guard output.write(record) else { return }
+                    guard output.write([record]) else { return }
                 case .folder:
                     if remotes.count > 1, !output.json, !StandardOutput.write("\(remote):") { return }
                     guard try await list(remote.path, of: workspace, shownAs: "") else { return }
@@ -42,12 +42,16 @@ struct PydioListCommand: AsyncParsableCommand {
     /// - Parameter prefix: What comes before the names.
     /// - Returns: Whether somebody still reads.
     private func list(_ folder: String, of workspace: PydioWorkspace, shownAs prefix: String) async throws -> Bool {
+        var records: [NodeRecord] = []
         for node in try await RemoteChild.all(of: folder, in: workspace) {
             let name = prefix + node.name
-            guard output.write(NodeRecord(node.response, in: workspace, shownAs: name)) else { return false }
+            records.append(NodeRecord(node.response, in: workspace, shownAs: name))
             guard recursive, node.isOpened else { continue }
-            guard try await list(node.path, of: workspace, shownAs: name + "/") else { return false }
+            guard output.write(records), try await list(node.path, of: workspace, shownAs: name + "/") else {
+                return false
+            }
+            records = []
         }
-        return true
+        return output.write(records)
     }
 }

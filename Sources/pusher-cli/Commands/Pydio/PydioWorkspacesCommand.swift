@@ -17,9 +17,7 @@ struct PydioWorkspacesCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await pydio.run { account in
-            for workspace in try await account.workspaces() {
-                guard output.write(WorkspaceRecord(workspace: workspace.info)) else { return }
-            }
+            _ = output.write(try await account.workspaces().map { WorkspaceRecord(workspace: $0.info) })
         }
     }
 }
