@@ -15,9 +15,9 @@ struct Finding: OutputRecord, Sendable {
     }
 
     func text(style: TextStyle) -> TerminalText {
-        let padded = step + String(repeating: " ", count: max(14 - step.count, 1))
+        let name = style.event(step)
         let time = took.map { " (\(Self.milliseconds($0)) ms)" } ?? ""
-        return "\(isFine ? "ok    " : "FAIL  ")\(style.event(padded))\(detail)\(time)"
+        return "\(isFine ? "ok    " : "FAIL  ")\(name)\(ColumnLayout.spaces(max(14 - name.width, 1)))\(detail)\(time)"
     }
 
     /// With one decimal.

@@ -1,0 +1,16 @@
+import Testing
+
+@testable import pusher_cli
+
+struct FindingTests {
+    @Test func detailsLineUpWhateverTheScriptOfTheChannel() {
+        let style = TextStyle(isColored: false)
+        for step in ["ping", "日本語", "e\u{301}", "한국어-😀"] {
+            let line = Finding(step: step, isFine: true, detail: "|").text(style: style).text
+            #expect(DisplayWidth.of(line) == 6 + 14 + 1, "\(line)")
+        }
+        #expect(
+            Finding(step: "a channel with a long name", isFine: false, detail: "no").text(style: style)
+                == "FAIL  a channel with a long name no")
+    }
+}
