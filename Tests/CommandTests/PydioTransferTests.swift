@@ -125,6 +125,46 @@ struct PydioTransferTests {
         #expect(scene.server.requests("download").first?.field("Range") == "bytes=100000-")
     }
 
+    @Test(arguments: [
+        ["get", "plans:/large"], ["get", "plans:/large", "--json"], ["get", "plans:/large", "--force"],
+    ])
+    func aDownloadThatBreaksOffIsNoFile_andReplacesNone(arguments: [String]) async throws {
+        let scene = try await PydioScene()
+        try scene.server.addFile("/large", size: 300_000)
+        let target = scene.local("mine")
+        let isReplacing = arguments.contains("--force")
+        if isReplacing { try Data("before".utf8).write(to: target) }
+        scene.server.inject(.cut(after: 100_000), into: "download")
+        scene.server.inject(.drop, into: "download", times: nil)
+        let run = try scene.run(["pydio"] + arguments + [target.path])
+        #expect(await run.status() == 69)
+        #expect(run.output == [])
+        #expect(run.errors.count == 1 && run.errors.first?.hasPrefix("error: ") == true, "\(run.errors)")
+        #expect(FileManager.default.fileExists(atPath: target.path) == isReplacing)
+        if isReplacing { #expect(scene.text(of: "mine") == "before") }
+        // What has come is kept to go on with.
+        #expect(scene.localPaths.filter { $0.hasPrefix(".large.") }.count == 1)
+    }
+
+    @Test(arguments: [["cat", "plans:/a", "plans:/large"], ["get", "plans:/large", "-"]])
+    func nothingIsPrintedOfAFileThatBreaksOff(arguments: [String]) async throws {
+        let scene = try await PydioScene()
+        try scene.server.addFile("/a", Array("whole\n".utf8))
+        try scene.server.addFile("/large", size: 300_000)
+        // The first download is that of the small file, if it is asked for.
+        if arguments.contains("plans:/a") { scene.server.inject(.cut(after: 100_000), into: "download") }
+        scene.server.inject(.cut(after: 100_000), into: "download")
+        scene.server.inject(.drop, into: "download", times: nil)
+        let temporary = scene.local("temporary")
+        try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: true)
+        let run = try CommandRun(
+            ["pydio"] + arguments, environment: scene.environment.merging(["TMPDIR": temporary.path]) { $1 })
+        #expect(await run.status() == 69)
+        #expect(run.outputText == (arguments.contains("plans:/a") ? "whole\n" : ""))
+        #expect(run.errors.count == 1 && run.errors.first?.hasPrefix("error: ") == true, "\(run.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == [])
+    }
+
     @Test func anInterruptedDownloadIsStatus130_andKeepsItsPart() async throws {
         let scene = try await PydioScene()
         try scene.server.addFile("/large", size: 300_000)
