@@ -203,6 +203,8 @@ extension ClientMachine {
         let text = message.isEmpty ? code.map { CloseCode(rawValue: $0).meaning } ?? "no reason given" : message
         let words = Self.withoutSignedText(text)
         let request = channel.map { .subscription(ByteKey($0)) } ?? refusedRequest(code: code, message: message)
+        // The failure of the channel says it all; one refusal is not told twice.
+        if case .subscription(let key) = request, subscriptionRefused(key, code: code, reason: words) { return }
         let error = PusherError(
             .serverError, code: code, "the server reports: \(words.prefix(500))", channelName: request?.channelName)
         if let code, code >= 4000, channel == nil {
@@ -213,7 +215,7 @@ extension ClientMachine {
             report(error)
         }
         switch request {
-        case .subscription(let key): subscriptionRefused(key, reason: words)
+        case .subscription: break  // it was not under way
         case .signIn: signInRefused(reason: words, now: now)
         case nil where code == 4009: signInRefused(reason: words, now: now)
         // It may refuse a subscription all the same, which then shows as no answer. Codes from 4300 on are about other
@@ -243,11 +245,13 @@ extension ClientMachine {
     mutating func reportAnnouncement() {
         guard let announcement, !announcement.isReported else { return }
         self.announcement?.isReported = true
-        report(announcement.error)
         // Some servers refuse a signature with the code of a refused connection, and stay.
-        if announcement.code == 4009, socketID != nil, case .subscription(let key) = signedRequests.oldest {
-            subscriptionRefused(key, reason: announcement.message)
+        if announcement.code == 4009, socketID != nil, case .subscription(let key) = signedRequests.oldest,
+            subscriptionRefused(key, code: announcement.code, reason: announcement.message)
+        {
+            return
         }
+        report(announcement.error)
     }
 
     private mutating func reportMalformed(_ what: String) {

@@ -88,34 +88,43 @@ extension ClientMachine {
         for key in owedAnswers.keys { owedAnswers[key]?.mayBeRefused() }
     }
 
-    mutating func subscriptionFailed(_ event: RealtimeEvent, reason: String) {
+    /// - Parameter code: Of the `pusher:error` that says so.
+    /// - Returns: Whether the failure is told.
+    @discardableResult
+    mutating func subscriptionFailed(_ event: RealtimeEvent, code: Int? = nil, reason: String) -> Bool {
         let answer = answered(event.channelKey)
-        guard let (key, entry, channel) = channel(of: event), answer != .toAnEarlierOne else { return }
+        guard let (key, entry, channel) = channel(of: event), answer != .toAnEarlierOne else { return false }
         // Nothing was asked. It may end a subscription all the same, but it ends it once.
-        if answer == .unasked, !channel.isSubscribed { return }
+        if answer == .unasked, !channel.isSubscribed { return false }
         guard entry.isWanted else {
             forget(entry.id, key)
-            return
+            return false
         }
-        guard channel.name.kind != .serverToUser else { return userChannelFailed(entry.id, reason: reason) }
+        guard channel.name.kind != .serverToUser else {
+            userChannelFailed(entry.id, reason: reason)
+            return true
+        }
         channels[entry.id]?.state = .failed(mayBeSubscribed: false)
         let error = PusherError(
-            .subscriptionFailed, "the server refused the subscription: \(reason.prefix(200))",
+            .subscriptionFailed, code: code, "the server refused the subscription: \(reason.prefix(200))",
             channelName: channel.name.string)
         channels[entry.id]?.failure = error
         notices.append(.subscriptionFailed(entry.id, error, nil, event: event.renamed("pusher:subscription_error")))
+        return true
     }
 
     /// A `pusher:error` that refuses a subscription under way, or one that has timed out.
-    mutating func subscriptionRefused(_ key: ByteKey, reason: String) {
+    ///
+    /// - Returns: Whether the failure is told.
+    mutating func subscriptionRefused(_ key: ByteKey, code: Int?, reason: String) -> Bool {
         guard let entry = entries[key], let channel = channels[entry.id], channel.deadline != nil else {
             answered(key)
-            return
+            return false
         }
         let event = RealtimeEvent(
             name: "pusher:subscription_error", channel: channel.name.string,
             data: #"{"type":"SubscriptionError","error":\#(JSONString.quoted(reason))}"#)
-        subscriptionFailed(event, reason: reason)
+        return subscriptionFailed(event, code: code, reason: reason)
     }
 
     mutating func notifyFailure(
