@@ -7,8 +7,8 @@ import Transport
 @testable import CurlTransport
 
 /// libcurl closes connections that it believes to be idle for too long whenever it opens another: by default after two
-/// minutes, here after a second.
-@Suite(.overSockets)
+/// minutes, here after a second. That closes the kept connections of other tests, too.
+@Suite(.overSocketsAlone)
 struct ConnectionCacheTests {
     @Test(arguments: [false, true])
     func aQuietConnectionIsNotClosedWhenAnotherIsOpened(overTLS: Bool) async throws {
