@@ -65,14 +65,21 @@ public struct PusherHTTPClient: Sendable {
         try Self.decode(type, from: try await send("GET", call, query: query, body: [], isSafeToRepeat: true))
     }
 
-    /// The body of the answer to a call with a JSON body.
+    private struct AnyAnswer: Decodable {
+        init(from decoder: any Decoder) {}
+    }
+
+    /// The body of the answer to a call with a JSON body; it is JSON, or empty.
     ///
     /// - Parameter isSafeToRepeat: Whether the server may get it twice.
     func post(
         _ call: String, _ value: some Encodable, isSafeToRepeat: Bool = false
     ) async throws(PusherHTTPError) -> [UInt8] {
         let body = try CallersJSON.bytes(value, of: "the request")
-        return try await send("POST", call, query: [], body: body, isSafeToRepeat: isSafeToRepeat)
+        let answer = try await send("POST", call, query: [], body: body, isSafeToRepeat: isSafeToRepeat)
+        // Servers answer different JSON, and some nothing. A page of a proxy or a portal is none of theirs.
+        if !answer.isEmpty { _ = try Self.decode(AnyAnswer.self, from: answer) }
+        return answer
     }
 
     static func decode<Answer: Decodable>(_ type: Answer.Type, from body: [UInt8]) throws(PusherHTTPError) -> Answer {

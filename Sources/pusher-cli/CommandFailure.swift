@@ -25,7 +25,7 @@ extension PusherError: ReportableError {
         case .closedByServer: isOfApplication ? .refused : .unavailable
         case .couldNotConnect, .connectionLost, .bufferOverflow, .readingHeld, .readingResumed, .sourceFailed:
             .unavailable
-        case .authorizationFailed, .subscriptionFailed: .refused
+        case .authorizationFailed, .subscriptionFailed: isUnanswered ? .unavailable : .refused
         case .serverError, .malformedMessage, .unknownChannel, .decryptionFailed, .clientEventRejected,
             .invalidArgument, .undecodableData:
             .badData

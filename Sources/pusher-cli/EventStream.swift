@@ -31,7 +31,7 @@ final class EventStream: PusherDelegate {
         var isImpatient = false
         /// Channels that nobody has refused us yet.
         var hopes: Set<String>
-        /// Those of them that are not subscribed yet, until it has been said what is listened to.
+        /// Those of them that have not been subscribed yet.
         var unsettled: Set<String>
         var lastError: PusherError?
         /// The worst of what went wrong while other things went on.
@@ -88,11 +88,13 @@ final class EventStream: PusherDelegate {
         pusher.user.watchlist.bind { [weak self] event in self?.tell(.watchlist(event)) }
         pusher.user.bind(eventName: "pusher:signin_error") { [weak self] _ in
             guard let self else { return }
-            let isHopeless = state.withLock { state in
-                state.trouble = state.trouble.worse(.refused)
-                return state.hopes.isEmpty
+            // The error has come just before.
+            let (isHopeless, status) = state.withLock { state in
+                let status = state.lastError?.exitStatus ?? .refused
+                state.trouble = state.trouble.worse(status)
+                return (state.hopes.isEmpty, status)
             }
-            if isHopeless, feeds.isEmpty { leave(.refused) }  // there is nothing else to wait for
+            if isHopeless, feeds.isEmpty { leave(status) }  // there is nothing else to wait for
         }
         pusher.user.signIn()
     }
@@ -175,8 +177,24 @@ final class EventStream: PusherDelegate {
         if isHopeless(awaited) || options.count == nil && !awaited.isEmpty {
             giveUpConnecting(after: seconds)
         } else {
+            giveUpSubscribing(after: seconds)
             leave(options.count == nil ? .done : .timedOut)
         }
+    }
+
+    /// What was never subscribed was never listened to.
+    private func giveUpSubscribing(after seconds: Double) {
+        let (channels, last) = state.withLock { state in
+            if !state.unsettled.isEmpty { state.trouble = state.trouble.worse(.unavailable) }
+            return (state.unsettled.sorted(), state.lastError)
+        }
+        guard !channels.isEmpty else { return }
+        let reason = last.map { ": \($0.message)" } ?? ": the server did not answer the subscription"
+        StandardError.complain(
+            CommandFailure(
+                .unavailable,
+                "\(channels.inWords()) \(channels.count == 1 ? "was" : "were") not subscribed within "
+                    + "\(Seconds.text(seconds))\(reason)"))
     }
 
     /// A homeserver may take its time over the first sync of a large account, and so may others; only a feed that fails,
@@ -282,8 +300,9 @@ final class EventStream: PusherDelegate {
         case .everything:
             let channel = pusher?.connection.channels.findPresence(name: name)
             print(.subscribed(channel: name, members: channel?.members.count))
-        case .events: settle(name)
+        case .events: break
         }
+        settle(name)
     }
 
     /// Says what is listened to, once all is known.
@@ -294,7 +313,10 @@ final class EventStream: PusherDelegate {
             }
             return state.hopes.sorted()
         }
-        if let heard { StandardError.write("listening to \(heard.inWords())") }
+        switch mode {
+        case .everything: break
+        case .events: if let heard { StandardError.write("listening to \(heard.inWords())") }
+        }
     }
 
     func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {

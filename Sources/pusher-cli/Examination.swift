@@ -78,7 +78,7 @@ struct Examination: Sendable {
     private func deadline<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         // A little later than the client's own time-outs, which say more.
         try await withDeadline(
-            timeout + .seconds(1), failure: { CommandFailure(.timedOut, "no answer in \(timeout.seconds)") }, work)
+            timeout + .seconds(1), failure: { CommandFailure(.unavailable, "no answer in \(timeout.seconds)") }, work)
     }
 
     private func fail(_ step: String, _ error: any Error, hint: String = "") -> ExitStatus {

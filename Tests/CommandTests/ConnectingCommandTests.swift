@@ -37,7 +37,7 @@ struct ConnectingCommandTests {
         (["public", "client-a", "1"], 64, "private- and presence- channels"),
         (["private-x", "typing", "1"], 64, "starts with client-"),
         (["bad name", "client-a", "1"], 64, "cannot be a channel name"),
-        (["private-x", "client-a", "1", "--auth-endpoint", "http://127.0.0.1:1/"], 77, "authorization failed"),
+        (["private-x", "client-a", "1", "--auth-endpoint", "http://127.0.0.1:1/"], 69, "authorization failed"),
     ])
     func whatCannotBeSentIsSaid(arguments: [String], status: Int32, words: String) async throws {
         try await withServer { _, options in
@@ -66,7 +66,7 @@ struct ConnectingCommandTests {
             #expect(wrongKey.output.last?.contains("the application does not exist") == true)
             let refused = try CommandRun(
                 ["doctor", "private-x", "c", "--auth-endpoint", "http://127.0.0.1:1/"] + options)
-            #expect(await refused.status() == 77)
+            #expect(await refused.status() == 69)
             #expect(refused.output.contains { $0.hasPrefix("FAIL  private-x") })
             #expect(refused.output.last?.hasPrefix("ok    c") == true)
         }
@@ -103,13 +103,53 @@ struct ConnectingCommandTests {
         }
     }
 
-    @Test func aSignInThatFailsIsStatus77() async throws {
+    @Test func aSignInThatFailsEndsAStreamOfNothingElse() async throws {
         try await withServer { _, options in
             let endpoint = ["--user-auth-endpoint", "http://127.0.0.1:1/"]
-            let command = try CommandRun(["listen", "--sign-in"] + endpoint + options)
-            #expect(await command.status() == 77)
+            let unreachable = try CommandRun(["listen", "--sign-in"] + endpoint + options)
+            #expect(await unreachable.status() == 69)
+            let refused = try CommandRun(
+                ["listen", "--sign-in", "--user-id", "ann"] + options + ["--secret", "wrong"])
+            #expect(await refused.status() == 77)
             let wrongUse = try CommandRun(["listen", "c", "--sign-in"] + options)
             #expect(await wrongUse.status() == 64)
         }
+    }
+
+    // MARK: Servers that do not answer
+
+    /// What is not subscribed is not listened to, so it is no success that the time is over.
+    @Test(
+        arguments: [
+            (["subscribe", "c"], "c was not subscribed within 1 s"), (["listen", "c", "d"], "c and d were not"),
+            (["subscribe", "c", "--count", "1"], "c was not subscribed within 1 s"),
+            (["client-event", "private-c", "client-e", "x"], "the server did not answer the subscription in time"),
+            (["doctor", "c"], "no answer in 1 s"),
+        ])
+    func aSubscriptionThatIsNotAnsweredIsNoSuccess(arguments: [String], words: String) async throws {
+        try await withServer { server, options in
+            await server.injectIntoNewConnections(.goSilent)
+            let command = try CommandRun(arguments + ["--timeout", "1"] + options)
+            #expect(await command.status() == 69)
+            #expect((command.errors + command.output).contains { $0.contains(words) }, "\(command.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        (["subscribe", "c", "--connect-timeout", "1"], "no connection within 1 s: "),
+        (["subscribe", "c", "--timeout", "1"], "no connection within 1 s: "),
+        (["client-event", "private-c", "client-e", "x", "--timeout", "1"], "no connection within 1 s: "),
+        (["doctor", "--timeout", "1"], ""),
+    ])
+    func howFarASilentServerLetTheConnectionComeIsSaid(arguments: [String], words: String) async throws {
+        let server = SocketServer { peer in while !peer.read().isEmpty {} }
+        let command = try CommandRun(
+            arguments + [
+                "--key", "k", "--secret", "s", "--host", "127.0.0.1", "--port", "\(server.port)", "--no-tls", "--proxy",
+                "",
+            ])
+        #expect(await command.status() == 69)
+        let reason = "127.0.0.1 accepted the connection but did not answer the WebSocket handshake in time"
+        #expect((command.errors + command.output).contains { $0.contains(words + reason) }, "\(command.errors)")
     }
 }

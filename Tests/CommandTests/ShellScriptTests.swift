@@ -107,12 +107,13 @@ struct ShellScriptTests {
         #expect(run.errors.contains("error: no connection in time, giving up"))
     }
 
-    @Test func anAnswerThatNeverComesIsStatus75() async throws {
+    @Test func anAnswerThatNeverComesIsSaid() async throws {
         try await withServer { server in
             await server.injectIntoNewConnections(.goSilent, next: 1)
             let run = try script("subscribe prices\n", on: server, "--timeout", "1")
-            #expect(await run.status() == 75)
-            #expect(run.errors == ["error: line 1: no answer in time"])
+            #expect(await run.status() == 69)
+            #expect(
+                run.errors == ["error: line 1: channel prices: the server did not answer the subscription in time"])
         }
     }
 

@@ -78,6 +78,46 @@ struct PublishingTests {
         }
     }
 
+    /// A page of a proxy or a portal means that the server has not got the event.
+    @Test(arguments: ["<html>hi</html>", "ok then", "{"])
+    func anAnswerThatIsNoJSONIsNoSuccess(body: String) async throws {
+        let server = SocketServer { peer in
+            _ = peer.readRequest()
+            peer.answer(body)
+        }
+        let api = PusherHTTPClient(server)
+        let single = await #expect(throws: PusherHTTPError.self) {
+            try await api.trigger(event: "e", channels: ["a"], data: "x", info: [.userCount])
+        }
+        #expect(single?.kind == .unexpectedAnswer)
+        let batch = await #expect(throws: PusherHTTPError.self) {
+            try await api.triggerBatch([.init(channel: "a", event: "e", data: "x")])
+        }
+        #expect(batch?.kind == .unexpectedAnswer)
+    }
+
+    /// Each server has its own.
+    @Test(arguments: ["", "{}", #"{"ok":true}"#, "[]", " \n{}\n"])
+    func anyJSONIsASuccess(body: String) async throws {
+        let server = SocketServer { peer in
+            _ = peer.readRequest()
+            peer.answer(body)
+        }
+        try await PusherHTTPClient(server).trigger(event: "e", channels: ["a"], data: "x")
+    }
+
+    @Test func aServerThatDoesNotSpeakHTTPIsNoServer() async throws {
+        let server = SocketServer { peer in
+            peer.write("SSH-2.0-OpenSSH_9.2\r\n")
+            while !peer.read().isEmpty {}
+        }
+        let error = await #expect(throws: PusherHTTPError.self) {
+            try await PusherHTTPClient(server).trigger(event: "e", channels: ["a"], data: "x")
+        }
+        #expect(error?.kind == .unreachable)
+        #expect(error?.message == "127.0.0.1:\(server.port) does not answer in HTTP")
+    }
+
     @Test func infoIsToldOfEveryChannelOrEvent() async throws {
         let server = SocketServer { peer in
             let body = peer.readRequest().body

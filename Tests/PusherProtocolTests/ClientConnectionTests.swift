@@ -175,6 +175,27 @@ struct ClientConnectionTests {
         #expect(lines.count == 3)
     }
 
+    @Test func aTimeOutSaysHowFarTheConnectionGot() {
+        func error(after advance: (inout ClientScript) -> Void) -> String? {
+            var client = ClientScript()
+            client.machine.connect(now: client.now)
+            _ = client.take()
+            advance(&client)
+            client.pass(.seconds(15))
+            return client.take().first { $0.hasPrefix("error") }
+        }
+        let id = ConnectionMachine.TransportID(number: 1)
+        let times = ConnectionTimes(address: "127.0.0.1", nameLookup: .zero, connect: .milliseconds(1), tls: nil)
+        #expect(
+            error { $0.machine.transportReached(id, times) }?
+                .contains("h accepted the connection but did not answer the WebSocket handshake in time") == true)
+        #expect(
+            error {
+                $0.machine.transportReached(id, times)
+                $0.machine.transportOpened(id, now: $0.now)
+            }?.contains("h opened the WebSocket but did not start the Pusher protocol in time") == true)
+    }
+
     @Test func silenceInsteadOfAHandshakeTimesOut() {
         var client = ClientScript()
         client.machine.connect(now: client.now)

@@ -111,7 +111,7 @@ struct ReconnectTests {
             await server.failHandshakes(.never, next: 1)
             let pusher = Pusher.make(server, recorder) { $0.connectTimeout = .milliseconds(200) }
             pusher.connect()
-            #expect(await recorder.waitFor("took longer than the connect time-out"))
+            #expect(await recorder.waitFor("did not start the Pusher protocol in time"))
             #expect(await recorder.waitFor("connecting → connected"))
             pusher.disconnect()
         }

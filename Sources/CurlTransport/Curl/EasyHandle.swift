@@ -284,13 +284,25 @@ final class EasyHandle {
         case CURLE_SSL_CACERT_BADFILE:
             return TransportError(.invalidRequest, "the CA file holds no usable certificates")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_INITFAILED:
-            let hint = words.contains("wrong version number") ? " (it does not seem to speak TLS on this port)" : ""
-            return TransportError(.tls, "TLS with \(server) failed: \(words)\(hint)")
+            return TransportError(.tls, "TLS with \(server) failed: \(Self.reasonOfTLS(words))")
+        case CURLE_UNSUPPORTED_PROTOCOL where isConnected:  // libcurl takes it for HTTP/0.9
+            return TransportError(.connectionLost, "\(server) does not answer in HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             return TransportError(.invalidRequest, "the URL cannot be used")
         default:
-            return TransportError(.connectionLost, "the connection to \(server) failed: \(words)")
+            let reason = words.replacing(#/^(Send|Recv) failure: /#, with: "")
+            return TransportError(.connectionLost, "the connection to \(server) failed: \(reason)")
         }
+    }
+
+    /// The words of libcurl and OpenSSL without the numbers and names of their insides.
+    private static func reasonOfTLS(_ words: String) -> String {
+        if words.contains(#/wrong version number|packet length too long|http request/#) {
+            return "it does not seem to speak TLS on this port"
+        }
+        if words.contains("SSL_ERROR_SYSCALL") { return "it closed the connection" }
+        return words.replacing(#/^.*error:[0-9A-Fa-f]+:[^:]*:[^:]*:/#, with: "")
+            .replacing(#/^OpenSSL[^:]*: /#, with: "")
     }
 
     /// Whether a connection that failed was one to a proxy. libcurl says so only since 8.7, but names whom it tried.

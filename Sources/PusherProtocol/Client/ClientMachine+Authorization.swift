@@ -78,7 +78,7 @@ extension ClientMachine {
         channels[id]?.state = .failed(mayBeSubscribed: false)
         let error = PusherError(
             .authorizationFailed, code: failure.status, "authorization failed: \(failure.reason)",
-            channelName: channel.name.string)
+            channelName: channel.name.string, isUnanswered: failure.isTemporary)
         dropSealed(on: id)
         notifyFailure(id, error, failure, type: "AuthError")
     }
@@ -93,7 +93,8 @@ extension ClientMachine {
         report(
             PusherError(
                 .authorizationFailed, code: failure.status, "authorization failed: \(failure.reason)",
-                channelName: channel.name.string, willRetry: true, retryAfter: configuration.authRetryDelay))
+                channelName: channel.name.string, willRetry: true, retryAfter: configuration.authRetryDelay,
+                isUnanswered: true))
     }
 
     // MARK: Time

@@ -150,7 +150,7 @@ extension ClientMachine {
                 channels[id]?.state = .failed(mayBeSubscribed: true)
                 let error = PusherError(
                     .subscriptionFailed, "the server did not answer the subscription in time",
-                    channelName: channel.name.string)
+                    channelName: channel.name.string, isUnanswered: true)
                 notifyFailure(id, error, nil, type: "TimeoutError")
             } else {
                 send(.unsubscribe(channel.name))

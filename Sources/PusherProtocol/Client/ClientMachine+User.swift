@@ -43,7 +43,7 @@ extension ClientMachine {
             report(
                 PusherError(
                     .authorizationFailed, code: failure.status, "signing in failed: \(failure.reason)", willRetry: true,
-                    retryAfter: configuration.authRetryDelay))
+                    retryAfter: configuration.authRetryDelay, isUnanswered: true))
         case .failure(let failure): signInFailed(failure, now: now)
         }
     }
@@ -125,15 +125,15 @@ extension ClientMachine {
     private mutating func signInFailed(_ failure: AuthFailure, now: MonotonicInstant) {
         signInFailed(
             .authorizationFailed, "signing in failed: \(failure.reason)", status: failure.status, type: "AuthError",
-            now: now)
+            isUnanswered: failure.isTemporary, now: now)
     }
 
     private mutating func signInFailed(
         _ kind: PusherError.Kind, _ message: String, status: Int? = nil, type: String = "SignInError",
-        mayBeSignedIn: Bool = false, now: MonotonicInstant
+        mayBeSignedIn: Bool = false, isUnanswered: Bool = false, now: MonotonicInstant
     ) {
         user.state = .failed(mayBeSignedIn: mayBeSignedIn)
-        let error = PusherError(kind, code: status, message)
+        let error = PusherError(kind, code: status, message, isUnanswered: isUnanswered)
         user.failure = error
         let code = status.map { #","status":\#($0)"# } ?? ""
         let event = RealtimeEvent(
@@ -152,7 +152,8 @@ extension ClientMachine {
         case .retrying: authorizeUser(now: now)
         case .signingIn:
             signInFailed(
-                .subscriptionFailed, "the server did not answer the sign-in in time", mayBeSignedIn: true, now: now)
+                .subscriptionFailed, "the server did not answer the sign-in in time", mayBeSignedIn: true,
+                isUnanswered: true, now: now)
         case .out, .signedIn, .failed: break
         }
     }

@@ -314,7 +314,7 @@ package struct ClientMachine: Machine {
             case .failed(let failure, let next):
                 switch failure {
                 case .transportEnded: draft.map { report($0.error(next: next)) }
-                case .connectTimedOut: report(ErrorDraft.connectTimedOut(endpoint).error(next: next))
+                case .connectTimedOut: report(ErrorDraft.connectTimedOut(endpoint, after: steps).error(next: next))
                 case .pongTimedOut: report(ErrorDraft.pongTimedOut(endpoint).error(next: next))
                 }
             case .changed(let old, let new):

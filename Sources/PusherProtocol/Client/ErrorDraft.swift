@@ -52,8 +52,17 @@ struct ErrorDraft {
         ErrorDraft(.couldNotConnect, "the server did not open with pusher:connection_established: \(reason)")
     }
 
-    static func connectTimedOut(_ endpoint: Endpoint) -> ErrorDraft {
-        ErrorDraft(.couldNotConnect, "connecting to \(endpoint.host) took longer than the connect time-out")
+    /// - Parameter steps: How far it got.
+    static func connectTimedOut(_ endpoint: Endpoint, after steps: ConnectionSteps) -> ErrorDraft {
+        let message =
+            if steps.webSocket != nil {
+                "\(endpoint.host) opened the WebSocket but did not start the Pusher protocol in time"
+            } else if steps.network?.connect != nil {
+                "\(endpoint.host) accepted the connection but did not answer the WebSocket handshake in time"
+            } else {
+                "connecting to \(endpoint.host) took longer than the connect time-out"
+            }
+        return ErrorDraft(.couldNotConnect, message)
     }
 
     static func pongTimedOut(_ endpoint: Endpoint) -> ErrorDraft {

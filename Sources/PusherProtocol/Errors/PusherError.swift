@@ -62,6 +62,8 @@ public struct PusherError: Error, Hashable, Sendable {
     public let willRetry: Bool
     /// How long until it does, if that is known.
     public let retryAfter: Duration?
+    /// Nobody refused what was asked: no answer came, or nobody could be asked.
+    package let isUnanswered: Bool
     /// How many more errors of this kind there were since the last that was reported. A server that causes many gets 20
     /// of a kind reported at once, then one a second.
     public private(set) var omittedCount = 0
@@ -80,7 +82,7 @@ public struct PusherError: Error, Hashable, Sendable {
 
     package init(
         _ kind: Kind, code: Int? = nil, _ message: String, channelName: String? = nil, willRetry: Bool = false,
-        retryAfter: Duration? = nil, underlying: (any Error)? = nil
+        retryAfter: Duration? = nil, isUnanswered: Bool = false, underlying: (any Error)? = nil
     ) {
         self.kind = kind
         self.code = code
@@ -88,6 +90,7 @@ public struct PusherError: Error, Hashable, Sendable {
         self.channelName = channelName.map { PeerText($0).description }
         self.willRetry = willRetry
         self.retryAfter = retryAfter
+        self.isUnanswered = isUnanswered
         cause = Cause(error: underlying)
     }
 

@@ -57,7 +57,10 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal {
     var endsBySignal: Bool { lines.lines }
 
     func run() async throws {
-        let pusher = try connection.client(as: user) { $0.wireTap = frames.tap(.text) }
+        let pusher = try connection.client(as: user) {
+            $0.wireTap = frames.tap(.text)
+            $0.limitWaits(to: timeout)
+        }
         guard let data else {
             return try await ClientEventLines(
                 pusher: pusher, channel: channel, event: event, rate: lines.rate ?? ClientEventLines.defaultRate,
@@ -72,7 +75,7 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal {
                 return CommandFailure(.unavailable, "no connection within \(Seconds.text(timeout))\(reason)")
             }
             return CommandFailure(
-                .refused, "\(channel) was not subscribed within \(Seconds.text(timeout))\(reason)")
+                .unavailable, "\(channel) was not subscribed within \(Seconds.text(timeout))\(reason)")
         } _: {
             try await send(text, through: pusher)
             if let error = trouble.first { throw error }

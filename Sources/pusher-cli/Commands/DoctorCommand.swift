@@ -35,9 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let pusher = try connection.client(as: user) { options in
             options.wireTap = frames.tap(output.json ? .jsonOnStandardError : .text)
             options.autoReconnect = false
-            options.connectTimeout = .seconds(timeout)
-            options.authTimeout = .seconds(timeout)
-            options.subscriptionTimeout = .seconds(timeout)
+            options.limitWaits(to: timeout)
             options.maximumAuthRetries = 0
         }
         defer { pusher.disconnect() }

@@ -49,7 +49,13 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal {
 
     func run() async throws {
         let tap = frames.tap(stream.output.json ? .json : .text)
-        let pusher = try needsPusher ? connection.client(as: user) { $0.wireTap = tap } : nil
+        let client = {
+            try connection.client(as: user) {
+                $0.wireTap = tap
+                stream.limitConnecting(&$0)
+            }
+        }
+        let pusher = try needsPusher ? client() : nil
         try await EventStream(
             pusher: pusher, channels: channels, as: user, feeds: try feeds(), mode: .everything, options: stream
         ).run().exit()

@@ -48,6 +48,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
                 ConsoleLogHandler { line in logs.withLock { $0 }?.log(line) }
             }
         }
+        if !isTyped { options.limitWaits(to: timeout) }
         let signInTrouble = try prepareSignIn(&options)
         options.callbackQueue = .queue(EventStream.queue)
         let pusher = Pusher(key: settings.key ?? "", options: options)

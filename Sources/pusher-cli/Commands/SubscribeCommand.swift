@@ -30,6 +30,7 @@ struct SubscribeCommand: AsyncParsableCommand, EndedBySignal {
     func run() async throws {
         let pusher = try connection.client(as: user) {
             $0.wireTap = frames.tap(stream.output.json ? .jsonOnStandardError : .text)
+            stream.limitConnecting(&$0)
         }
         try await EventStream(
             pusher: pusher, channels: channels, as: user, mode: .events(named: Set(events)), options: stream

@@ -100,6 +100,19 @@ struct ConnectionOptions: ParsableArguments {
     }
 }
 
+extension PusherClientOptions {
+    /// Lets the client give up a little earlier than the command, so that the command can say what was missing.
+    mutating func limitConnecting(to seconds: Double) {
+        connectTimeout = .seconds(seconds * 0.95)
+    }
+
+    /// The same for every wait for the server.
+    mutating func limitWaits(to seconds: Double) {
+        limitConnecting(to: seconds)
+        (authTimeout, subscriptionTimeout) = (connectTimeout, connectTimeout)
+    }
+}
+
 /// Names of channels, as arguments.
 enum ChannelArguments {
     /// Those that no server could take are wrong use, before anything is connected.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PusherSwift
 
 /// How long to stay and how to print: the same for `subscribe` and `listen`.
 struct StreamOptions: ParsableArguments {
@@ -61,6 +62,11 @@ struct StreamOptions: ParsableArguments {
         guard !null || raw || format != nil else { throw ValidationError("-0 needs --raw or --format.") }
         guard jobs == nil || exec != nil else { throw ValidationError("--jobs needs --exec.") }
         guard jobs.map({ (1...1000).contains($0) }) ?? true else { throw ValidationError("--jobs must be 1 to 1000.") }
+    }
+
+    func limitConnecting(_ options: inout PusherClientOptions) {
+        let limits = [connectTimeout == 0 ? nil : connectTimeout, timeout].compactMap(\.self)
+        if let limit = limits.min() { options.limitConnecting(to: limit) }
     }
 
     /// What is made of what happens.

@@ -1,4 +1,5 @@
 import Dispatch
+import CLinux
 import Foundation
 import Basics
 

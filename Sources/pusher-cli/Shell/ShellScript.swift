@@ -58,7 +58,7 @@ struct ShellScript: Sendable {
     }
 
     private static let noConnection = CommandFailure(.unavailable, "no connection in time, giving up")
-    private static let noAnswer = CommandFailure(.timedOut, "no answer in time")
+    private static let noAnswer = CommandFailure(.unavailable, "no answer in time")
 
     private func fail(_ error: any Error, at number: Int?) {
         if Task.isCancelled { return }
