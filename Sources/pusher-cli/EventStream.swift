@@ -31,8 +31,11 @@ final class EventStream: PusherDelegate {
         var isImpatient = false
         /// Channels that nobody has refused us yet.
         var hopes: Set<String>
-        /// Those of them that have not been subscribed yet.
+        /// Those of them that have never been subscribed.
+        var unheard: Set<String>
+        /// Those of them that are still to be subscribed before it is said what is listened to, or that it is again.
         var unsettled: Set<String>
+        var hasListened = false
         var lastError: PusherError?
         /// The worst of what went wrong while other things went on.
         var trouble = ExitStatus.done
@@ -64,7 +67,9 @@ final class EventStream: PusherDelegate {
         form = options.form()
         let sides = (pusher == nil ? [] : [.pusher]) + feeds.indices.map { Side.feed($0) }
         state = Lock(
-            State(remaining: options.count, awaited: Set(sides), hopes: Set(channels), unsettled: Set(channels)))
+            State(
+                remaining: options.count, awaited: Set(sides), hopes: Set(channels), unheard: Set(channels),
+                unsettled: Set(channels)))
         if let pusher { bind(pusher, channels, as: user) }
     }
 
@@ -185,8 +190,9 @@ final class EventStream: PusherDelegate {
     /// What was never subscribed was never listened to.
     private func giveUpSubscribing(after seconds: Double) {
         let (channels, last) = state.withLock { state in
-            if !state.unsettled.isEmpty { state.trouble = state.trouble.worse(.unavailable) }
-            return (state.unsettled.sorted(), state.lastError)
+            let channels = state.unheard.intersection(state.hopes)
+            if !channels.isEmpty { state.trouble = state.trouble.worse(.unavailable) }
+            return (channels.sorted(), state.lastError)
         }
         guard !channels.isEmpty else { return }
         let reason = last.map { ": \($0.message)" } ?? ": the server did not answer the subscription"
@@ -289,6 +295,7 @@ final class EventStream: PusherDelegate {
         if new == .reconnecting { StatusLine.wait(for: "the connection to come back") }
         let end = state.withLock { state -> ExitStatus? in
             if new == .connected { state.awaited.remove(.pusher) }
+            if new == .reconnecting { state.unsettled = state.hopes }
             guard new == .disconnected, state.outcome == nil else { return nil }
             return state.lastError?.exitStatus ?? .unavailable
         }
@@ -302,21 +309,30 @@ final class EventStream: PusherDelegate {
             print(.subscribed(channel: name, members: channel?.members.count))
         case .events: break
         }
+        state.withLock { _ = $0.unheard.remove(name) }
         settle(name)
     }
 
     /// Says what is listened to, once all is known.
     private func settle(_ channel: String) {
-        let heard = state.withLock { state -> [String]? in
+        let server = serverName
+        let news = state.withLock { state -> String? in
             guard state.unsettled.remove(channel) != nil, state.unsettled.isEmpty, !state.hopes.isEmpty else {
                 return nil
             }
-            return state.hopes.sorted()
+            defer { state.hasListened = true }
+            return state.hasListened ? "again" : "to \(state.hopes.sorted().inWords()) on \(server)"
         }
         switch mode {
         case .everything: break
-        case .events: if let heard { StandardError.write("listening to \(heard.inWords())") }
+        case .events: if let news { StandardError.write("listening \(news)") }
         }
+    }
+
+    /// `host:port`
+    private var serverName: String {
+        let url = pusher.flatMap { URLComponents(string: $0.connection.url) }
+        return (url?.host ?? "the server") + (url?.port.map { ":\($0)" } ?? "")
     }
 
     func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {

@@ -185,7 +185,7 @@ struct CommandTests {
             #expect(await server.waitFor { $0.channels() == ["a"] })
             await server.publish(event: "e", channel: "a", data: "")
             #expect(await command.status() == 0)
-            #expect(command.errors == ["listening to a"])
+            #expect(command.errors == ["listening to a on 127.0.0.1:\(server.port)"])
         }
     }
 

@@ -116,6 +116,19 @@ struct ConnectingCommandTests {
         }
     }
 
+    @Test func aStreamSaysWhenItListensAgain() async throws {
+        try await withServer { server, options in
+            let stream = try CommandRun(["subscribe", "a", "b", "--count", "1"] + options)
+            #expect(await eventually { stream.errors == ["listening to a and b on 127.0.0.1:\(server.port)"] })
+            for connection in await server.state.connections {
+                try await server.inject(.dropTCP, into: connection.socketID)
+            }
+            #expect(await eventually { stream.errors.last == "listening again" })
+            await server.publish(event: "e", channel: "b", data: "x")
+            #expect(await stream.status() == 0)
+        }
+    }
+
     // MARK: Servers that do not answer
 
     /// What is not subscribed is not listened to, so it is no success that the time is over.

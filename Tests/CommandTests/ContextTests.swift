@@ -124,7 +124,7 @@ struct ContextTests {
         let serve = try CommandRun(["serve", "--port", "0", "--secret", "own"], environment: environment)
         #expect(await serve.waitFor { !$0.isEmpty })
         let stream = try CommandRun(["subscribe", "private-a", "--count", "1"], environment: environment)
-        #expect(await eventually { stream.errors.contains("listening to private-a") })
+        #expect(await eventually { stream.errors.contains { $0.hasPrefix("listening to private-a on ") } })
         #expect(try await run("trigger", "private-a", "e", "x").status == 0)
         #expect(await stream.status() == 0)
         // What is said wins over it.

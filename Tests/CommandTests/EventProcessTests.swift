@@ -35,7 +35,7 @@ struct EventProcessTests {
             let first = #"{"a":"'$HOME"}|$(touch x) `y`|presence-a|nobody|"# + time
             let second = HostileText.short + "|n\u{FFFD}ul|presence-a|nobody|" + time
             #expect(run.outputText == "\(first)\n\(second)\n")
-            #expect(run.errors == ["listening to presence-a"])
+            #expect(run.errors == ["listening to presence-a on 127.0.0.1:\(server.port)"])
         }
     }
 
@@ -84,7 +84,7 @@ struct EventProcessTests {
             }
             #expect(await run.status() == 0)
             #expect(run.output == ["done", "done"])
-            #expect(run.errors == ["listening to presence-a"])
+            #expect(run.errors == ["listening to presence-a on 127.0.0.1:\(server.port)"])
         }
     }
 

@@ -38,7 +38,10 @@ struct FramesTests {
             #expect(await command.status() == 0)
             #expect(command.output.count == 1)
             let frames = command.errors.filter { $0.contains(Self.line) }
-            #expect(command.errors.filter { !$0.contains(Self.line) } == ["listening to private-x"])
+            #expect(
+                command.errors.filter { !$0.contains(Self.line) } == [
+                    "listening to private-x on 127.0.0.1:\(server.port)"
+                ])
             #expect(frames.contains { $0.contains(#"  >  {"event":"pusher:subscribe","#) })
             #expect(frames.contains { $0.contains(#""auth":"app-key:…""#) })
             #expect(frames.contains { $0.contains(#"  <  {"event":"e","#) })
