@@ -25,15 +25,24 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
     /// repeat in their errors, are `…`, which also ends what is cut.
     package func line(limit: Int = usualLimit) -> String {
         if text.utf8.count <= min(limit, 63), text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
-        // A signature that is cut off at the end is one all the same.
-        let window = text.unicodeScalars.prefix(limit + Self.signatureLength)
-        var fit = String.UnicodeScalarView()
-        for scalar in window {
-            fit.append(scalar.isFitForLines ? scalar : scalar.properties.isWhitespace ? " " : "\u{FFFD}")
+        var line = String.UnicodeScalarView()
+        // Of the line, and of the hexadecimal digits at its end.
+        var (count, digits) = (0, 0)
+        for scalar in text.unicodeScalars {
+            line.append(scalar.isFitForLines ? scalar : scalar.properties.isWhitespace ? " " : "\u{FFFD}")
+            count += 1
+            digits = scalar.properties.isASCIIHexDigit ? digits + 1 : 0
+            if digits == Self.signatureLength {
+                line.removeLast(digits)
+                line.append("…")
+                count -= digits - 1
+                digits = 0
+            }
+            // Digits that may become a signature may become one character.
+            if count - digits > limit { break }
         }
-        let line = String(fit).replacing(/[0-9a-fA-F]{64}/, with: "…")
-        guard line.unicodeScalars.count > limit else { return line }
-        return String(String.UnicodeScalarView(line.unicodeScalars.prefix(limit - 1))) + "…"
+        guard count > limit else { return String(line) }
+        return String(String.UnicodeScalarView(line.prefix(limit - 1))) + "…"
     }
 
     private static let signatureLength = 64

@@ -39,6 +39,44 @@ struct PeerTextTests {
     }
 
     @Test(arguments: [
+        ("S", "…"), ("äSb", "ä…b"), ("SS", "……"), ("S5", "…5"), ("-Sx", "-…x"),
+        (String(repeating: "5", count: 63), String(repeating: "5", count: 63)),
+        ("S" + String(repeating: "5", count: 63), "…" + String(repeating: "5", count: 63)),
+        (String(repeating: "aF", count: 32), "…"),
+        (String(repeating: "5 ", count: 64), String(repeating: "5 ", count: 64)),
+    ])
+    func aSignatureHas64Digits(text: String, line: String) {
+        #expect(PeerText(text.replacing("S", with: HostileText.signature)).description == line)
+    }
+
+    /// Those that were blanked before it make room for it.
+    @Test(arguments: [0, 1, 2, 20], [1, 2, 63, 64])
+    func noPartOfASignatureIsLeftAtTheEnd(signatures: Int, room: Int) {
+        let text =
+            String(repeating: HostileText.signature + "-", count: signatures)
+            + String(repeating: "-", count: 1000 - 2 * signatures - room) + HostileText.signature
+        let line = PeerText(text + " end").description
+        #expect(!line.contains("5e"))
+        #expect(line.unicodeScalars.count <= 1000)
+        #expect(PeerText(text).description.hasSuffix("-…"))
+    }
+
+    @Test func whatIsCutEndsWithDots_howeverManySignaturesWereBlanked() {
+        let line = PeerText(String(repeating: HostileText.signature + "-", count: 2000)).description
+        #expect(line == String(repeating: "…-", count: 499) + "……")
+        #expect(PeerText("äbc").line(limit: 3) == "äbc")
+        #expect(PeerText("äbcd").line(limit: 3) == "äb…")
+        #expect(PeerText("--" + HostileText.signature).line(limit: 3) == "--…")
+    }
+
+    /// Peers decide how long their texts are.
+    @Test func aLineCostsTheSameHoweverLongTheTextIs() {
+        let text = PeerText(String(repeating: "é", count: 200_000))
+        let (line, all) = (cpuTime { _ = text.line() }, cpuTime { _ = text.escaped })
+        #expect(line * 10 < all)
+    }
+
+    @Test(arguments: [
         ("a\u{1B}[2J\n", #"a\u{1B}[2J\n"#), ("\u{9B}\u{202E}", #"\u{9B}\u{202E}"#), ("Zoë 🙂", "Zoë 🙂"),
         (String(repeating: "x", count: 5000), String(repeating: "x", count: 5000)),
     ])
