@@ -184,7 +184,7 @@ package struct WorkspaceLoop: Sendable {
             (needs.changes, needs.isFarBehind) = (false, false)
             // The mailbox is asked anew: what it brings must count.
             let actions = handBack()
-            missed(isGap: knowledge != .none)
+            missed(isGap: true)
             return actions + proceed(now: now)
         case .unreachable, .timedOut: disposition = .backOff(atLeast: .zero)
         case .refused, .withoutFeed: disposition = .backOff(atLeast: configuration.errorDelay)

@@ -15,8 +15,8 @@ public enum EventCallbackQueue: Sendable {
 
 /// How much waits.
 package struct CallbackLoad: Sendable {
-    package var count = 0
-    package var byteCount = 0
+    package var count: Int
+    package var byteCount: Int
 
     package init(count: Int = 0, byteCount: Int = 0) {
         (self.count, self.byteCount) = (count, byteCount)
