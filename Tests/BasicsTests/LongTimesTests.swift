@@ -18,6 +18,7 @@ struct DurationBoundsTests {
     @Test(
         arguments: [
             (Double.infinity, Duration.never), (1e300, .never), (1e20, .never), (3_155_760_000, .never),
+            (3_155_760_000.5, .never),
             (3_155_759_999, .seconds(3_155_759_999)), (0.25, .milliseconds(250)), (0, .zero), (-0.0, .zero),
             (-1, .zero),
             (-.infinity, .zero), (.leastNonzeroMagnitude, .zero), (.nan, nil), (.signalingNaN, nil),

@@ -28,6 +28,18 @@ struct SerialInboxTests {
         #expect(isOurs)
     }
 
+    /// Whoever begins may be slow to take the first.
+    @Test func untilTheFirstIsTakenNobodyElseBegins() {
+        var inbox = SerialInbox<Int>()
+        for number in 1...2 {
+            inbox.add(number)
+            let isOurs = inbox.begin()
+            #expect(isOurs == (number == 1))
+        }
+        let all = inbox.all()
+        #expect(all == [1, 2])
+    }
+
     @Test func whoeverEmptiesFindsNothingMoreOnceItIsForgotten() {
         var inbox = SerialInbox<Int>()
         for number in 1...3 { inbox.add(number) }
