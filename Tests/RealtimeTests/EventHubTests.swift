@@ -12,7 +12,7 @@ private final class Source: HubOwner, RealtimeEventSource {
     let hub: EventHub<SourceNotice>
     let channelPrefix = "test:"
     let holds = Lock<[String]>([])
-    let losses = Lock<[EventLoss]>([])
+    let losses = Lock<[String]>([])
     private let jobs = DispatchQueue(label: "jobs")
 
     init(_ queue: EventCallbackQueue = .own, capacity: CallbackLoad = CallbackLoad(count: 1000, byteCount: 1 << 20)) {
@@ -22,13 +22,19 @@ private final class Source: HubOwner, RealtimeEventSource {
     func hold(for reader: EventReader) { holds.withLock { $0.append("hold \(reader.form)") } }
     func release(for reader: EventReader) { holds.withLock { $0.append("release \(reader.form)") } }
     func hold(_ isHeld: Bool) { holds.withLock { $0.append(isHeld ? "held" : "free") } }
-    func lost(_ loss: EventLoss, channelName: String?) { losses.withLock { $0.append(loss) } }
+    func lost(_ loss: EventLoss, channelName: String?) {
+        losses.withLock { $0.append("\(loss) \(channelName ?? "-")") }
+    }
     func execute(_ job: @escaping @Sendable () -> Void) { jobs.async { job() } }
 
     func say(_ names: String..., on channel: String = "test:a") {
         var events = SourceEvents()
         for name in names { events.append(name: name, channel: channel, data: "1".utf8) }
         publish(events)
+    }
+
+    func become(_ state: ConnectionState) {
+        publish(SourceState(channelName: "test:", connectionState: state, underlying: 7))
     }
 
     var isFree: Bool { jobs.sync { holds.withLock { $0.last { $0 == "held" || $0 == "free" } != "held" } } }
@@ -172,14 +178,118 @@ private final class Sink: RealtimeEventSink {
         #expect(await eventually { source.holds.withLock { $0 } == ["hold callback", "release callback"] })
     }
 
+    @Test func whatHasNoBytesIsCountedAlone() async {
+        let source = Source(capacity: CallbackLoad(count: 4, byteCount: 0))
+        let gate = DispatchSemaphore(value: 0)
+        source.observe { _ in
+        } others: { _ in
+            gate.wait()
+        }
+        for _ in 0..<3 { source.become(.connected) }
+        source.runCallback { say("answer") }
+        #expect(source.holds.withLock { $0 } == [])
+        source.become(.connected)
+        #expect(source.holds.withLock { $0 } == ["hold callback"])
+        for _ in 0..<4 { gate.signal() }
+        #expect(await hears("answer"))
+        #expect(await eventually { source.holds.withLock { $0 } == ["hold callback", "release callback"] })
+    }
+
+    @Test func bytesThatWaitHoldTheHub_untilHalfOfThemAreGone() async {
+        let source = Source(capacity: CallbackLoad(count: 100, byteCount: 100))
+        let gate = DispatchSemaphore(value: 0)
+        source.runCallback(load: CallbackLoad(byteCount: 20)) { gate.wait() }
+        for number in 1...6 {
+            source.runCallback(load: CallbackLoad(byteCount: 20)) {
+                say("\(number) \(source.holds.withLock { $0.last ?? "-" })")
+            }
+        }
+        #expect(source.holds.withLock { $0 } == ["hold callback"])
+        gate.signal()
+        #expect(
+            await hears(
+                "1 hold callback", "2 hold callback", "3 hold callback", "4 hold callback", "5 release callback",
+                "6 release callback"))
+    }
+
     @Test func aSequenceThatMayNotWaitSaysWhatItLoses() async {
-        let source = Source()
-        let failing = source.events(on: nil, channelName: nil, named: nil, policy: .fail(limit: 1))
+        let source = Source(.inline)
+        let channel = source.hub.channel(named: "test:a")
+        let all = source.events(on: nil, channelName: nil, named: nil, policy: .fail(limit: 1))
+        let failing = source.events(on: channel, channelName: "test:a", named: nil, policy: .fail(limit: 1))
+        let dropping = source.events(on: channel, channelName: "test:a", named: nil, policy: .dropOldest(limit: 1))
         source.say("one", "two", "three")
-        #expect(await eventually { source.losses.withLock { $0.count } == 1 })
-        var names: [String] = []
-        for await event in failing { names.append(event.eventName) }
-        #expect(names == ["one"])
+        #expect(source.losses.withLock { $0 } == ["rest -", "rest test:a", "oldest test:a", "oldest test:a"])
+        source.hub.close()
+        for (events, name) in [(all, "one"), (failing, "one"), (dropping, "three")] {
+            var names: [String] = []
+            for await event in events { names.append(event.eventName) }
+            #expect(names == [name])
+        }
+    }
+
+    @Test func anObserverThatIsNotReadLosesTheOldest() async {
+        let source = Source(.inline)
+        let states = source.observe(limit: 1) { notice in
+            if case .stateChanged(let state) = notice { state.connectionState } else { nil }
+        }
+        source.become(.connecting)
+        source.publish(SourceFailure("not picked"))
+        #expect(source.losses.withLock { $0 } == [])
+        source.become(.connected)
+        #expect(source.losses.withLock { $0 } == ["oldest -"])
+        source.hub.close()
+        var seen: [ConnectionState] = []
+        for await state in states { seen.append(state) }
+        #expect(seen == [.connected])
+    }
+
+    @Test func anObserverThatGoesLeavesTheOthers() {
+        let source = Source(.inline)
+        func observe(_ name: String) -> EventSequence<Int> {
+            source.observe { _ in
+                say(name)
+                return nil
+            }
+        }
+        let stays = observe("stays")
+        do {
+            let goes = observe("goes")
+            source.become(.connecting)
+            withExtendedLifetime(goes) {}
+        }
+        source.become(.connected)
+        #expect(heard.withLock { $0 } == ["stays", "goes", "stays"])
+        withExtendedLifetime(stays) {}
+    }
+
+    @Test func eachEventOfABatchGoesToItsOwnBindings() {
+        let source = Source(.inline)
+        let channel = source.hub.channel(named: "test:a")
+        for name in ["x", "y"] {
+            _ = source.hub.bind(to: channel, event: name) { event in say("\(name) gets \(event.eventName)") }
+        }
+        source.say("x", "y", "x", "z")
+        #expect(heard.withLock { $0 } == ["x gets x", "y gets y", "x gets x"])
+    }
+
+    @Test func bindingsHearASource_andSoDoSinks() {
+        let (source, sink) = (Source(), Sink())
+        #expect(!source.isHeard)
+        source.attach(sink)
+        #expect(source.isHeard)
+        source.detach(sink)
+        #expect(!source.isHeard)
+        _ = source.hub.bind(to: nil) { _ in }
+        #expect(source.isHeard)
+    }
+
+    @Test func aClosedHubTakesNothingThatCouldHoldIt() {
+        let source = Source(.inline, capacity: CallbackLoad(count: 1, byteCount: 1))
+        source.hub.close()
+        source.runCallback(load: CallbackLoad(count: 5)) { say("late") }
+        #expect(source.holds.withLock { $0 } == [])
+        #expect(heard.withLock { $0 } == [])
     }
 
     @Test func closingEndsSequencesAndCallbacks() async {

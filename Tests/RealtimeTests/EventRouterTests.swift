@@ -91,6 +91,21 @@ struct EventRouterTests {
         #expect(!router.hasChannel(channel) && router.hasChannel(other))
     }
 
+    @Test func bindingsOfAnyKindAreBindings() {
+        var router = makeRouter()
+        #expect(!router.hasBindings)
+        let binds: [(inout EventRouter) -> EventRouter.BindingID] = [
+            { [channel] in $0.bind(to: channel, event: nil) { _ in } },
+            { [channel] in $0.bind(to: channel, event: "e") { _ in } }, { $0.bindGlobally { _ in } },
+        ]
+        for bind in binds {
+            let id = bind(&router)
+            #expect(router.hasBindings)
+            _ = (router.unbind(id, from: channel), router.unbindGlobally(id))
+            #expect(!router.hasBindings)
+        }
+    }
+
     @Test func aChannelThatIsThereKeepsItsBindings() {
         var router = makeRouter()
         _ = router.bind(to: channel, event: "e", handler("1"))
