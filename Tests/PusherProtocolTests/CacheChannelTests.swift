@@ -54,6 +54,14 @@ struct CacheChannelTests {
         #expect(origins(&client) == [.live])
     }
 
+    @Test(arguments: [(0, EventOrigin.cache), (999, .cache), (1000, .live)])
+    func whatWasKeptComesWithinASecond(milliseconds: Int, origin: EventOrigin) throws {
+        var client = try subscribed("cache-x")
+        client.now = client.now + .milliseconds(milliseconds)
+        client.receive(event("1"), event("2"))
+        #expect(origins(&client) == [origin, .live])
+    }
+
     /// The network held it back for longer than a server needs.
     @Test func whatAReconnectRepeatsLateIsTold() throws {
         var client = try subscribed("cache-x")

@@ -1,3 +1,4 @@
+import Foundation
 import PydioProtocol
 import Testing
 import Transport
@@ -144,6 +145,22 @@ struct AnswerRecogniserTests {
             body: Array(body.utf8))
         let answer = AnswerRecogniser.successOrNothing(of: "the call").read(response)
         #expect(Self.describe(answer) { "success \($0.message ?? "-")" } == expected)
+    }
+
+    @Test(arguments: [
+        ("https://s/public/abc", "https://s/public/abc"), (" http://s:8080/a?b=c \n", "http://s:8080/a?b=c"),
+        ("100", "6 no link can be made (100)"), ("123456789", "6 no link can be made (123456789)"),
+        ("1234567890", "7"), ("", "7"), ("https://s/a b", "7"), ("https://s/<b>", "7"), ("https://s/\u{7F}a", "7"),
+        ("<html>no</html>", "7"), ("ftp://s/a", "7"), ("https:///a", "7"), ("no link", "7"),
+    ])
+    func aPublicLinkIsAnAddressAndNothingElse(body: String, expected: String) {
+        let response = HTTPResponse(status: 200, fields: ["Content-Type": "text/html"], body: Array(body.utf8))
+        #expect(Self.describe(AnswerRecogniser.publicLink.read(response)) { $0.absoluteString } == expected)
+    }
+
+    @Test func aPublicLinkIsNoDocument() {
+        let response = HTTPResponse(status: 200, fields: ["Content-Type": "text/xml"], body: Array("<tree/>".utf8))
+        #expect(Self.describe(AnswerRecogniser.publicLink.read(response)) { $0.absoluteString } == "7")
     }
 
     @Test(arguments: [(401, "2"), (302, "302"), (404, "404"), (500, "500")] as [(Int, String)])

@@ -103,6 +103,14 @@ struct XMLReaderTests {
         #expect(throws: XMLReader.Failure.tooLarge) { try read(text) { $0.bytes = text.utf8.count - 1 } }
     }
 
+    @Test(arguments: [
+        ("<t/>", 401), ("<t><n/></t>", 802), ("<t a='bc'/>", 504), ("<t>abc</t>", 404), ("<t><![CDATA[abc]]></t>", 404),
+    ])
+    func aTreeMayTakeAsMuchAsTheLimit(text: String, memory: Int) throws {
+        #expect(try read(text) { $0.memory = memory }.name == "t")
+        #expect(throws: XMLReader.Failure.tooLarge) { try read(text) { $0.memory = memory - 1 } }
+    }
+
     /// Whatever strangers send: a tree or an error.
     @Test func damagedDocumentsDoNoHarm() {
         let samples = [

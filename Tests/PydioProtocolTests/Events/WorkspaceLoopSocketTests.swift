@@ -144,6 +144,26 @@ import Basics
         #expect(actions.first == .socketHandsBack)
     }
 
+    /// The log begins after what was missed, so that is listed once more, behind a mailbox that is another.
+    @Test mutating func aLogThatComesDuringAComparisonLeavesItToBeMade() {
+        _ = live(Self.services)
+        _ = ended(first)
+        _ = script.answer(.registered)
+        #expect(script.answer(.nothingNew) == [script.perform(.list(.compare(.certain)))])
+        let second = ConnectionMachine.TransportID(number: 2)
+        #expect(script.pass(.seconds(1)).contains(.openSocket(second, Self.webSocket)))
+        _ = script.note(script.loop.socketHeard(second, isStale: true, now: script.now))
+        #expect(script.answer(.listed) == [script.perform(.discover)])
+        #expect(script.answer(.discovered(Self.withFeed)) == [script.perform(.consume(.everything))])
+        #expect(
+            script.answer(.consumed(isWoken: false, isStale: false, isSuspect: true)) == [script.perform(.register)])
+        #expect(
+            script.finishOpening(Self.withFeed) == [
+                .register, .consume(.allButNodes), .readChanges(isFlattened: true), .list(.compare(.certain)),
+                .consumeLast, .readChanges(isFlattened: false),
+            ])
+    }
+
     @Test mutating func withALogItIsReadOnceInAWhileAllTheSame() {
         _ = live(Self.withFeed)
         _ = script.answer(.changesRead(isReset: false))

@@ -38,6 +38,20 @@ import Basics
         #expect(!script.loop.readsFeed)
     }
 
+    /// While it was to be read, the mailbox's messages of nodes were not told.
+    @Test mutating func aLogThatComesLaterAndCannotBeRead_leavesAGap() {
+        _ = script.open()
+        _ = script.check()
+        _ = script.answer(.consumed(isWoken: false, isStale: true, isSuspect: false))
+        #expect(
+            script.answer(.discovered(LoopScript.feed)) == [script.perform(.readChanges(isFlattened: true))])
+        #expect(script.fail(.withoutFeed) == [script.perform(.register)])
+        #expect(
+            script.finishOpening() == [
+                .register, .consume(.allButNodes), .list(.compare(.certain)), .consume(.everything),
+            ])
+    }
+
     @Test mutating func aServerThatTellsNothingIsGivenUp() {
         _ = script.start()
         #expect(
@@ -225,6 +239,21 @@ import Basics
         #expect(script.pass(until: moment) == [script.perform(.consume(.everything))])
     }
 
+    @Test mutating func whenTheTimeToAskAgainHasComeAndNothingIsToBeAskedNobodyIsWokenForIt() throws {
+        _ = script.open()
+        var requests = 0
+        var moment = try #require(script.loop.nextDeadline)
+        while moment > script.now + .seconds(1), requests < 100 {
+            requests += 1
+            _ = script.check()
+            _ = script.answer(.nothingNew)
+            moment = try #require(script.loop.nextDeadline)
+        }
+        #expect((20...40).contains(requests))
+        #expect(script.pass(until: moment) == [])
+        #expect(try #require(script.loop.nextDeadline) > moment + .seconds(1))
+    }
+
     @Test mutating func aMailboxThatNobodyAskedForTooLongIsGone_withWhatWasInIt() {
         _ = script.open()
         #expect(script.hold(true) == [])
@@ -247,6 +276,30 @@ import Basics
         _ = script.answer(.registered)
         _ = script.pass(.seconds(60))
         #expect(script.hold(false) == [script.perform(.consume(.allButNodes))])
+    }
+
+    /// What was listed is out of date by then: it is listed again, to find out the same.
+    @Test(arguments: [WorkspaceLoop.Loss.suspected, .certain])
+    mutating func aComparisonThatAPauseCutShortIsMadeAnew(loss: WorkspaceLoop.Loss) {
+        _ = script.open()
+        if loss == .certain {
+            _ = script.hold(true)
+            _ = script.pass(.seconds(1000))
+            _ = script.hold(false)
+        } else {
+            _ = script.check()
+            _ = script.answer(.consumed(isWoken: false, isStale: false, isSuspect: true))
+        }
+        _ = script.answer(.registered)
+        #expect(script.answer(.nothingNew) == [script.perform(.list(.compare(loss)))])
+        _ = script.hold(true)
+        #expect(script.answer(.listed) == [])
+        _ = script.pause()
+        _ = script.hold(false)
+        #expect(
+            script.open() == [
+                .discover, .register, .consume(.allButNodes), .list(.compare(loss)), .consume(.everything),
+            ])
     }
 
     @Test mutating func aLogThatBeganAnewIsComparedWithAListing_thenReadForItsNetEffect() {

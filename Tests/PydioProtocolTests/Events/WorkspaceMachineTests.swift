@@ -130,8 +130,8 @@ import Basics
         _ = lines()
     }
 
-    private mutating func receive(_ text: String) {
-        machine.socketReceived(WebSocketMessages([.text(Array(text.utf8)[...])]), from: socket, now: .at(1))
+    private mutating func receive(_ text: String, from id: ConnectionMachine.TransportID? = nil) {
+        machine.socketReceived(WebSocketMessages([.text(Array(text.utf8)[...])]), from: id ?? socket, now: .at(1))
     }
 
     private static let bookmarks = "<tree><reload_bookmarks/></tree>"
@@ -170,6 +170,51 @@ import Basics
 
     private static func removed(_ path: String) -> String {
         #"<remove><tree filename="\#(path)"/></remove>"#
+    }
+
+    /// Of a node that was created and is gone again the listing shows nothing; other messages are not in it.
+    @Test mutating func whatChangedBeforeAListingIsNotToldAfterIt() {
+        openSocket()
+        receive("<tree><nodes_diff>\(Self.added("/b"))</nodes_diff></tree>")
+        receive("<tree><nodes_diff>\(Self.removed("/b"))</nodes_diff></tree>")
+        receive(Self.bookmarks)
+        machine.answered(5, .messages([], generation: 2), now: .at(1))  // of another session
+        machine.answered(6, .registered, now: .at(1))
+        machine.answered(7, .messages([], generation: 2), now: .at(1))
+        machine.answered(8, .listing(Self.index(["/a"])), now: .at(1))
+        machine.answered(9, .messages([], generation: 2), now: .at(1))
+        #expect(lines().last == "10 consumeLast")
+        machine.answered(10, .messages([], generation: 2), now: .at(1))
+        #expect(lines() == ["ping socket", "bookmarks_changed -"])
+    }
+
+    @Test mutating func whatASocketLeftUnfinishedIsForgottenWithIt() {
+        openSocket()
+        machine.answered(5, .messages([], generation: 1), now: .at(1))
+        receive("<tree>")
+        machine.socketEnded(socket, now: .at(1))
+        machine.answered(6, .registered, now: .at(1))
+        machine.answered(7, .messages([], generation: 1), now: .at(1))
+        machine.answered(8, .listing(Self.index(["/a"])), now: .at(1))
+        machine.answered(9, .messages([], generation: 1), now: .at(1))
+        machine.timePassed(now: .at(12))
+        #expect(lines().last == "open socket 2")
+        let second = ConnectionMachine.TransportID(number: 2)
+        machine.socketAnswered(second, now: .at(12))
+        machine.answered(10, .messages([], generation: 1), now: .at(12))
+        #expect(lines() == ["10 consumeLast", "ping socket"])
+        receive(Self.bookmarks, from: second)
+        #expect(lines() == ["bookmarks_changed -"])
+    }
+
+    @Test mutating func aReaderWhoIsSlowForLongIsTold_andSoIsTheEndOfIt() {
+        connect()
+        let reader = EventReader(.sequence, eventName: nil, channelName: nil)
+        machine.hold(for: reader, now: .at(1))
+        machine.timePassed(now: .at(121))
+        #expect(lines() == ["held"])
+        machine.release(for: reader, now: .at(130))
+        #expect(lines().first == "resumed")
     }
 
     /// A poll gets no answer: what was in the mailbox may have been lost with it.

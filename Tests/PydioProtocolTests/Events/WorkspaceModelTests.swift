@@ -174,6 +174,26 @@ import Transport
         #expect(model.consumed([], for: .everything).comparison == nil)
     }
 
+    @Test(arguments: [
+        (#"<remove><tree filename="/a"/></remove>"#, ["/b": 100, "/d/x": 100], ["/d"], false),
+        ("<update>\(file("/c", from: "/a"))</update>", ["/c": 100, "/b": 100, "/d/x": 100], ["/d"], false),
+        ("<update>\(folder("/e", from: "/d"))</update>", ["/a": 100, "/b": 100, "/e/x": 100], ["/e"], false),
+        ("<add>\(file("/n"))</add>", ["/n": 100, "/a": 100, "/b": 100, "/d/x": 100], ["/d"], false),
+        ("<add>\(file("/n"))</add>", ["/a": 100, "/b": 100, "/d/x": 100], ["/d"], false),
+        ("<add>\(file("/n"))</add>", ["/n": 7, "/a": 100, "/b": 100, "/d/x": 100], ["/d"], true),
+        (#"<remove><tree filename="/a"/></remove>"#, ["/d/x": 100], ["/d"], true),
+        ("<update>\(file("/c", from: "/a"))</update>", ["/c": 100, "/b": 100, "/c/x": 100], ["/d"], true),
+        ("", ["/a": 100, "/b": 100], ["/d"], true),
+    ])
+    mutating func whatAListingShowsIsAGapUnlessMessagesTellIt(
+        change: String, files: [String: Int], folders: [String], isGap: Bool
+    ) throws {
+        model.listed(Self.index(["/a": 100, "/b": 100, "/d/x": 100], folders: ["/d"]))
+        model.listedForComparison(Self.index(files, folders: folders), isLossSuspected: false)
+        let messages = try Self.messages("<nodes_diff>\(change)</nodes_diff>")
+        #expect(model.consumed(messages, for: .everything).comparison?.isGap == isGap)
+    }
+
     // MARK: WebSocket
 
     @Test mutating func whatMailboxAndWebSocketBothBringIsToldOnce() throws {
