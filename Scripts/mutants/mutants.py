@@ -172,6 +172,8 @@ def mutated(source, mutants):
 
 def link(path, to):
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink() and path.readlink() != to:
+        path.unlink()  # the folder was copied from elsewhere
     if not path.is_symlink():
         path.symlink_to(to)
 
