@@ -21,14 +21,20 @@ final class SignalWatch {
 
     private let sources: [any DispatchSourceSignal]
 
-    init(_ onSignal: @escaping @Sendable () -> Void) {
+    /// - Parameter count: How many signals of a kind are taken before the next one ends the command at once.
+    init(taking count: Int = 1, _ onSignal: @escaping @Sendable () -> Void) {
         let registered = DispatchSemaphore(value: 0)
         Self.watchCount.withLock { $0 += 1 }
         sources = Self.numbers.map { number in
             signal(number, SIG_IGN)  // else the default action comes before the source
             let source = DispatchSource.makeSignalSource(signal: number)
+            let taken = Lock(0)
             source.setEventHandler {
-                signal(number, SIG_DFL)
+                let isLast = taken.withLock { taken in
+                    taken += 1
+                    return taken >= count
+                }
+                if isLast { signal(number, SIG_DFL) }
                 onSignal()
             }
             source.setRegistrationHandler { registered.signal() }
@@ -54,6 +60,30 @@ final class SignalWatch {
             }
             defer { group.cancelAll() }
             return try await group.next() ?? nil
+        }
+    }
+
+    /// Does work that stops in good order: the first signal calls `stop`, the second cancels the work, which can still report
+    /// how far it got.
+    static func stopping(
+        _ stop: @escaping @Sendable () -> Void, _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
+        let watch = SignalWatch(taking: 2) { continuation.yield() }
+        defer { watch.cancel() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await work() }
+            group.addTask {
+                var isStopping = false
+                for await _ in signals {
+                    if isStopping { return }
+                    stop()
+                    isStopping = true
+                }
+            }
+            try await group.next()
+            group.cancelAll()
+            try await group.waitForAll()
         }
     }
 

@@ -130,7 +130,38 @@ struct ClientEventLinesTests {
             #expect(await listener.waitFor { $0 == ["1", "2"] })
             sender.interrupt()
             #expect(await sender.status() == 130)
-            #expect(sender.errors == ["error: interrupted after line 2: 2 lines sent, 0 failed"])
+            #expect(sender.errors == ["error: stopped after line 2: 2 lines sent, 0 failed"])
+        }
+    }
+
+    /// The rate would hold the second line back for longer than the test waits.
+    @Test func ctrlCLeavesOutWhatHasNotBeenSent() async throws {
+        try await withListener { server, listener in
+            let sender = try run(
+                ["client-event", "private-a", "client-e", "--lines", "--rate", "0.005"], port: server.port,
+                input: "1\n2\n3\n", keepsInput: true)
+            #expect(await listener.waitFor { $0 == ["1"] })
+            #expect(await eventually { sender.unreadInput == 0 })
+            sender.interrupt()
+            #expect(await sender.status() == 130)
+            #expect(listener.output == ["1"])
+            #expect(sender.errors == ["error: stopped after line 1: 1 line sent, 0 failed, at least 2 not sent"])
+        }
+    }
+
+    /// The answer to the ping never comes.
+    @Test func aSecondSignalEndsTheWaitAndStillReports() async throws {
+        try await withListener { server, listener in
+            await server.injectIntoNewConnections(.ignorePings, next: 1)
+            let sender = try run(
+                ["client-event", "private-a", "client-e", "--lines"], port: server.port, input: "1\n", keepsInput: true)
+            #expect(await listener.waitFor { $0 == ["1"] })
+            // Two of a kind that come quickly may arrive as one.
+            sender.signal(SIGINT)
+            sender.signal(SIGTERM)
+            #expect(await sender.status() == 130)
+            #expect(sender.errors.first?.hasPrefix("error: line 1 may or may not have been sent") == true)
+            #expect(sender.errors.last == "error: stopped after line 1: 0 lines sent, 1 failed")
         }
     }
 

@@ -198,29 +198,66 @@ struct LinePublisherTests {
             #expect(await listener.waitFor { $0 == ["1", "2", "3"] })
             publisher.interrupt()
             #expect(await publisher.status() == 130)
-            #expect(publisher.errors == ["error: interrupted after line 3: 3 lines published, 0 failed"])
+            #expect(publisher.errors == ["error: stopped after line 3: 3 lines published, 0 failed"])
             #expect(listener.output == ["1", "2", "3"])
         }
     }
 
-    @Test func ctrlCLetsOutWhatHasBeenRead() async throws {
+    /// The rate would hold the second line back for longer than the test waits.
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func aSignalLeavesOutWhatHasNotBeenSent(signal: Int32) async throws {
         let bodies = Lock<[String]>([])
         let gate = DispatchSemaphore(value: 0)
-        let server = server(bodies) { _, number in
-            if number == 1 { gate.wait() }
+        let server = server(bodies) { _, _ in
+            gate.wait()
             return "200 OK"
         }
-        let publisher = try run(["trigger", "--lines", "a", "e"], port: server.port, keepsInput: true)
-        try publisher.type("1\n")
+        let publisher = try run(
+            ["trigger", "--lines", "a", "e", "--rate", "0.005"], port: server.port, input: "1\n2\n3\n",
+            keepsInput: true)
         #expect(await eventually { bodies.withLock { $0.count } == 1 })
-        try publisher.type("2\n3\n")
-        // It is read when the pipe is empty.
+        // They are read when the pipe is empty.
         #expect(await eventually { publisher.unreadInput == 0 })
-        publisher.interrupt()
+        publisher.signal(signal)
         gate.signal()
         #expect(await publisher.status() == 130)
-        #expect(bodies.withLock { $0 }.flatMap(lines) == ["1", "2", "3"])
-        #expect(publisher.errors == ["error: interrupted after line 3: 3 lines published, 0 failed"])
+        #expect(bodies.withLock { $0 }.flatMap(lines) == ["1"])
+        #expect(
+            publisher.errors == ["error: stopped after line 1: 1 line published, 0 failed, at least 2 not sent"])
+    }
+
+    /// Two of a kind that come quickly may arrive as one.
+    @Test func aSecondSignalEndsTheRequestAndStillReports() async throws {
+        let bodies = Lock<[String]>([])
+        let gate = DispatchSemaphore(value: 0)
+        let server = server(bodies) { _, _ in
+            gate.wait()
+            return "200 OK"
+        }
+        let publisher = try run(["trigger", "--lines", "a", "e"], port: server.port, input: "1\n", keepsInput: true)
+        #expect(await eventually { bodies.withLock { $0.count } == 1 })
+        publisher.signal(SIGINT)
+        publisher.signal(SIGTERM)
+        #expect(await publisher.status() == 130)
+        gate.signal()
+        #expect(publisher.errors.count == 2)
+        #expect(publisher.errors.first?.hasPrefix("error: line 1 may or may not have been published") == true)
+        #expect(publisher.errors.last == "error: stopped after line 1: 0 lines published, 1 failed")
+    }
+
+    @Test func ctrlCEndsTryingAgain() async throws {
+        let bodies = Lock<[String]>([])
+        let server = server(bodies) { _, _ in "429 Too Many Requests" }
+        let publisher = try run(
+            ["trigger", "--lines", "a", "e", "--retry-for", "600"], port: server.port, input: "1\n2\n",
+            keepsInput: true)
+        #expect(await eventually { publisher.errors.contains { $0.contains("trying again for up to 600") } })
+        publisher.interrupt()
+        #expect(await publisher.status() == 130)
+        #expect(
+            publisher.errors.last?.wholeMatch(
+                of: #/error: stopped before line 1: 0 lines published, 0 failed, at least \d not sent/#) != nil,
+            "\(publisher.errors)")
     }
 
     /// While a request is not answered, no more than some batches are read.

@@ -53,7 +53,7 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal {
         }
     }
 
-    /// With lines, what was read is still sent.
+    /// With lines, the server is still asked what it has against those that were sent.
     var endsBySignal: Bool { lines.lines }
 
     func run() async throws {

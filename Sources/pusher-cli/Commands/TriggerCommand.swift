@@ -71,7 +71,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
         }
     }
 
-    /// With lines, what was read is still published.
+    /// With lines, the request in flight is finished.
     var endsBySignal: Bool { lines.input.lines }
 
     private func validateLines() throws {

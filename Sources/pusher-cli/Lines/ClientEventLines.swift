@@ -44,8 +44,6 @@ final class ClientEventLines: PusherDelegate {
     private let rate: Double
     private let patience: Duration
     private let rejections = Lock(Rejections())
-    /// What Ctrl-C cancels.
-    private let connecting = Lock<Task<Void, any Error>?>(nil)
 
     /// - Parameters:
     ///   - rate: Events a second.
@@ -55,7 +53,7 @@ final class ClientEventLines: PusherDelegate {
         (self.rate, self.patience) = (rate, patience)
     }
 
-    /// Sends until the end of the input, or until Ctrl-C what has been read by then.
+    /// Sends until the end of the input, or until Ctrl-C.
     ///
     /// - Throws: If not all was sent; which lines, and why, is on standard error by then.
     func run(signsIn: Bool) async throws {
@@ -64,18 +62,15 @@ final class ClientEventLines: PusherDelegate {
         if signsIn { pusher.user.signIn() }
         let subscription = pusher.subscribe(channel)
         let source = LineSource(readAhead: Self.linesOfABurst, maximumLength: ClientMachine.maximumClientEventSize)
-        let signals = SignalWatch { [self] in
-            source.stop()
-            connecting.withLock { $0 }?.cancel()
-        }
         defer {
-            signals.cancel()
             source.stop()
             pusher.disconnect()
         }
-        var tally = LineTally(deed: "sent")
-        let goesOn = try await send(from: source, on: subscription, &tally)
-        try tally.conclude(isCutShort: goesOn && source.isCutShort)
+        try await SignalWatch.stopping(source.stop) { [self] in
+            var tally = LineTally(deed: "sent")
+            try await send(from: source, on: subscription, &tally)
+            try tally.conclude(await source.rest())
+        }
     }
 
     /// What would be wrong with every line.
@@ -99,15 +94,13 @@ final class ClientEventLines: PusherDelegate {
         }
     }
 
-    /// - Returns: Whether everything was tried that was to be sent.
-    private func send(
-        from source: LineSource, on subscription: PusherChannel, _ tally: inout LineTally
-    ) async throws -> Bool {
+    private func send(from source: LineSource, on subscription: PusherChannel, _ tally: inout LineTally) async throws {
         var pace = Pace(rate: rate)
         var burst: Burst?
         try await subscribe(subscription, source)
-        while let line = try await source.next(atMost: 1).first {
-            try await pace.wait()
+        while true {
+            try? await source.untilStopped { [pace] in try await pace.wait() }
+            guard let line = try await source.next(atMost: 1).first else { break }
             let text: String
             switch line.text {
             case .success(let line): text = line
@@ -121,8 +114,8 @@ final class ClientEventLines: PusherDelegate {
                 do {
                     try await subscribe(subscription, source)
                 } catch let error as any ReportableError {
-                    tally.gaveUp(line.number, count: 1, by: error)
-                    return false
+                    if source.isStopping { tally.leftOut(1) } else { tally.gaveUp(line.number, count: 1, by: error) }
+                    return
                 }
             }
             let socketID = pusher.connection.socketId
@@ -143,25 +136,20 @@ final class ClientEventLines: PusherDelegate {
             }
         }
         if let burst { await confirm(burst, of: subscription, &tally) }
-        return true
     }
 
     /// Waits for the channel, as long as somebody wants it.
     private func subscribe(_ subscription: PusherChannel, _ source: LineSource) async throws {
-        let work = Task { [pusher, channel, patience] in
-            try await withDeadline(patience) {
-                CommandFailure(
-                    .unavailable, "\(channel) was not subscribed within \(patience / .seconds(1)) s")
-            } _: {
-                try await pusher.connected()
-                try await subscription.subscribed()
-            }
-        }
-        connecting.withLock { $0 = work }
-        if source.isCutShort { work.cancel() }
-        defer { connecting.withLock { $0 = nil } }
         do {
-            try await work.value
+            try await source.untilStopped { [pusher, channel, patience] in
+                try await withDeadline(patience) {
+                    CommandFailure(
+                        .unavailable, "\(channel) was not subscribed within \(patience / .seconds(1)) s")
+                } _: {
+                    try await pusher.connected()
+                    try await subscription.subscribed()
+                }
+            }
         } catch is CancellationError {
             throw CommandFailure(.interrupted, "interrupted before \(channel) was subscribed")
         }
@@ -169,11 +157,11 @@ final class ClientEventLines: PusherDelegate {
 
     /// Asks the server whether it has something against lines that were sent.
     private func confirm(_ burst: Burst, of subscription: PusherChannel, _ tally: inout LineTally) async {
-        var failure: PusherError?
+        var failure: (any ReportableError)?
         do {
             _ = try await pusher.connection.ping()
         } catch {
-            failure = error as? PusherError
+            failure = error as? PusherError ?? CommandFailure(.interrupted, "interrupted before the server answered")
         }
         // What the server said before its answer has been told by then.
         await withCheckedContinuation { continuation in EventStream.queue.async { continuation.resume() } }
@@ -186,7 +174,8 @@ final class ClientEventLines: PusherDelegate {
         }
         let isSame = burst.socketID == pusher.connection.socketId && subscription.unsentEvents.isEmpty
         guard failure == nil, isSame else {
-            let error = failure ?? PusherError(.connectionLost, "the connection ended before the server was asked")
+            let error: any ReportableError =
+                failure ?? PusherError(.connectionLost, "the connection ended before the server was asked")
             return tally.uncertain(burst.numbers, count: burst.count, by: error)
         }
         tally.succeeded(burst.numbers, count: burst.count)

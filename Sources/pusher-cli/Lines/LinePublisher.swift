@@ -19,6 +19,8 @@ struct LinePublisher: Sendable {
         case uncertain(PusherHTTPError)
         /// No other line will fare better.
         case hopeless(PusherHTTPError)
+        /// It is not published, and is not to be any more.
+        case stopped
     }
 
     let api: PusherHTTPClient
@@ -38,20 +40,22 @@ struct LinePublisher: Sendable {
         return rate.map { max(1, min(most, Int(min($0, 1000) / 20))) } ?? most
     }
 
-    /// Publishes until the end of the input, or until Ctrl-C what has been read by then.
+    /// Publishes until the end of the input, or until Ctrl-C what is on its way by then.
     ///
     /// - Throws: If not all was published; which lines, and why, is on standard error by then.
     func run() async throws {
         for channel in channels { try api.check(event: event, channel: channel) }
         let source = LineSource(
             readAhead: 2 * PusherHTTPClient.maximumBatch, maximumLength: api.maximumDataSize)
-        let signals = SignalWatch { source.stop() }
-        defer { signals.cancel() }
+        try await SignalWatch.stopping(source.stop) { try await publishLines(of: source) }
+    }
+
+    private func publishLines(of source: LineSource) async throws {
         var tally = LineTally(deed: "published")
         var pace = Pace(rate: rate)
         var goesOn = true
         while goesOn {
-            try await pace.wait()
+            try? await source.untilStopped { [pace] in try await pace.wait() }
             let lines = try await source.next(atMost: linesOfABatch)
             if lines.isEmpty { break }
             pace.passed(lines.count)
@@ -62,17 +66,15 @@ struct LinePublisher: Sendable {
                 case .failure(let failure): tally.refused(line.number, by: failure)
                 }
             }
-            goesOn = try await publish(batch, of: source, &tally)
+            goesOn = await publish(batch, of: source, &tally)
         }
-        let isCutShort = source.isCutShort
-        source.stop()
-        try tally.conclude(isCutShort: goesOn && isCutShort)
+        try tally.conclude(await source.rest())
     }
 
     /// - Returns: Whether there is a point in publishing more.
-    private func publish(_ lines: [Line], of source: LineSource, _ tally: inout LineTally) async throws -> Bool {
+    private func publish(_ lines: [Line], of source: LineSource, _ tally: inout LineTally) async -> Bool {
         guard let first = lines.first, let last = lines.last else { return true }
-        switch try await outcome(of: lines, from: source) {
+        switch await outcome(of: lines, from: source) {
         case .published: tally.succeeded(first.number...last.number, count: lines.count)
         case .refused(let error):
             guard lines.count > 1 else {
@@ -80,7 +82,7 @@ struct LinePublisher: Sendable {
                 return true
             }
             for (index, line) in lines.enumerated() {
-                guard try await publish([line], of: source, &tally) else {
+                guard await publish([line], of: source, &tally) else {
                     tally.leftOut(lines.count - index - 1)
                     return false
                 }
@@ -89,12 +91,13 @@ struct LinePublisher: Sendable {
         case .hopeless(let error):
             tally.gaveUp(first.number, count: lines.count, by: error)
             return false
+        case .stopped: tally.leftOut(lines.count)
         }
         return true
     }
 
     /// Sends a batch, again and again as long as the server surely has not got it.
-    private func outcome(of lines: [Line], from source: LineSource) async throws -> Outcome {
+    private func outcome(of lines: [Line], from source: LineSource) async -> Outcome {
         let events = lines.flatMap { line in
             channels.map {
                 PusherHTTPClient.BatchEvent(channel: $0, event: event, data: line.text, socketID: socketID)
@@ -102,7 +105,7 @@ struct LinePublisher: Sendable {
         }
         let end = MonotonicInstant.now + patience
         var delay = Duration.milliseconds(100)
-        while true {
+        while !source.isStopping {
             let failure: PusherHTTPError
             do throws(PusherHTTPError) {
                 try await api.triggerBatch(events)
@@ -111,13 +114,16 @@ struct LinePublisher: Sendable {
                 failure = error
             }
             if let outcome = Self.outcome(of: failure) { return outcome }
-            guard MonotonicInstant.now < end, !source.isCutShort else { return .hopeless(failure) }
+            if source.isStopping { break }
+            guard MonotonicInstant.now < end else { return .hopeless(failure) }
             if delay == .milliseconds(100) {
                 StandardError.write("warning: \(failure); trying again for up to \(patience / .seconds(1)) s")
             }
-            try await MonotonicInstant.wait(until: min(.now + delay, end))
+            let next = min(MonotonicInstant.now + delay, end)
+            try? await source.untilStopped { try await MonotonicInstant.wait(until: next) }
             delay = min(delay * 2, .seconds(1))
         }
+        return .stopped
     }
 
     /// Nil if the server has not taken the request, and may take it later.

@@ -10,6 +10,16 @@ final class LineSource: Sendable {
         case failed(CommandFailure)
     }
 
+    /// What nobody has taken.
+    struct Rest {
+        /// Lines that have been read.
+        let count: Int
+        /// Whether that is all: the input has no more.
+        let isAll: Bool
+        /// Whether somebody wanted it to stop.
+        let isStopped: Bool
+    }
+
     private struct State {
         var lines: [InputLine] = []
         var isStopping = false
@@ -17,6 +27,8 @@ final class LineSource: Sendable {
         var isFull = false
         var end: End?
         var waiter: CheckedContinuation<Void, Never>?
+        /// What ``stop()`` cancels.
+        var wait: Task<Void, any Error>?
     }
 
     /// So much is read at a time, and so much may be left to do when reading stops.
@@ -35,36 +47,52 @@ final class LineSource: Sendable {
         Thread.detachNewThread { [self] in read() }
     }
 
-    /// Reads no more. What has been read as whole lines can still be taken.
+    /// Reads no more, gives no more lines, and ends what is waited for.
     func stop() {
-        let mustWake = state.withLock { state in
+        let (mustWake, wait) = state.withLock { state in
             state.isStopping = true
             defer { state.isFull = false }
-            return state.isFull
+            return (state.isFull, state.wait)
         }
+        wait?.cancel()
         if mustWake { room.signal() }
     }
 
-    /// Whether it was stopped before the input's end.
-    var isCutShort: Bool {
-        state.withLock { state in
-            switch state.end {
-            case .stopped: true
-            case .reached, .failed: false
-            case nil: state.isStopping
-            }
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    /// Waits for something that is not worth waiting for once it is to stop: ``stop()`` cancels it.
+    func untilStopped(_ work: @escaping @Sendable () async throws -> Void) async throws {
+        let wait = Task { try await work() }
+        let isStopping = state.withLock { state in
+            state.wait = wait
+            return state.isStopping
+        }
+        if isStopping { wait.cancel() }
+        defer { state.withLock { $0.wait = nil } }
+        try await wait.value
+    }
+
+    /// Stops, and says what is left.
+    func rest() async -> Rest {
+        let isStopped = isStopping
+        stop()
+        while state.withLock({ $0.end == nil }) { await waitForNews() }
+        return state.withLock { state in
+            let isAll = if case .reached = state.end { true } else { false }
+            return Rest(count: state.lines.count, isAll: isAll, isStopped: isStopped)
         }
     }
 
     /// Whether a line could be taken now.
     var hasLines: Bool { state.withLock { !$0.lines.isEmpty } }
 
-    /// Waits until there is a line, and takes those that are there; none at the end.
+    /// Waits until there is a line, and takes those that are there; none at the end, and when it is to stop.
     ///
     /// - Throws: If the input cannot be read.
     func next(atMost count: Int) async throws(CommandFailure) -> [InputLine] {
         while true {
             let (lines, end, mustWake) = state.withLock { state -> ([InputLine], End?, Bool) in
+                guard !state.isStopping else { return ([], state.end ?? .stopped, false) }
                 let lines = Array(state.lines.prefix(count))
                 state.lines.removeFirst(lines.count)
                 let mustWake = state.isFull && state.lines.count < readAhead
@@ -84,7 +112,7 @@ final class LineSource: Sendable {
     private func waitForNews() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
-                guard state.lines.isEmpty, state.end == nil else { return true }
+                guard state.lines.isEmpty || state.isStopping, state.end == nil else { return true }
                 state.waiter = continuation
                 return false
             }

@@ -4,6 +4,8 @@ struct LineTally {
     private let deed: String
     private var done = 0
     private var failed = 0
+    /// Lines that were taken from the input, and then not sent.
+    private var unsent = 0
     private var last = 0
     private var worst = ExitStatus.done
 
@@ -47,8 +49,8 @@ struct LineTally {
         add(count, upTo: last, error.exitStatus)
     }
 
-    /// Lines of a batch behind one after which nothing more could be done.
-    mutating func leftOut(_ count: Int) { failed += count }
+    /// Lines that nothing was tried with, since nothing more could be done or was wanted.
+    mutating func leftOut(_ count: Int) { unsent += count }
 
     private mutating func add(_ count: Int, upTo number: Int, _ status: ExitStatus) {
         failed += count
@@ -62,10 +64,15 @@ struct LineTally {
 
     /// How it ends.
     ///
-    /// - Throws: If lines have failed, with the status of the worst failure; if it was interrupted.
-    func conclude(isCutShort: Bool) throws(CommandFailure) {
-        let words = "\(done) \(done == 1 ? "line" : "lines") \(deed), \(failed) failed"
-        if isCutShort { throw CommandFailure(.interrupted, "interrupted after line \(last): \(words)") }
+    /// - Throws: If lines have failed, with the status of the worst failure; if it was stopped before the end.
+    func conclude(_ rest: LineSource.Rest) throws(CommandFailure) {
+        var words = "\(done) \(done == 1 ? "line" : "lines") \(deed), \(failed) failed"
+        let unsent = unsent + rest.count
+        if unsent > 0 { words += ", \(rest.isAll ? "" : "at least ")\(unsent) not sent" }
+        if rest.isStopped, unsent > 0 || !rest.isAll {
+            throw CommandFailure(
+                .interrupted, "stopped \(last == 0 ? "before line 1" : "after line \(last)"): \(words)")
+        }
         if worst != .done { throw CommandFailure(worst, words) }
     }
 }

@@ -4,8 +4,8 @@ import ArgumentParser
 struct LineOptions: ParsableArguments {
     @Flag(
         help: """
-            Send each line of standard input as a separate event as it arrives, until the input ends. Ctrl-C sends \
-            what has been read and reports how far it got.
+            Send each line of standard input as a separate event as it arrives, until the input ends. Ctrl-C lets the \
+            request in flight finish, sends nothing more and reports how far it got; pressed again, it ends at once.
             """)
     var lines = false
 
