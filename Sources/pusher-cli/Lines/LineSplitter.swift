@@ -1,4 +1,4 @@
-/// A line of input, without its end.
+/// A line of input, without the LF or CRLF at its end.
 struct InputLine: Sendable {
     /// Counted from 1.
     let number: Int
@@ -13,6 +13,7 @@ struct LineSplitter {
     private var bytes: [UInt8] = []
     /// Of the line that has not ended, what is not kept included.
     private var length = 0
+    private var endsInReturn = false
 
     /// - Parameter maximumLength: Bytes of one line. A longer one fails, and the next one is fine.
     init(maximumLength: Int) {
@@ -25,6 +26,7 @@ struct LineSplitter {
         var rest = chunk
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             add(rest[..<end])
+            dropReturn()
             lines.append(finish())
             rest = rest[(end + 1)...]
         }
@@ -40,10 +42,18 @@ struct LineSplitter {
     private mutating func add(_ part: ArraySlice<UInt8>) {
         bytes += part.prefix(maximumLength - bytes.count)
         length += part.count
+        if let last = part.last { endsInReturn = last == UInt8(ascii: "\r") }
+    }
+
+    /// A return that makes the line one byte too long has not been kept.
+    private mutating func dropReturn() {
+        guard endsInReturn else { return }
+        length -= 1
+        if bytes.count > length { bytes.removeLast() }
     }
 
     private mutating func finish() -> InputLine {
-        defer { (bytes, length) = ([], 0) }
+        defer { (bytes, length, endsInReturn) = ([], 0, false) }
         number += 1
         return InputLine(number: number, text: text)
     }
