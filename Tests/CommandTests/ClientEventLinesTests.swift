@@ -64,7 +64,9 @@ struct ClientEventLinesTests {
                 input: (1...60).map(String.init).joined(separator: "\n") + "\n" + String(repeating: "x", count: 10_241))
             #expect(await sender.status() == 65)
             #expect(
-                sender.errors.contains { $0.wholeMatch(of: /error: \d+ of lines 1 to 10 not sent: .*4301\)/) != nil })
+                sender.errors.contains {
+                    $0.wholeMatch(of: /error: \d+ of lines 1 to 10 were rejected: .*4301\)/) != nil
+                })
             #expect(sender.errors.contains { $0.hasPrefix("error: line 61 was not sent: it has 10241 bytes") })
             let sent = try #require(
                 sender.errors.last?.wholeMatch(of: /error: (\d+) lines sent, (\d+) failed/)?.output)

@@ -161,6 +161,18 @@ struct LinePublisherTests {
         #expect(publisher.errors.last == "error: 1 line published, 1 failed")
     }
 
+    @Test func linesBehindARefusalAreCounted() async throws {
+        let bodies = Lock<[String]>([])
+        let server = server(bodies) { _, _ in "401 Unauthorized" }
+        let publisher = try run(
+            ["trigger", "--lines", "a", "e"], port: server.port,
+            input: (1...25).map { "\($0)\n" }.joined())
+        #expect(await publisher.status() == 77)
+        let words = #/error: 0 lines published, (\d+) failed, (?:at least )?(\d+) not sent/#
+        let counts = try #require(publisher.errors.last?.wholeMatch(of: words)).output
+        #expect((Int(counts.1) ?? 0) + (Int(counts.2) ?? 0) == 25)
+    }
+
     @Test func aBusyServerIsTriedAgain() async throws {
         let bodies = Lock<[String]>([])
         let server = server(bodies) { _, number in number == 1 ? "429 Too Many Requests" : "200 OK" }

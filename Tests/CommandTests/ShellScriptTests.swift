@@ -3,6 +3,8 @@ import PusherMockServer
 import TestSupport
 import Testing
 
+@testable import pusher_cli
+
 /// The shell without anybody at a terminal.
 @Suite(.overSockets)
 struct ShellScriptTests {
@@ -77,6 +79,16 @@ struct ShellScriptTests {
             #expect(run.errors.last?.hasPrefix("error: line 4: ") == true)
             #expect(run.output.contains("prices     subscribed"), "\(run.output)")
             #expect(run.output.contains("private-x  refused"))
+        }
+    }
+
+    @Test func aLineThatIsTooLongIsPassedOver() async throws {
+        try await withServer { server in
+            let long = String(repeating: "x", count: ScriptReader.maximumLine + 1)
+            let run = try script("\(long)\nchannels\n", on: server)
+            #expect(await run.status() == 65)
+            #expect(run.errors == ["error: line 1 is longer than 1 MiB"])
+            #expect(run.output.last == "no channels")
         }
     }
 

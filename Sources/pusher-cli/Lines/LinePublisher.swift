@@ -133,6 +133,7 @@ struct LinePublisher: Sendable {
         case .rejected: error.status == 404 ? .hopeless(error) : .refused(error)
         case .refused: .hopeless(error)
         case .unreachable: error.wasSent ? .uncertain(error) : nil
+        // A proxy may give up on a request, with 503 too, after it has passed it on.
         case .serverFailure: error.status == 429 ? nil : .uncertain(error)
         case .unexpectedAnswer: .uncertain(error)
         @unknown default: .uncertain(error)

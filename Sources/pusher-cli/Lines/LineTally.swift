@@ -38,7 +38,10 @@ struct LineTally {
     mutating func rejected(_ count: Int, of numbers: ClosedRange<Int>, by error: any ReportableError) {
         let words = Self.words(numbers)
         StandardError.write(
-            "error: \(numbers.count == 1 ? words : "\(count) of \(words)") not \(deed): \(Complaint.text(error))")
+            """
+            error: \(count == numbers.count ? words : "\(count) of \(words)") \(count == 1 ? "was" : "were") rejected: \
+            \(Complaint.text(error))
+            """)
         done -= count
         add(count, upTo: numbers.upperBound, error.exitStatus)
     }

@@ -29,8 +29,9 @@ struct LinePublishingOptions: ParsableArguments {
 
     @Option(
         help: """
-            With --lines: how long to retry, in seconds, while the server cannot be reached or is too busy. Default: \
-            30. A request that the server may have received is never sent again.
+            With --lines: how long to retry, in seconds, while the server cannot be reached or answers 429 (too many \
+            requests). Default: 30. A request that the server may have acted on, even one that is answered with 503, \
+            is never sent again.
             """)
     var retryFor: Double?
 

@@ -23,7 +23,7 @@ struct ShellScript: Sendable {
             number += 1
             switch line {
             case .text(let text): if await !perform(text, at: number) { return await end() }
-            case .unusable(let reason): fail(CommandFailure(.badData, reason), at: number)
+            case .unusable(let reason): fail(CommandFailure(.badData, "line \(number) \(reason)"), at: nil)
             }
         }
         return await end()
