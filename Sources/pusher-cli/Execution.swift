@@ -22,7 +22,7 @@ enum Execution {
         } catch {
             status = report(error)
         }
-        StatusLine.erase()
+        StatusLine.end()
         do throws(CommandFailure) {
             try StandardOutput.requireTaken()
         } catch {
@@ -49,7 +49,7 @@ enum Execution {
     /// Says what went wrong, if that has not been said.
     private static func report(_ error: any Error) -> ExitStatus {
         if let code = error as? ExitCode { return ExitStatus(rawValue: code.rawValue) ?? .unavailable }
-        StatusLine.erase()
+        StatusLine.end()
         if let error = error as? any ReportableError {
             StandardError.complain(error)
             return error.exitStatus

@@ -1,4 +1,4 @@
-/// What a terminal shows of the bytes that it got, as far as `pusher-cli shell` uses it. It scrolls without end.
+/// What a terminal shows of the bytes that it got, as far as `pusher-cli` uses it. It scrolls without end.
 struct TerminalScreen {
     private(set) var bells = 0
     /// Control characters and sequences that the shell has no use for: somebody else's.
@@ -69,6 +69,7 @@ struct TerminalScreen {
             rows.removeSubrange((cursor.row + 1)...)
             rows[cursor.row] = Array(rows[cursor.row].prefix(cursor.column))
         case ("J", "2"): rows = [[]]
+        case ("K", ""): rows[cursor.row] = Array(rows[cursor.row].prefix(cursor.column))
         case ("h", "?2004"): marksPastes = true
         case ("l", "?2004"): marksPastes = false
         case ("m", "0"), ("m", "1"), ("m", "2"), ("m", "36"): break

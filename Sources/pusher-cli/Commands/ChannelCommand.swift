@@ -21,8 +21,8 @@ struct ChannelCommand: AsyncParsableCommand {
     @OptionGroup var server: HTTPOptions
 
     func run() async throws {
-        let client = try server.client()
-        let info = try await client.channel(channel, info: try info.attributes())
+        let attributes = try info.attributes()
+        let info = try await server.api().ask { try await $0.channel(channel, info: attributes) }
         _ = output.write(ChannelRecord(name: channel, info: info))
     }
 }

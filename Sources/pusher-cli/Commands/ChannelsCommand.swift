@@ -21,8 +21,8 @@ struct ChannelsCommand: AsyncParsableCommand {
     @OptionGroup var server: HTTPOptions
 
     func run() async throws {
-        let client = try server.client()
-        let channels = try await client.channels(prefix: prefix, info: try info.attributes())
+        let attributes = try info.attributes()
+        let channels = try await server.api().ask { try await $0.channels(prefix: prefix, info: attributes) }
         _ = output.write(channels.sorted { $0.key < $1.key }.map { ChannelRecord(name: $0.key, info: $0.value) })
     }
 }

@@ -57,17 +57,16 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal {
     var endsBySignal: Bool { lines.lines }
 
     func run() async throws {
-        let pusher = try connection.client(as: user) {
-            $0.wireTap = frames.tap(.text)
-            $0.limitWaits(to: timeout)
-        }
         guard let data else {
             return try await ClientEventLines(
-                pusher: pusher, channel: channel, event: event, rate: lines.rate ?? ClientEventLines.defaultRate,
+                pusher: try client(), channel: channel, event: event, rate: lines.rate ?? ClientEventLines.defaultRate,
                 patience: .seconds(timeout)
             ).run(signsIn: user.signIn)
         }
+        try connection.settings().require(.key)
+        // Before the client, for which the user is told to wait.
         let text = try Input.text(given: data, isExact: dataBinary)
+        let pusher = try client()
         let trouble = Trouble(of: pusher)
         try await withDeadline(.seconds(timeout)) {
             let reason = trouble.last.map { ": \($0.message)" } ?? ""
@@ -79,6 +78,13 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal {
         } _: {
             try await send(text, through: pusher)
             if let error = trouble.first { throw error }
+        }
+    }
+
+    private func client() throws -> Pusher {
+        try connection.client(as: user) {
+            $0.wireTap = frames.tap(.text)
+            $0.limitWaits(to: timeout)
         }
     }
 

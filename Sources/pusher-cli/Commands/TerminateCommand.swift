@@ -17,7 +17,6 @@ struct TerminateCommand: AsyncParsableCommand {
     @OptionGroup var server: HTTPOptions
 
     func run() async throws {
-        let client = try server.client()
-        try await client.terminateConnections(ofUser: user)
+        try await server.api().ask { try await $0.terminateConnections(ofUser: user) }
     }
 }

@@ -85,25 +85,27 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
     }
 
     func run() async throws {
-        let client = try server.client()
+        let api = try server.api()
         if lines.input.lines {
             try await LinePublisher(
-                api: client, channels: arguments[0].split(separator: ",").map(String.init), event: arguments[1],
+                api: api, channels: arguments[0].split(separator: ",").map(String.init), event: arguments[1],
                 socketID: socketId, rate: lines.input.rate, patience: lines.patience
             ).run()
         } else if let batch {
             let events = try BatchFile.events(in: batch)
-            let told = try await client.triggerBatch(events)
+            let told = try await api.ask { try await $0.triggerBatch(events) }
             _ = output.write(zip(events, told).map { ChannelRecord(name: $0.channel, info: $1) })
         } else if let user {
-            try await client.trigger(
-                event: arguments[0], toUser: user, data: try Input.text(given: arguments[1], isExact: dataBinary))
+            let data = try Input.text(given: arguments[1], isExact: dataBinary)
+            try await api.ask { try await $0.trigger(event: arguments[0], toUser: user, data: data) }
         } else {
             let channels = arguments[0].split(separator: ",").map(String.init)
-            let told = try await client.trigger(
-                event: arguments[1], channels: channels,
-                data: try Input.text(given: arguments[2], isExact: dataBinary),
-                socketID: socketId, info: try info.attributes())
+            let attributes = try info.attributes()
+            let data = try Input.text(given: arguments[2], isExact: dataBinary)
+            let told = try await api.ask {
+                try await $0.trigger(
+                    event: arguments[1], channels: channels, data: data, socketID: socketId, info: attributes)
+            }
             if told.isEmpty, !info.info.isEmpty {
                 StandardError.write("warning: published, but the server did not report what --info asks for")
             }

@@ -17,7 +17,7 @@ struct UsersCommand: AsyncParsableCommand {
     @OptionGroup var server: HTTPOptions
 
     func run() async throws {
-        let client = try server.client()
-        _ = output.write(try await client.users(of: channel).map { UserRecord(id: $0, channel: channel) })
+        let users = try await server.api().ask { try await $0.users(of: channel) }
+        _ = output.write(users.map { UserRecord(id: $0, channel: channel) })
     }
 }

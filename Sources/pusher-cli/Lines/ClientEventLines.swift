@@ -141,13 +141,15 @@ final class ClientEventLines: PusherDelegate {
     /// Waits for the channel, as long as somebody wants it.
     private func subscribe(_ subscription: PusherChannel, _ source: LineSource) async throws {
         do {
-            try await source.untilStopped { [pusher, channel, patience] in
-                try await withDeadline(patience) {
-                    CommandFailure(
-                        .unavailable, "\(channel) was not subscribed within \(patience / .seconds(1)) s")
-                } _: {
-                    try await pusher.connected()
-                    try await subscription.subscribed()
+            try await StatusLine.waiting(for: "the subscription of \(channel)") {
+                try await source.untilStopped { [pusher, channel, patience] in
+                    try await withDeadline(patience) {
+                        CommandFailure(
+                            .unavailable, "\(channel) was not subscribed within \(patience / .seconds(1)) s")
+                    } _: {
+                        try await pusher.connected()
+                        try await subscription.subscribed()
+                    }
                 }
             }
         } catch is CancellationError {

@@ -23,7 +23,7 @@ struct LinePublisher: Sendable {
         case stopped
     }
 
-    let api: PusherHTTPClient
+    let api: HTTPAPI
     let channels: [String]
     let event: String
     var socketID: String?
@@ -44,9 +44,9 @@ struct LinePublisher: Sendable {
     ///
     /// - Throws: If not all was published; which lines, and why, is on standard error by then.
     func run() async throws {
-        for channel in channels { try api.check(event: event, channel: channel) }
+        for channel in channels { try api.client.check(event: event, channel: channel) }
         let source = LineSource(
-            readAhead: 2 * PusherHTTPClient.maximumBatch, maximumLength: api.maximumDataSize)
+            readAhead: 2 * PusherHTTPClient.maximumBatch, maximumLength: api.client.maximumDataSize)
         try await SignalWatch.stopping(source.stop) { try await publishLines(of: source) }
     }
 
@@ -108,7 +108,7 @@ struct LinePublisher: Sendable {
         while !source.isStopping {
             let failure: PusherHTTPError
             do throws(PusherHTTPError) {
-                try await api.triggerBatch(events)
+                _ = try await api.ask { (client) throws(PusherHTTPError) in try await client.triggerBatch(events) }
                 return .published
             } catch {
                 failure = error

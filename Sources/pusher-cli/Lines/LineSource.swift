@@ -44,6 +44,8 @@ final class LineSource: Sendable {
     ///   - maximumLength: Bytes of one line.
     init(readAhead: Int, maximumLength: Int) {
         (self.readAhead, self.maximumLength) = (readAhead, maximumLength)
+        // It would write over what is typed.
+        if isatty(STDIN_FILENO) == 1 { StatusLine.end() }
         Thread.detachNewThread { [self] in read() }
     }
 

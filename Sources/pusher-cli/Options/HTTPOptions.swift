@@ -20,13 +20,29 @@ struct HTTPOptions: ParsableArguments {
         try Seconds.check("--timeout", timeout)
     }
 
-    func client() throws -> PusherHTTPClient {
+    func api() throws -> HTTPAPI {
         var options = try address.settings()
         options.appID = application.appId.nonEmpty
         let settings = try credentials.settings(options)
-        let client = try settings.httpClient(proxy: address.proxy, timeout: .seconds(timeout))
-        StatusLine.wait(for: "the answer of \(settings.serverName)")
-        return client
+        return HTTPAPI(
+            client: try settings.httpClient(proxy: address.proxy, timeout: .seconds(timeout)),
+            serverName: settings.serverName)
+    }
+}
+
+/// The HTTP API of an application, as a command asks it.
+struct HTTPAPI: Sendable {
+    let client: PusherHTTPClient
+    /// For people.
+    let serverName: String
+
+    /// Asks, and says so while the answer does not come.
+    func ask<Answer, Failure: Error>(
+        _ question: (PusherHTTPClient) async throws(Failure) -> Answer
+    ) async throws(Failure) -> Answer {
+        try await StatusLine.waiting(for: "the answer of \(serverName)") { () async throws(Failure) -> Answer in
+            try await question(client)
+        }
     }
 }
 

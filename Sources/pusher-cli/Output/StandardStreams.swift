@@ -5,14 +5,12 @@ import Basics
 /// Whole lines to standard error. Nobody has to read them.
 enum StandardError {
     static func write(_ line: TerminalText) {
-        StatusLine.makeWay()
-        writeToTerminal(line.shortened.text + "\n")
+        StatusLine.makingWay { writeToTerminal(line.shortened.text + "\n") }
     }
 
     /// A JSON object; see ``PeerText/escapedJSON(_:)``.
     static func write(json: String) {
-        StatusLine.makeWay()
-        writeToTerminal(PeerText.escapedJSON(json) + "\n")
+        StatusLine.makingWay { writeToTerminal(PeerText.escapedJSON(json) + "\n") }
     }
 
     /// An error, in the user's words.
@@ -42,8 +40,8 @@ enum StandardOutput {
     /// Bytes as they are, for what somebody has asked for: a file, a decrypted text.
     static func write(_ bytes: some Sequence<UInt8>) -> Bool {
         guard failure.withLock({ $0 }) == nil else { return false }
-        if isTerminal { StatusLine.makeWay() }
-        guard let error = writeAll(bytes, to: STDOUT_FILENO) else { return true }
+        let write = { writeAll(bytes, to: STDOUT_FILENO) }
+        guard let error = isTerminal ? StatusLine.makingWay(write) : write() else { return true }
         failure.withLock { $0 = $0 ?? error }
         return false
     }

@@ -9,6 +9,7 @@ enum StatusLine {
         /// Whether something stands there now.
         var isWritten = false
         var wait: Wait?
+        var isOver = false
     }
 
     /// What the user is waiting for.
@@ -17,35 +18,61 @@ enum StatusLine {
         var reason: TerminalText?
         let start = ContinuousClock.now
         let display: Task<Void, Never>
+
+        var text: TerminalText {
+            let reason: TerminalText = reason.map { " (\($0))" } ?? ""
+            return "Waiting \(Int(start.duration(to: .now) / .seconds(1))) s for \(what)\(reason)"
+        }
     }
 
     static let isShown = isatty(2) == 1
 
+    /// Held while something is written, so that nothing is drawn in the middle of it.
     private static let state = Lock(State())
 
     static func show(_ text: TerminalText) {
-        endWait()
-        write(text)
+        state.withLock { state in
+            endWait(&state)
+            draw(text, &state)
+        }
     }
 
     static func erase() {
-        endWait()
-        makeWay()
-    }
-
-    /// Erases the line before something else is written; a wait comes back by itself.
-    static func makeWay() {
-        let wasWritten = state.withLock { state in
-            defer { state.isWritten = false }
-            return state.isWritten
+        state.withLock { state in
+            endWait(&state)
+            makeWay(&state)
         }
-        if wasWritten { StandardError.writeToTerminal("\r\u{1B}[K") }
     }
 
-    private static func write(_ text: TerminalText) {
-        guard isShown else { return }
-        state.withLock { $0.isWritten = true }
-        StandardError.writeToTerminal("\r\u{1B}[K\(text.text)")
+    /// Erases the line, and draws nothing any more.
+    static func end() {
+        state.withLock { state in
+            endWait(&state)
+            makeWay(&state)
+            state.isOver = true
+        }
+    }
+
+    /// Writes something else in the place of the line; a wait comes back by itself.
+    static func makingWay<Result: Sendable>(_ write: () -> Result) -> Result {
+        state.withLock { state in
+            makeWay(&state)
+            return write()
+        }
+    }
+
+    private static func makeWay(_ state: inout State) {
+        if state.isWritten { StandardError.writeToTerminal("\r\u{1B}[K") }
+        state.isWritten = false
+    }
+
+    /// What does not fit is cut off: a second row would stay when the line is erased. Nothing stands in the last column, after
+    /// which some terminals begin a row.
+    private static func draw(_ text: TerminalText, _ state: inout State) {
+        guard isShown, !state.isOver else { return }
+        state.isWritten = true
+        let text = ColumnLayout.cut(text.text, to: TerminalSize.columns(of: 2) - 1)
+        StandardError.writeToTerminal("\r\u{1B}[K\(text)")
     }
 
     // MARK: Waiting
@@ -58,11 +85,19 @@ enum StatusLine {
         let display = Task {
             while (try? await Task.sleep(for: .seconds(1))) != nil { showWait() }
         }
-        let old = state.withLock { state in
-            defer { state.wait = Wait(what: what, display: display) }
-            return state.wait
+        state.withLock { state in
+            state.wait?.display.cancel()
+            state.wait = Wait(what: what, display: display)
         }
-        old?.display.cancel()
+    }
+
+    /// Says what is waited for while the work is under way.
+    static func waiting<Value, Failure: Error>(
+        for what: TerminalText, _ work: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        wait(for: what)
+        defer { endWait() }
+        return try await work()
     }
 
     /// Says why it takes long, such as the reason of the last failure.
@@ -71,19 +106,21 @@ enum StatusLine {
     }
 
     static func endWait() {
-        let wait = state.withLock { state in
-            defer { state.wait = nil }
-            return state.wait
+        state.withLock { state in
+            guard state.wait != nil else { return }
+            endWait(&state)
+            makeWay(&state)
         }
-        guard let wait else { return }
-        wait.display.cancel()
-        makeWay()
+    }
+
+    private static func endWait(_ state: inout State) {
+        state.wait?.display.cancel()
+        state.wait = nil
     }
 
     private static func showWait() {
-        guard let wait = state.withLock({ $0.wait }) else { return }
-        let seconds = Int(wait.start.duration(to: .now) / .seconds(1))
-        let reason: TerminalText = wait.reason.map { " (\($0))" } ?? ""
-        write("Waiting for \(wait.what), \(seconds) s\(reason)")
+        state.withLock { state in
+            if let wait = state.wait { draw(wait.text, &state) }
+        }
     }
 }

@@ -1,0 +1,53 @@
+import Foundation
+import PusherMockServer
+import TestSupport
+import Testing
+
+/// What somebody at a terminal is told to wait for.
+@Suite(.overSockets)
+struct StatusLineTests {
+    /// Takes connections, and never says a word.
+    private let silent = SocketServer { peer in
+        while !peer.read().isEmpty {}
+    }
+
+    private func run(_ arguments: [String], columns: Int = 80) throws -> TerminalRun {
+        try TerminalRun(
+            nil, arguments + ["--no-tls", "--host", "127.0.0.1", "--port", "\(silent.port)"],
+            environment: [
+                "PUSHER_KEY": PusherMockServer.App.defaultKey, "PUSHER_SECRET": PusherMockServer.App.defaultSecret,
+                "PUSHER_APP_ID": PusherMockServer.App.defaultID,
+            ], columns: columns)
+    }
+
+    @Test func aNarrowTerminalKeepsItInOneRow() async throws {
+        let run = try run(["trigger", "a", "e", "x"], columns: 24)
+        #expect(await run.shows("Waiting 2 s for the an…"))
+        #expect(run.screen.lines == ["Waiting 2 s for the an…"])
+        run.signal(SIGTERM)
+        #expect(await run.status() == 130)
+        #expect(await run.shows { !$0.lines.contains { $0.contains("Waiting") } })
+    }
+
+    /// The time is up when the line would be drawn again.
+    @Test func nothingIsDrawnAfterTheError() async throws {
+        let run = try run(["trigger", "a", "e", "x", "--timeout", "2"], columns: 200)
+        #expect(await run.shows("Waiting 1 s for the answer of 127.0.0.1:\(silent.port)"))
+        #expect(await run.status() == 69)
+        #expect(await run.shows { $0.lines.first?.hasPrefix("error: ") == true })
+        #expect(!run.screen.lines.contains { $0.contains("Waiting") })
+    }
+
+    @Test(arguments: [
+        ["trigger", "a", "e", "-"], ["trigger", "--lines", "a", "e"], ["client-event", "private-a", "client-e", "-"],
+        ["client-event", "--lines", "private-a", "client-e"],
+    ])
+    func whatIsTypedIsNotWrittenOver(arguments: [String]) async throws {
+        let run = try run(arguments)
+        try run.type("hello")
+        // It has waited for longer than one that says so.
+        let other = try self.run(["trigger", "a", "e", "x"])
+        #expect(await other.shows("Waiting 2 s"))
+        #expect(run.screen.lines == ["hello"])
+    }
+}
