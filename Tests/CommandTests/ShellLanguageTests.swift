@@ -26,6 +26,16 @@ struct ShellLanguageTests {
             ("subscribe a private-b", .subscribe(["a", "private-b"])), ("unsubscribe a", .unsubscribe(["a"])),
             ("trigger c e '{}'", .trigger(channel: "c", event: "e", data: "{}")),
             ("trigger c e ''", .trigger(channel: "c", event: "e", data: "")),
+            (#"trigger c e {"a":1}"#, .trigger(channel: "c", event: "e", data: #"{"a":1}"#)),
+            (
+                #" trigger 'c' e\ f  {"a": "it's # \n"}  "#,
+                .trigger(channel: "c", event: "e f", data: #"{"a": "it's # \n"}"#)
+            ),
+            (#"trigger c e [1, "two"]"#, .trigger(channel: "c", event: "e", data: #"[1, "two"]"#)),
+            ("trigger c e {a:1}", .trigger(channel: "c", event: "e", data: "{a:1}")),
+            (#"trigger c e "two words""#, .trigger(channel: "c", event: "e", data: "two words")),
+            (#"trigger c e '{"a":1}'"#, .trigger(channel: "c", event: "e", data: #"{"a":1}"#)),
+            ("exit", .quit), ("help exit", .help(.quit)),
             ("members presence-x", .members(channel: "presence-x", user: nil)),
             ("members presence-x ann", .members(channel: "presence-x", user: "ann")), ("channels", .channels),
             (" status ", .status), ("sign-in", .signIn), ("connect", .connect), ("disconnect", .disconnect),
@@ -37,9 +47,9 @@ struct ShellLanguageTests {
     }
 
     @Test(arguments: [
-        ("subscribe", "the command is: subscribe CHANNEL..."),
-        ("trigger a b", "the command is: trigger CHANNEL EVENT DATA"),
-        ("trigger a b c d", "the command is: trigger"), ("quit now", "the command is: quit"),
+        ("subscribe", "usage: subscribe CHANNEL..."), ("trigger a b", "usage: trigger CHANNEL EVENT DATA"),
+        ("trigger a b c d", "usage: trigger"), ("trigger a b {} c", "usage: trigger"),
+        ("quit now", "quit takes no arguments"), ("status x", "status takes no arguments"),
         ("hello", "“hello” is not a command; help lists them"), ("help me", "“me” is not a command"),
         ("''", "“” is not a command"),
     ])
@@ -47,6 +57,15 @@ struct ShellLanguageTests {
         let error = #expect(throws: CommandFailure.self) { try ShellInstruction(line) }
         #expect(error?.description.hasPrefix(message) == true)
         #expect(error?.exitStatus == .badData)
+    }
+
+    @Test func helpFitsEightyColumns() {
+        let pages =
+            ShellAnswer.help(nil).text(width: nil)
+            + ShellVerb.allCases.flatMap {
+                ShellAnswer.help($0).text(width: nil)
+            }
+        for line in pages { #expect(DisplayWidth.of(line.text) <= 80, "\(line.text)") }
     }
 
     private static let vocabulary = ShellVocabulary(

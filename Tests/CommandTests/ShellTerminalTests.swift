@@ -121,7 +121,7 @@ struct ShellTerminalTests {
             try run.type("channels\r")
             #expect(await run.shows("no channels"))
             try run.type(" help quit\r")
-            #expect(await run.shows("Leave; so does Ctrl-D."))
+            #expect(await run.shows("Leave; exit and Ctrl-D do the same."))
             try run.type("help status\r")
             #expect(await run.shows("ping the server"))
             try run.type("\u{4}")
@@ -162,7 +162,7 @@ struct ShellTerminalTests {
             try run.type("\u{1B}[200~help\nquit\n\u{1B}[201~")
             #expect(await run.hasPrompt("pusher> help quit|"))
             try run.type("\r")
-            #expect(await run.shows("Leave; so does Ctrl-D."))
+            #expect(await run.shows("Leave; exit and Ctrl-D do the same."))
         }
     }
 

@@ -1,3 +1,6 @@
+import Foundation
+import JSONBytes
+
 /// One line for the shell, understood.
 enum ShellInstruction: Hashable, Sendable {
     case subscribe([String])
@@ -17,11 +20,13 @@ enum ShellInstruction: Hashable, Sendable {
         guard let first = line.unicodeScalars.first(where: { !$0.properties.isWhitespace }), first != "#" else {
             return nil
         }
-        let words = try ShellWords.split(line)
+        let words = if let words = Self.wordsBeforeJSON(line) { words } else { try ShellWords.split(line) }
         let arguments = Array(words.dropFirst())
         let verb = try Self.verb(words.first ?? "")
         guard verb.argumentCount.contains(arguments.count) else {
-            throw CommandFailure(.badData, "the command is: \(verb.usage)")
+            throw CommandFailure(
+                .badData,
+                verb.argumentCount.upperBound == 0 ? "\(verb.rawValue) takes no arguments" : "usage: \(verb.usage)")
         }
         switch verb {
         case .subscribe: self = .subscribe(arguments)
@@ -38,8 +43,18 @@ enum ShellInstruction: Hashable, Sendable {
         }
     }
 
+    /// The words of an event whose data is an object or an array that nobody has quoted: cut into words, it would lose its own
+    /// quotes. Nil for everything else.
+    private static func wordsBeforeJSON(_ line: String) -> [String]? {
+        let words = ShellWords(line)
+        guard words.complete.first == ShellVerb.trigger.rawValue, words.starts.count > 3 else { return nil }
+        let data = line[words.starts[3]...].trimmingCharacters(in: .whitespaces)
+        guard data.hasPrefix("{") || data.hasPrefix("["), JSONView.isJSON(data) else { return nil }
+        return words.complete.prefix(3) + [data]
+    }
+
     private static func verb(_ word: String) throws(CommandFailure) -> ShellVerb {
-        guard let verb = ShellVerb(rawValue: word) else {
+        guard let verb = word == "exit" ? .quit : ShellVerb(rawValue: word) else {
             throw CommandFailure(.badData, "“\(word)” is not a command; help lists them")
         }
         return verb

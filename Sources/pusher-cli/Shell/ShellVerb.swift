@@ -41,13 +41,13 @@ enum ShellVerb: String, CaseIterable, Sendable {
         case .unsubscribe: "Unsubscribe from channels."
         case .trigger: "Send an event."
         case .members: "List the members of a presence channel."
-        case .channels: "List the channels and the state of each subscription."
+        case .channels: "List the channels and their subscription states."
         case .status: "Show the connection, and ping the server."
-        case .signIn: "Sign in as the user of --user-id or --user-auth-endpoint."
+        case .signIn: "Sign in as the user that the options name."
         case .connect: "Connect, or try again now."
-        case .disconnect: "Disconnect. The next connect subscribes to the same channels."
+        case .disconnect: "Disconnect, and keep the list of channels."
         case .help: "Explain the commands."
-        case .quit: "Leave; so does Ctrl-D."
+        case .quit: "Leave; exit and Ctrl-D do the same."
         }
     }
 
@@ -56,17 +56,24 @@ enum ShellVerb: String, CaseIterable, Sendable {
         switch self {
         case .subscribe:
             [
-                "Names that start with private- or presence- need the secret or --auth-endpoint. A refused channel is tried again."
+                "Names that start with private- or presence- need the secret or",
+                "--auth-endpoint. A refused channel is tried again.",
             ]
         case .trigger:
             [
-                "An event whose name starts with client- goes to the other subscribers of a private or presence channel",
-                "that is subscribed; its data is sent as JSON if it is JSON, else as a string. Every other event is",
-                "published through the HTTP API, which needs the application's id and secret; its data is sent as it is.",
-                #"Quote the data as in a shell: trigger prices update '{"value": 1}'"#,
+                "An event whose name starts with client- goes to the other subscribers of a",
+                "private or presence channel that is subscribed; its data is sent as JSON if it",
+                "is JSON, otherwise as a string. Every other event is published through the",
+                "HTTP API, which needs the application's id and secret; its data is sent as is.",
+                "A JSON object or array needs no quotes: the rest of the line is taken as it",
+                "stands. Quote other data with spaces or quotes in it as in a shell.",
+                #"  trigger prices update {"value": 1}"#,
+                "  trigger prices update 'two words'",
             ]
         case .members: ["With USER, lists only that user. The channel must be subscribed."]
-        case .unsubscribe, .channels, .status, .signIn, .connect, .disconnect, .help, .quit: []
+        case .signIn: ["The user is that of --user-id or --user-auth-endpoint."]
+        case .disconnect: ["The next connect subscribes to the same channels."]
+        case .unsubscribe, .channels, .status, .connect, .help, .quit: []
         }
     }
 }

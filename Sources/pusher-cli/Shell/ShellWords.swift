@@ -15,6 +15,8 @@ struct ShellWords {
     /// Nil if the text is empty or ends in a space.
     private(set) var open: OpenWord?
     private(set) var endsInBackslash = false
+    /// Where each word begins, the open one included.
+    private(set) var starts: [String.Index] = []
 
     init(_ text: String) {
         var isEscaped = false
@@ -72,7 +74,9 @@ struct ShellWords {
     }
 
     private mutating func begin(at index: String.Index) {
-        if open == nil { open = OpenWord(start: index) }
+        guard open == nil else { return }
+        open = OpenWord(start: index)
+        starts.append(index)
     }
 
     private mutating func append(_ scalar: Unicode.Scalar, at index: String.Index) {
