@@ -130,8 +130,8 @@ final class EventStream: PusherDelegate {
         signals.cancel()
         for feed in feeds { feed.close() }
         await close()
-        await form.finish()
-        return status.worse(state.withLock { $0.trouble })
+        let formStatus = await form.finish()
+        return status.worse(state.withLock { $0.trouble }).worse(formStatus)
     }
 
     /// The first reason to leave counts.

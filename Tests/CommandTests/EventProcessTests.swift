@@ -64,7 +64,7 @@ struct EventProcessTests {
             for (number, event) in ["first", "second\nforged", "third"].enumerated() {
                 await server.publish(event: event, channel: "presence-a", data: "\(number + 1)\n")
             }
-            #expect(await run.status() == 0)
+            #expect(await run.status() == 69)
             #expect(run.output == ["3"])
             #expect(run.errors.count == 3)
             #expect(
@@ -99,6 +99,22 @@ struct EventProcessTests {
         }
     }
 
+    /// At a terminal, Ctrl-C reaches both.
+    @Test func aCommandThatIsInterruptedHasNotFailed() async throws {
+        try await withRun(["--exec", "echo ran; kill -INT $$"], count: 1) { server, run in
+            await server.publish(event: "e", channel: "presence-a", data: "1")
+            #expect(await run.status() == 0)
+            #expect(run.errors.last?.contains("was ended by signal 2") == true)
+        }
+    }
+
+    @Test(arguments: ["", " "])
+    func anEmptyCommandIsWrongUse(command: String) async throws {
+        let run = try CommandRun(["subscribe", "a", "--exec", command, "--key", "k"])
+        #expect(await run.status() == 64)
+        #expect(run.errors.first == "error: --exec takes a command.")
+    }
+
     @Test func whatRunsIsWaitedForAtTheEnd() async throws {
         let gate = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
         defer { try? FileManager.default.removeItem(at: gate) }
@@ -109,6 +125,7 @@ struct EventProcessTests {
             #expect(await run.waitFor { $0 == ["began"] })
             run.interrupt()
             #expect(await server.waitFor { $0.connectionCount == 0 })
+            #expect(await eventually { run.errors.last == "waiting for 1 command" })
             try Data().write(to: gate)
             #expect(await run.status() == 0)
             #expect(run.output == ["began", "ended"])

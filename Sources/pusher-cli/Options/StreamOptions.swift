@@ -44,8 +44,9 @@ struct StreamOptions: ParsableArguments {
             """
             Run this command with /bin/sh -c for each event. It gets the data on standard input, and PUSHER_EVENT, \
             PUSHER_CHANNEL, PUSHER_TIME and, if there is one, PUSHER_USER_ID in its environment. While --jobs commands \
-            are running, reading waits. A command that fails is reported on standard error. Everything except events \
-            goes to standard error.
+            are running, reading waits, and at the end all of them are waited for. A command that fails is reported on \
+            standard error, and then the exit status at the end is 69, or worse. Everything except events goes to \
+            standard error.
             """, valueName: "command"))
     var exec: String?
 
@@ -60,6 +61,7 @@ struct StreamOptions: ParsableArguments {
             throw ValidationError("Give one of --json, --raw, --format and --exec.")
         }
         guard !null || raw || format != nil else { throw ValidationError("-0 needs --raw or --format.") }
+        guard exec?.allSatisfy(\.isWhitespace) != true else { throw ValidationError("--exec takes a command.") }
         guard jobs == nil || exec != nil else { throw ValidationError("--jobs needs --exec.") }
         guard jobs.map({ (1...1000).contains($0) }) ?? true else { throw ValidationError("--jobs must be 1 to 1000.") }
     }

@@ -5,10 +5,19 @@ import Foundation
 
 /// Runs a command for each event, a few at a time.
 final class EventProcesses: Sendable {
+    private struct State {
+        var isOver = false
+        var running = 0
+        var hasFailed = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    /// How long those that run at the end may take before the user is told what is waited for.
+    private static let patience = Duration.milliseconds(500)
+
     private let command: String
     private let free: DispatchSemaphore
-    private let running = DispatchGroup()
-    private let isOver = Lock(false)
+    private let state = Lock(State())
 
     /// - Parameters:
     ///   - command: What `/bin/sh -c` is given.
@@ -23,9 +32,9 @@ final class EventProcesses: Sendable {
     /// The command's standard input is the event's data. A command that fails is told on standard error.
     func run(for event: EventFields, at time: Date) {
         free.wait()
-        let mayStart = isOver.withLock { isOver in
-            if !isOver { running.enter() }
-            return !isOver
+        let mayStart = state.withLock { state in
+            if !state.isOver { state.running += 1 }
+            return !state.isOver
         }
         guard mayStart else {
             free.signal()
@@ -34,29 +43,57 @@ final class EventProcesses: Sendable {
         do throws(CommandFailure) {
             let id = try start(for: event, at: time)
             Thread.detachNewThread { [self] in
-                if let failure = Self.failure(of: id) {
-                    StandardError.write("warning: the command for \(Self.words(event)) \(failure); the stream goes on")
+                let failure = Self.failure(of: id)
+                if let failure {
+                    let rest: TerminalText = state.withLock { $0.isOver } ? "" : "; the stream goes on"
+                    StandardError.write("warning: the command for \(Self.words(event)) \(failure.words)\(rest)")
                 }
-                ended()
+                ended(hasFailed: failure?.counts == true)
             }
         } catch {
             StandardError.write("error: the command for \(Self.words(event)) did not run: \(error)")
-            ended()
+            ended(hasFailed: true)
         }
     }
 
-    private func ended() {
+    private func ended(hasFailed: Bool) {
         free.signal()
-        running.leave()
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.running -= 1
+            state.hasFailed = state.hasFailed || hasFailed
+            guard state.running == 0 else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
     }
 
     /// Starts no more, not even for an event that waits.
-    func stop() { isOver.withLock { $0 = true } }
+    func stop() { state.withLock { $0.isOver = true } }
 
     /// Returns when those that run have ended, after ``stop()``.
-    func finish() async {
+    ///
+    /// - Returns: How a command ends that has run these.
+    func finish() async -> ExitStatus {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { [state] in
+                guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
+                let count = state.withLock { $0.running }
+                if count > 0 { StandardError.write("waiting for \(count == 1 ? "1 command" : "\(count) commands")") }
+            }
+            await allEnded()
+            group.cancelAll()
+        }
+        return state.withLock { $0.hasFailed } ? .unavailable : .done
+    }
+
+    private func allEnded() async {
         await withCheckedContinuation { continuation in
-            running.notify(queue: .global()) { continuation.resume() }
+            let isOver = state.withLock { state in
+                if state.running > 0 { state.waiter = continuation }
+                return state.running == 0
+            }
+            if isOver { continuation.resume() }
         }
     }
 
@@ -125,14 +162,21 @@ final class EventProcesses: Sendable {
         return inherited.merging(own) { $1 }.map { "\($0)=\($1)" }
     }
 
+    private struct Failure {
+        let words: TerminalText
+        var counts = true
+    }
+
     /// Waits for the end of a process. Nil if all went well.
-    private static func failure(of id: pid_t) -> TerminalText? {
+    private static func failure(of id: pid_t) -> Failure? {
         var status = Int32()
         while waitpid(id, &status, 0) < 0 {
-            guard errno == EINTR else { return "could not be waited for" }
+            guard errno == EINTR else { return Failure(words: "could not be waited for") }
         }
-        if status & 0x7F != 0 { return "was ended by signal \(status & 0x7F)" }
+        let signal = status & 0x7F
+        // A terminal's Ctrl-C reaches this process as well as those that it runs: the user wanted both to end.
+        if signal != 0 { return Failure(words: "was ended by signal \(signal)", counts: signal != SIGINT) }
         let code = (status >> 8) & 0xFF
-        return code == 0 ? nil : "failed with status \(code)"
+        return code == 0 ? nil : Failure(words: "failed with status \(code)")
     }
 }

@@ -64,9 +64,11 @@ enum StreamForm: Sendable {
     }
 
     /// Returns when everything that was begun has ended, after ``stop()``.
-    func finish() async {
+    ///
+    /// - Returns: How a command ends with what has become of it.
+    func finish() async -> ExitStatus {
         switch self {
-        case .columns, .json, .raw, .template: break
+        case .columns, .json, .raw, .template: .done
         case .command(let processes): await processes.finish()
         }
     }
