@@ -15,6 +15,7 @@ extension EndedBySignal {
 /// breaks work off, and where output that could not be written is noticed.
 enum Execution {
     static func run(_ arguments: [String]? = nil) async -> Never {
+        StandardDescriptors.occupy()
         signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
         var status = ExitStatus.done
         do {

@@ -33,6 +33,48 @@ struct StandardStreamTests {
         await server.stop()
     }
 
+    private static let noInput: [[String]] = [
+        ["trigger", "a", "e", "-"], ["trigger", "--lines", "a", "e"], ["client-event", "private-a", "client-e", "-"],
+        ["client-event", "--lines", "private-a", "client-e"], ["shell"],
+    ]
+
+    @Test(arguments: noInput)
+    func aMissingStandardInputIsSaid(arguments: [String]) async throws {
+        let run = try await run(arguments, "<&-")
+        #expect(await run.status() == 65)
+        #expect(run.errors == ["error: standard input cannot be read"])
+    }
+
+    @Test(arguments: [["channels"], ["listen", "a"]])
+    func aMissingStandardOutputIsStatus74(arguments: [String]) async throws {
+        let run = try await run(arguments, ">&-")
+        #expect(await run.status() == 74)
+        #expect(run.errors == ["error: standard output cannot be written: Bad file descriptor"])
+    }
+
+    /// Nothing that is meant for standard error goes to a connection.
+    @Test func aMissingStandardErrorIsNoTrouble() async throws {
+        let run = try await run(["subscribe", "b", "--timeout", "0.1"], "<&- 2>&-")
+        #expect(await run.status() == 0)
+    }
+
+    /// One run against a server with one channel, which ends with the run.
+    private func run(_ arguments: [String], _ redirection: String) async throws -> CommandRun {
+        let server = try await PusherMockServer.start()
+        let environment = [
+            "PUSHER_KEY": PusherMockServer.App.defaultKey, "PUSHER_SECRET": PusherMockServer.App.defaultSecret,
+            "PUSHER_APP_ID": PusherMockServer.App.defaultID, "PUSHER_HOST": "127.0.0.1:\(server.port)",
+            "PUSHER_TLS": "0",
+        ]
+        let listener = try CommandRun(["subscribe", "a"], environment: environment)
+        #expect(await server.waitFor { $0.channels() == ["a"] })
+        let run = try CommandRun(arguments, environment: environment, redirection: redirection)
+        _ = await run.status()
+        listener.interrupt()
+        await server.stop()
+        return run
+    }
+
     @Test func whoeverLeavesStandardErrorEndsNothing() async throws {
         let scene = try await PydioScene()
         try scene.server.addFile("/a.txt", Array("hello".utf8))

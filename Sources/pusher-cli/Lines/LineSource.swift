@@ -134,9 +134,7 @@ final class LineSource: Sendable {
             if ready == 0 || ready < 0 && errno == EINTR { continue }
             let count = Glibc.read(STDIN_FILENO, &buffer, buffer.count)
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            guard count >= 0 else {
-                return add([], end: .failed(CommandFailure(.badData, "standard input cannot be read")))
-            }
+            guard count >= 0 else { return add([], end: .failed(Input.unreadable)) }
             guard count > 0 else { return add(splitter.end().map { [$0] } ?? [], end: .reached) }
             add(splitter.split(buffer[..<count]))
         }

@@ -2,6 +2,8 @@ import Foundation
 
 /// What a command is given to read.
 enum Input {
+    static let unreadable = CommandFailure(.badData, "standard input cannot be read")
+
     /// The bytes of a file; `-` is standard input, of which reading stops if the task is cancelled.
     static func bytes(of file: String) throws(CommandFailure) -> Data {
         if file == "-" {
@@ -48,7 +50,7 @@ enum Input {
             if ready == 0 || ready < 0 && errno == EINTR { continue }
             let count = read(STDIN_FILENO, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw CommandFailure(.badData, "standard input cannot be read") }
+            guard count >= 0 else { throw unreadable }
             if count == 0 { return }
             try take(buffer[..<count])
         }

@@ -8,6 +8,8 @@ final class ScriptReader: Sendable {
         case text(String)
         /// What cannot be a command.
         case unusable(String)
+        /// The input cannot be read, and this is its end.
+        case unreadable
     }
 
     /// In bytes. Longer lines are passed over.
@@ -54,6 +56,7 @@ final class ScriptReader: Sendable {
             state.withLock { state in
                 if count <= 0 { state.isAtEnd = true } else { state.pending += buffer[..<count] }
             }
+            if count < 0 { return .unreadable }
         }
         return nil
     }

@@ -24,6 +24,7 @@ struct ShellScript: Sendable {
             switch line {
             case .text(let text): if await !perform(text, at: number) { return await end() }
             case .unusable(let reason): fail(CommandFailure(.badData, "line \(number) \(reason)"), at: nil)
+            case .unreadable: fail(Input.unreadable, at: nil)
             }
         }
         return await end()
