@@ -11,6 +11,12 @@ extension EndedBySignal {
     var endsBySignal: Bool { true }
 }
 
+/// A command whose arguments are looked at once every option is known. In `validate()` the value of a misspelt option would still
+/// count as an argument, and the complaint would be about that.
+protocol ArgumentChecking: ParsableCommand {
+    func checkArguments() throws
+}
+
 /// Runs one command from its arguments to the exit status: the one place where errors become words and a status, where a signal
 /// breaks work off, and where output that could not be written is noticed.
 enum Execution {
@@ -19,7 +25,15 @@ enum Execution {
         signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
         var status = ExitStatus.done
         do {
-            try await perform(try PusherCommand.parseAsRoot(arguments))
+            let command = try PusherCommand.parseAsRoot(arguments)
+            do {
+                try (command as? any ArgumentChecking)?.checkArguments()
+                try await perform(command)
+            } catch let error as ValidationError {
+                let path = names(of: type(of: command), below: PusherCommand.self) ?? []
+                status = refuse(
+                    error.message, hint: "See '\(path.joined(separator: " ")) --help' for more information.")
+            }
         } catch {
             status = report(error)
         }
@@ -68,9 +82,25 @@ enum Execution {
             StandardError.complain(error)
             return .unavailable
         }
-        StandardError.write("error: \(PusherCommand.message(for: error))")
         let hint = PusherCommand.fullMessage(for: error).split(separator: "\n").last ?? ""
-        if hint.contains("--help") { StandardError.write("\(hint.trimmingCharacters(in: .whitespaces))") }
+        return refuse(
+            PusherCommand.message(for: error),
+            hint: hint.contains("--help") ? hint.trimmingCharacters(in: .whitespaces) : nil)
+    }
+
+    private static func refuse(_ message: String, hint: String?) -> ExitStatus {
+        StatusLine.erase()
+        StandardError.write("error: \(message)")
+        if let hint { StandardError.write("\(hint)") }
         return .wrongUse
+    }
+
+    /// How a command is called, from the root on; nil if it is not below `root`.
+    private static func names(
+        of command: any ParsableCommand.Type, below root: any ParsableCommand.Type
+    ) -> [String]? {
+        let name = root.configuration.commandName ?? root._commandName
+        if command == root { return [name] }
+        return root.configuration.subcommands.lazy.compactMap { names(of: command, below: $0) }.first.map { [name] + $0 }
     }
 }

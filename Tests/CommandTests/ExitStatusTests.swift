@@ -88,6 +88,37 @@ struct ExitStatusTests {
         #expect(wrong.errors.count <= 2)
     }
 
+    /// Every command with channels, with arguments that are right.
+    private static let ofChannels: [[String]] = [
+        ["subscribe", "a"], ["listen", "a"], ["doctor", "a"], ["client-event", "private-a", "client-e", "x"],
+        ["trigger", "a", "e", "x"], ["trigger", "--lines", "a", "e"], ["trigger", "--user", "u", "e", "x"],
+        ["channel", "a"], ["users", "presence-a"], ["auth", "private-a", "1.2"],
+    ]
+
+    @Test(arguments: ofChannels)
+    func anUnknownOptionIsNamed_notWhatItsValueIsTakenFor(command: [String]) async throws {
+        for (option, value) in [("--hots", "127.0.0.1:1"), ("--nonsense", "a b"), ("--kye", "x")] {
+            let run = try CommandRun(command + [option, value], environment: Self.app)
+            #expect(await run.status() == 64)
+            #expect(run.errors.first?.lowercased().hasPrefix("error: unknown option '\(option)'") == true, "\(run.errors)")
+        }
+    }
+
+    @Test func triggerSaysEveryFormThatItHas() async throws {
+        let run = try CommandRun(["trigger", "a"], environment: Self.app)
+        #expect(await run.status() == 64)
+        for form in ["CHANNEL EVENT DATA", "--user USER", "--lines CHANNEL EVENT", "--batch FILE"] {
+            #expect(run.errors.first?.contains(form) == true)
+        }
+        #expect(run.errors.last == "See 'pusher-cli trigger --help' for more information.")
+    }
+
+    @Test func whatIsFoundOutLaterPointsToTheHelpOfTheCommand() async throws {
+        let run = try CommandRun(["subscribe", "a", "--sign-in"], environment: Self.app)
+        #expect(await run.status() == 64)
+        #expect(run.errors.last == "See 'pusher-cli subscribe --help' for more information.")
+    }
+
     @Test func subscribeAndQueriesWithResultsAre74AsWell() async throws {
         try await withServer { server, environment in
             let stream = try CommandRun(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PusherHTTP
 
-struct AuthCommand: AsyncParsableCommand {
+struct AuthCommand: AsyncParsableCommand, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "auth", abstract: "Print what an auth endpoint would answer for a channel or a sign-in.",
         usage: """
@@ -28,7 +28,7 @@ struct AuthCommand: AsyncParsableCommand {
 
     @OptionGroup var credentials: CredentialOptions
 
-    func validate() throws {
+    func checkArguments() throws {
         guard arguments.count == (user == nil ? 2 : 1) else {
             throw ValidationError(user == nil ? "Give CHANNEL SOCKET_ID." : "--user takes only SOCKET_ID.")
         }

@@ -3,7 +3,7 @@ import JSONBytes
 import PusherProtocol
 import PusherSwift
 
-struct ClientEventCommand: AsyncParsableCommand, EndedBySignal {
+struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "client-event", abstract: "Send an event to the other subscribers of a channel, as a client.",
         discussion: """
@@ -41,7 +41,7 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal {
     @Flag(help: "With -, send standard input unchanged. By default, one line ending at its end is removed.")
     var dataBinary = false
 
-    func validate() throws {
+    func checkArguments() throws {
         try Seconds.check("--timeout", timeout)
         guard (data == nil) == lines.lines else { throw ValidationError("Give DATA, or --lines.") }
         try ChannelArguments.validate([channel])

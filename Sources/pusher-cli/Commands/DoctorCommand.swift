@@ -1,7 +1,7 @@
 import ArgumentParser
 import PusherSwift
 
-struct DoctorCommand: AsyncParsableCommand {
+struct DoctorCommand: AsyncParsableCommand, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Connect once and report each step with its time, or what is wrong.",
         discussion: """
@@ -25,7 +25,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var frames: FrameOptions
     @OptionGroup var connection: ConnectionOptions
 
-    func validate() throws {
+    func checkArguments() throws {
         try Seconds.check("--timeout", timeout)
         try ChannelArguments.validate(channels)
     }

@@ -3,7 +3,7 @@ import MatrixSDK
 import PusherSwift
 import PydioSDK
 
-struct ListenCommand: AsyncParsableCommand, EndedBySignal {
+struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print everything that happens: events, members, states, errors.",
         discussion: """
@@ -29,7 +29,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal {
     @OptionGroup var user: UserOptions
     @OptionGroup var connection: ConnectionOptions
 
-    func validate() throws {
+    func checkArguments() throws {
         try ChannelArguments.validate(channels)
         guard matrix || (selection.rooms.isEmpty && !selection.notifications) else {
             throw ValidationError("--room and --notifications need --matrix.")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PusherSwift
 
-struct SubscribeCommand: AsyncParsableCommand, EndedBySignal {
+struct SubscribeCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "subscribe", abstract: "Print the events of channels.",
         discussion: """
@@ -23,7 +23,7 @@ struct SubscribeCommand: AsyncParsableCommand, EndedBySignal {
     @OptionGroup var user: UserOptions
     @OptionGroup var connection: ConnectionOptions
 
-    func validate() throws {
+    func checkArguments() throws {
         try ChannelArguments.validate(channels)
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import PusherHTTP
 
-struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
+struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "trigger", abstract: "Publish an event through the HTTP API.",
         usage: """
@@ -54,7 +54,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
 
     @OptionGroup var server: HTTPOptions
 
-    func validate() throws {
+    func checkArguments() throws {
         guard !lines.input.lines else { return try validateLines() }
         guard batch == nil || arguments.isEmpty else { throw ValidationError("--batch takes no other arguments.") }
         guard batch == nil || (user == nil && socketId == nil && info.info.isEmpty) else {
@@ -67,7 +67,8 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal {
             throw ValidationError("Give EVENT DATA with --user.")
         }
         guard batch != nil || user != nil || arguments.count == 3 else {
-            throw ValidationError("Give CHANNEL EVENT DATA, or --batch FILE.")
+            throw ValidationError(
+                "Give CHANNEL EVENT DATA, --user USER EVENT DATA, --lines CHANNEL EVENT, or --batch FILE.")
         }
     }
 
