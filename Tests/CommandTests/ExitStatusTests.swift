@@ -100,8 +100,36 @@ struct ExitStatusTests {
         for (option, value) in [("--hots", "127.0.0.1:1"), ("--nonsense", "a b"), ("--kye", "x")] {
             let run = try CommandRun(command + [option, value], environment: Self.app)
             #expect(await run.status() == 64)
-            #expect(run.errors.first?.lowercased().hasPrefix("error: unknown option '\(option)'") == true, "\(run.errors)")
+            #expect(
+                run.errors.first?.lowercased().hasPrefix("error: unknown option '\(option)'") == true, "\(run.errors)")
         }
+    }
+
+    @Test(
+        arguments: ofChannels + [["encrypt", "private-encrypted-a", "x"], ["decrypt", "private-encrypted-a", "{}"]])
+    func aBadChannelNameIsWrongUseInEveryCommand(command: [String]) async throws {
+        guard let place = command.firstIndex(where: { $0.hasSuffix("a") }) else { return }  // --user has no channel
+        for name in ["bad channel!", "", "#x", String(repeating: "x", count: 165)] {
+            var command = command
+            command[place] = name
+            let run = try CommandRun(command, environment: Self.app)
+            #expect(await run.status() == 64, "\(command)")
+            #expect(run.errors.first?.contains("cannot be a channel name") == true, "\(run.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        ["client-event", "prices", "client-e", "x"], ["client-event", "private-encrypted-a", "client-e", "x"],
+        ["client-event", "private-a", "client-", "x"], ["users", "prices"], ["users", "private-a"],
+        ["auth", "prices", "1.2"], ["encrypt", "private-a", "x"], ["decrypt", "presence-a", "x"],
+        ["subscribe", "#server-to-user-1"], ["subscribe", "a", "#server-to-user-1"], ["listen", "#server-to-user-1"],
+        ["doctor", "#server-to-user-1"], ["trigger", "a,,b", "e", "x"], ["trigger", ",", "e", "x"],
+        ["trigger", "--lines", "a,", "e"],
+    ])
+    func aChannelOrEventOfTheWrongKindIsWrongUse(arguments: [String]) async throws {
+        let run = try CommandRun(arguments, environment: Self.app)
+        #expect(await run.status() == 64)
+        #expect(run.errors.count == 2, "\(run.errors)")
     }
 
     @Test func triggerSaysEveryFormThatItHas() async throws {

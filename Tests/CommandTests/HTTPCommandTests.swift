@@ -115,12 +115,10 @@ struct HTTPCommandTests {
         #expect(nobody.output == [])
     }
 
-    @Test func badArgumentsAreStatus65() async throws {
-        for arguments in [["channel", "a b"], ["users", "private-x"], ["terminate", "a b"]] {
-            let command = try CommandRun(
-                arguments + ["--key", "k", "--app-id", "1", "--host", "127.0.0.1"],
-                environment: ["PUSHER_SECRET": "s"])
-            #expect(await command.status() == 65)
-        }
+    @Test func aBadUserIDIsStatus65() async throws {
+        let command = try CommandRun(
+            ["terminate", "a b", "--key", "k", "--app-id", "1", "--host", "127.0.0.1"],
+            environment: ["PUSHER_SECRET": "s"])
+        #expect(await command.status() == 65)
     }
 }

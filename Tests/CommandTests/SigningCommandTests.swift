@@ -52,7 +52,7 @@ struct SigningCommandTests {
     }
 
     @Test(arguments: [
-        ["private-x", "1.2:y"], ["private x", "1.2"], ["x", "1.2"], ["presence-x", "1.2"],
+        ["private-x", "1.2:y"], ["presence-x", "1.2"],
         ["--user", "{}", "1.2"], ["--user", "a b", "1.2"],
     ])
     func whatMustNotBeSignedIsStatus65(arguments: [String]) async throws {
@@ -117,7 +117,7 @@ struct SigningCommandTests {
     }
 
     @Test(arguments: [
-        ["encrypt", "private-x", "y"], ["decrypt", "private-encrypted-x", "nonsense"],
+        ["decrypt", "private-encrypted-x", "nonsense"],
         ["encrypt", "private-encrypted-x", "y", "--shared-secret", "AAAA"],
         ["encrypt", "private-encrypted-x", "y", "--encryption-master-key", "AAAA"],
     ])

@@ -35,6 +35,9 @@ struct AuthCommand: AsyncParsableCommand, ArgumentChecking {
         guard user == nil || (member.userId == nil && member.userInfo == nil) else {
             throw ValidationError("--user-id and --user-info are for channels. With --user, give a JSON object.")
         }
+        guard try user != nil || ChannelArguments.name(arguments[0]).needsAuthorization else {
+            throw ValidationError("Only private- and presence- channels are authorized, not “\(arguments[0])”.")
+        }
     }
 
     func run() async throws {

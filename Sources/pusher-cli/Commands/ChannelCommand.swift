@@ -1,7 +1,7 @@
 import ArgumentParser
 import PusherHTTP
 
-struct ChannelCommand: AsyncParsableCommand {
+struct ChannelCommand: AsyncParsableCommand, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "channel", abstract: "Show one channel, occupied or not.",
         discussion: """
@@ -19,6 +19,10 @@ struct ChannelCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     @OptionGroup var server: HTTPOptions
+
+    func checkArguments() throws {
+        _ = try ChannelArguments.name(channel)
+    }
 
     func run() async throws {
         let attributes = try info.attributes()

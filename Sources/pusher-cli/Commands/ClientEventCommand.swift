@@ -44,12 +44,11 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
     func checkArguments() throws {
         try Seconds.check("--timeout", timeout)
         guard (data == nil) == lines.lines else { throw ValidationError("Give DATA, or --lines.") }
-        try ChannelArguments.validate([channel])
-        guard channel.hasPrefix("private-") || channel.hasPrefix("presence-"),
-            !channel.hasPrefix("private-encrypted-")
-        else { throw ValidationError("Client events go to private- and presence- channels, not to “\(channel)”.") }
-        guard event.hasPrefix("client-") else {
-            throw ValidationError("A client event's name starts with client-, unlike “\(event)”.")
+        guard try ChannelArguments.name(channel).allowsClientEvents else {
+            throw ValidationError("Client events go to private- and presence- channels, not to “\(channel)”.")
+        }
+        guard event.hasPrefix("client-"), event != "client-" else {
+            throw ValidationError("A client event's name must be client- and something more, not “\(event)”.")
         }
     }
 

@@ -70,6 +70,13 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             throw ValidationError(
                 "Give CHANNEL EVENT DATA, --user USER EVENT DATA, --lines CHANNEL EVENT, or --batch FILE.")
         }
+        for channel in channels { _ = try ChannelArguments.name(channel) }
+    }
+
+    /// Where events go, unless a file or `--user` says it.
+    private var channels: [String] {
+        guard batch == nil, user == nil else { return [] }
+        return arguments[0].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 
     /// With lines, the request in flight is finished.
@@ -80,17 +87,18 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             throw ValidationError("--lines takes no --batch, --user, --info or --json.")
         }
         guard arguments.count == 2 else { throw ValidationError("Give CHANNEL EVENT with --lines.") }
-        guard (1...LinePublisher.maximumChannels).contains(arguments[0].split(separator: ",").count) else {
+        guard channels.count <= LinePublisher.maximumChannels else {
             throw ValidationError("--lines takes 1 to \(LinePublisher.maximumChannels) channels.")
         }
+        for channel in channels { _ = try ChannelArguments.name(channel) }
     }
 
     func run() async throws {
         let api = try server.api()
         if lines.input.lines {
             try await LinePublisher(
-                api: api, channels: arguments[0].split(separator: ",").map(String.init), event: arguments[1],
-                socketID: socketId, rate: lines.input.rate, patience: lines.patience
+                api: api, channels: channels, event: arguments[1], socketID: socketId, rate: lines.input.rate,
+                patience: lines.patience
             ).run()
         } else if let batch {
             let events = try BatchFile.events(in: batch)
@@ -100,10 +108,9 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             let data = try Input.text(given: arguments[1], isExact: dataBinary)
             try await api.ask { try await $0.trigger(event: arguments[0], toUser: user, data: data) }
         } else {
-            let channels = arguments[0].split(separator: ",").map(String.init)
             let attributes = try info.attributes()
             let data = try Input.text(given: arguments[2], isExact: dataBinary)
-            let told = try await api.ask {
+            let told = try await api.ask { [channels] in
                 try await $0.trigger(
                     event: arguments[1], channels: channels, data: data, socketID: socketId, info: attributes)
             }

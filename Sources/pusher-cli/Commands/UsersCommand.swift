@@ -1,7 +1,8 @@
 import ArgumentParser
 import PusherHTTP
+import PusherProtocol
 
-struct UsersCommand: AsyncParsableCommand {
+struct UsersCommand: AsyncParsableCommand, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "users", abstract: "List the ids of the users on a presence channel.",
         discussion: """
@@ -15,6 +16,12 @@ struct UsersCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     @OptionGroup var server: HTTPOptions
+
+    func checkArguments() throws {
+        guard try ChannelArguments.name(channel).kind == .presence else {
+            throw ValidationError("Only presence- channels have users, not “\(channel)”.")
+        }
+    }
 
     func run() async throws {
         let users = try await server.api().ask { try await $0.users(of: channel) }

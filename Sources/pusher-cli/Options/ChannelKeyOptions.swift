@@ -21,15 +21,10 @@ struct ChannelKeyOptions: ParsableArguments {
 
     /// The key, or wrong use; a value that is no key is bad data.
     func key() throws -> ChannelKey {
-        let name: ChannelName
-        do {
-            name = try ChannelName(channel)
-        } catch {
-            throw CommandFailure(.badData, error.description)
-        }
+        let name = try ChannelArguments.name(channel)
         guard name.kind == .encrypted else {
-            throw CommandFailure(
-                .badData, "“\(channel)” is not an encrypted channel: its name must start with private-encrypted-")
+            throw ValidationError(
+                "“\(channel)” is not an encrypted channel: its name must start with private-encrypted-.")
         }
         let masterKey = SecretOption(name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY")
         let secret = SecretOption(name: "--shared-secret", variable: "PUSHER_SHARED_SECRET")

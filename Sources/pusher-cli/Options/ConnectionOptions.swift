@@ -115,14 +115,20 @@ extension PusherClientOptions {
 
 /// Names of channels, as arguments.
 enum ChannelArguments {
-    /// Those that no server could take are wrong use, before anything is connected.
-    static func validate(_ channels: [String]) throws {
-        for channel in channels {
-            do {
-                _ = try ChannelName(channel)
-            } catch {
-                throw ValidationError("\(error)")
-            }
+    /// Those that nobody could subscribe to are wrong use, before anything is connected.
+    static func validate(_ channels: [String]) throws(ValidationError) {
+        for channel in channels where try name(channel).kind == .serverToUser {
+            throw ValidationError(
+                "“\(channel)” cannot be subscribed to: --sign-in receives what is sent to the user.")
+        }
+    }
+
+    /// One that no server could take is wrong use.
+    static func name(_ channel: String) throws(ValidationError) -> ChannelName {
+        do throws(InvalidChannelName) {
+            return try ChannelName(channel)
+        } catch {
+            throw ValidationError("\(error)")
         }
     }
 }
