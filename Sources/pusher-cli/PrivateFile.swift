@@ -22,27 +22,20 @@ struct PrivateFile {
             case .state: ".local/state"
             }
         }
-
-        /// What to do about a file that others can read.
-        fileprivate var advice: String {
-            switch self {
-            case .configuration: "If nobody has read it, chmod 600 it; else log out everywhere and log in again"
-            case .state: "To use it again, chmod 600 it"
-            }
-        }
     }
 
     private static let maximumSize = 1 << 20
 
     let folder: URL
     let file: URL
-    private let base: Base
+    private let cure: String?
 
-    init(_ name: String, in base: Base = .configuration) {
+    /// - Parameter cure: What to do if others may have read it.
+    init(_ name: String, in base: Base = .configuration, ifReadByOthers cure: String? = nil) {
         let home = FileManager.default.homeDirectoryForCurrentUser.appending(path: base.pathInHome)
         // A relative path there is to be ignored (XDG Base Directory Specification).
         let chosen = Environment[base.variable].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil } ?? home
-        self.base = base
+        self.cure = cure
         folder = chosen.appending(path: "pusher-cli")
         file = folder.appending(path: name)
     }
@@ -60,16 +53,16 @@ struct PrivateFile {
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw CommandFailure(.refused, "\(file.path) is not a file")
+            throw CommandFailure(.badData, "\(file.path) is not a file")
         }
         guard status.st_uid == geteuid() else {
-            throw CommandFailure(.refused, "\(file.path) belongs to another user: it is not used")
+            throw CommandFailure(.badData, "\(file.path) belongs to another user: it is not used")
         }
         guard status.st_mode & 0o077 == 0 else {
             throw CommandFailure(
-                .refused,
-                "others can read \(file.path), mode \(String(status.st_mode & 0o777, radix: 8)): it is not used. "
-                    + base.advice)
+                .badData,
+                "others can read \(file.path), mode \(String(status.st_mode & 0o777, radix: 8)): it is not used; run "
+                    + "chmod 600 on it\(cure.map { "; if others may have read it, \($0)" } ?? "")")
         }
         guard let data = try? handle.read(upToCount: Self.maximumSize) ?? Data() else {
             throw CommandFailure(.badData, "\(file.path) cannot be read to its end")

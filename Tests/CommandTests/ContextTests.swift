@@ -63,8 +63,13 @@ struct ContextTests {
             #expect(mode == 0o600)
             chmod(file.path, 0o644)
             let open = try await run("context", "list")
-            #expect(open.status == 77)
+            #expect(open.status == 65)
             #expect(open.run.errors.first?.contains("others can read") == true)
+            #expect(open.run.errors.first?.contains("run chmod 600 on it") == true)
+            #expect(open.run.errors.first?.contains("change the application's secret") == true)
+            try FileManager.default.removeItem(at: file)
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+            #expect(try await run("context", "list").status == 65)
         }
     }
 

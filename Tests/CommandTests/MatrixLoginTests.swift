@@ -222,7 +222,7 @@ struct MatrixLoginTests {
         let scene = try await MatrixScene()
         try scene.setMode(mode)
         let (status, run) = try await scene.matrix("rooms")
-        #expect(status == 77)
+        #expect(status == 65)
         #expect(run.errors.first?.contains("others can read") == true)
         #expect(scene.server.requests.isEmpty)
     }

@@ -306,7 +306,7 @@ struct PydioLoginTests {
         let scene = try await PydioScene()
         try scene.setMode(mode)
         let (status, run) = try await scene.pydio("workspaces")
-        #expect(status == 77)
+        #expect(status == 65)
         #expect(run.errors.first?.contains("others can read") == true)
         #expect(scene.server.requests.isEmpty)
     }

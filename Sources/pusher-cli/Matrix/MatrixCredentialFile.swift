@@ -3,7 +3,7 @@ import MatrixSDK
 
 /// Who is logged in, with the token.
 struct MatrixCredentialFile {
-    private let store = PrivateFile("matrix.json")
+    private let store = PrivateFile("matrix.json", ifReadByOthers: "log out everywhere and log in again")
 
     var file: URL { store.file }
 

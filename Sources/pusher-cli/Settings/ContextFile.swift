@@ -7,7 +7,7 @@ struct ContextFile {
         var contexts: [String: Settings] = [:]
     }
 
-    private let store = PrivateFile("contexts.json")
+    private let store = PrivateFile("contexts.json", ifReadByOthers: "change the application's secret")
 
     var file: URL { store.file }
 
