@@ -314,13 +314,6 @@ struct CommandTests {
         #expect(await missing.status() == 65)
     }
 
-    @Test(arguments: [["--webhook-url", "nowhere"], ["--encryption-master-key", "AAAA"]])
-    func wrongValueIsStatus65(arguments: [String]) async throws {
-        let command = try CommandRun(["serve", "--port", "0"] + arguments)
-        #expect(await command.status() == 65)
-        #expect(!command.errors.isEmpty)
-    }
-
     @Test func authServerSignsAndServesNothingElse() async throws {
         let command = try CommandRun(
             ["auth-server", "--port", "0"],

@@ -271,15 +271,113 @@ struct ExitStatusTests {
         }
     }
 
-    @Test func theSameMistakeHasTheSameStatusEverywhere() async throws {
+    /// What a user gets wrong, with the status and what is said.
+    struct Mistake: Sendable, CustomTestStringConvertible {
+        let options: [String]
+        var environment: [String: String] = [:]
+        let status: Int32
+        let words: String
+
+        var testDescription: String { "\(options) \(environment)" }
+    }
+
+    /// The repository's own manifest is a file without a certificate.
+    private static let noCertificate = URL(filePath: #filePath).deletingLastPathComponent().path + "/../../Package.swift"
+
+    private static let mistakes = [
+        Mistake(
+            options: ["--ca-file", "/nowhere"], status: 65,
+            words: "--ca-file /nowhere cannot be read: No such file or directory"),
+        Mistake(options: ["--ca-file", noCertificate], status: 65, words: "--ca-file \(noCertificate) contains no"),
+        Mistake(options: ["--path", "a b"], status: 64, words: "--path"),
+        Mistake(options: ["--path", "/a/../b"], status: 64, words: "--path"),
+        Mistake(options: ["--proxy", "foo"], status: 64, words: "--proxy"),
+        Mistake(options: ["--proxy", "ftp://x"], status: 64, words: "--proxy"),
+        Mistake(options: ["--host", ""], status: 64, words: "--host"),
+        Mistake(options: ["--cluster", ""], status: 64, words: "--cluster"),
+        Mistake(options: ["--pin", String(repeating: "0", count: 64)], status: 64, words: "--pin needs TLS"),
+        Mistake(options: ["--context", "none"], status: 64, words: "no context"),
+        Mistake(
+            options: [], environment: ["PUSHER_ENCRYPTION_MASTER_KEY": "zz"], status: 64,
+            words: "PUSHER_ENCRYPTION_MASTER_KEY must be base64 of 32 bytes"),
+        Mistake(options: [], environment: ["PUSHER_KEY": ""], status: 64, words: "key is missing"),
+    ]
+
+    /// Every command that reaches the server of an application.
+    private static let connecting: [[String]] = [
+        ["subscribe", "a"], ["listen", "a"], ["doctor"], ["client-event", "private-a", "client-e", "x"], ["shell"],
+        ["bench", "--duration", "0.5"], ["trigger", "a", "e", "x"], ["trigger", "--lines", "a", "e"], ["channels"],
+        ["channel", "a"], ["users", "presence-a"], ["terminate", "u"],
+        ["matrix", "push-gateway", "--port", "0", "--channel", "a"],
+    ]
+
+    @Test(arguments: mistakes, connecting)
+    func theSameMistakeHasTheSameStatusInEveryCommand(mistake: Mistake, command: [String]) async throws {
+        // There --host is where it listens, and there is no --path.
+        let isGateway = command.contains("push-gateway")
+        if isGateway, mistake.options.first == "--path" { return }
+        let options = mistake.options.map { isGateway && $0 == "--host" ? "--pusher-host" : $0 }
+        let server = SocketServer { _ in Issue.record("something was connected") }
+        let run = try CommandRun(
+            command + options,
+            environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:\(server.port)"]) { $1 }
+                .merging(mistake.environment) { $1 })
+        #expect(await run.status() == mistake.status, "\(run.errors)")
+        let words = mistake.words == "--host" && isGateway ? "--pusher-host" : mistake.words
+        #expect(run.errors.contains { $0.contains(words) }, "\(run.errors)")
+    }
+
+    /// What signs is missing: nothing could come of connecting.
+    @Test(
+        arguments: [
+            (["subscribe", "private-a"], "PUSHER_SECRET"), (["subscribe", "a", "presence-a"], "PUSHER_SECRET"),
+            (["listen", "private-a"], "PUSHER_SECRET"), (["doctor", "private-a"], "PUSHER_SECRET"),
+            (["client-event", "private-a", "client-e", "x"], "PUSHER_SECRET"), (["bench"], "PUSHER_SECRET"),
+            (["trigger", "a", "e", "x"], "PUSHER_SECRET"), (["channels"], "PUSHER_SECRET"),
+            (["subscribe", "private-encrypted-a"], "PUSHER_ENCRYPTION_MASTER_KEY"),
+            (["listen", "private-encrypted-a"], "PUSHER_ENCRYPTION_MASTER_KEY"),
+            (["doctor", "private-encrypted-a"], "PUSHER_ENCRYPTION_MASTER_KEY"),
+            (["bench", "--channel-prefix", "private-encrypted-"], "PUSHER_ENCRYPTION_MASTER_KEY"),
+            (["trigger", "private-encrypted-a", "e", "x"], "PUSHER_ENCRYPTION_MASTER_KEY"),
+            (["trigger", "--lines", "private-encrypted-a", "e"], "PUSHER_ENCRYPTION_MASTER_KEY"),
+            (["trigger", "--batch", "-"], "PUSHER_ENCRYPTION_MASTER_KEY"),
+        ] as [([String], String)])
+    func aMissingSecretOrMasterKeyIsWrongUseBeforeAnythingIsConnected(
+        command: [String], variable: String
+    ) async throws {
+        let server = SocketServer { _ in Issue.record("something was connected") }
+        var environment = Self.app.merging(["PUSHER_HOST": "127.0.0.1:\(server.port)"]) { $1 }
+        if variable == "PUSHER_SECRET" { environment[variable] = nil }
+        let run = try CommandRun(
+            command, environment: environment,
+            input: #"[{"channel":"private-encrypted-a","name":"e","data":"x"}]"#)
+        #expect(await run.status() == 64, "\(run.errors)")
+        #expect(run.errors.first?.contains("missing: give \(variable)") == true, "\(run.errors)")
+    }
+
+    @Test(arguments: [["channels"], ["channel", "a"], ["users", "presence-a"], ["terminate", "u"]])
+    func whatEncryptsNothingTakesNoMasterKey(command: [String]) async throws {
+        let run = try CommandRun(command + ["--encryption-master-key", Self.key], environment: Self.app)
+        #expect(await run.status() == 64)
+        #expect(run.errors.first?.lowercased().contains("unknown option '--encryption-master-key'") == true)
+    }
+
+    @Test(arguments: [
+        ["--webhook-url", "foo"], ["--webhook-url", "ftp://x/"], ["--encryption-master-key", "zz"], ["--key", ""],
+        ["--key", "a/b"], ["--app-id", ".."],
+    ])
+    func whatNoServerCanServeIsWrongUse(options: [String]) async throws {
+        let run = try CommandRun(["serve", "--port", "0"] + options)
+        #expect(await run.status() == 64)
+        #expect(run.errors.first?.hasPrefix("error: \(options[0]) must ") == true, "\(run.errors)")
+    }
+
+    @Test func theSameRefusalHasTheSameStatusEverywhere() async throws {
         try await withServer { _, environment in
             for arguments in [
                 ["subscribe", "a"], ["listen", "a"], ["doctor"], ["trigger", "a", "e", "x"], ["channels"],
                 ["client-event", "private-a", "client-e", "x"],
             ] {
-                let unreadable = try CommandRun(arguments + ["--ca-file", "/nowhere"], environment: environment)
-                #expect(await unreadable.status() == 65, "\(arguments)")
-                #expect(unreadable.errors.last == "error: --ca-file /nowhere cannot be read: No such file or directory")
                 let wrongKey = try CommandRun(
                     arguments
                         + ["--key", "wrong", "--secret", "s", "--app-id", "app-id"].filter { option in

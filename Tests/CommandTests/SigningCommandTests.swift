@@ -116,14 +116,15 @@ struct SigningCommandTests {
         #expect(otherChannel.errors == ["error: the data was encrypted with another key, or was changed"])
     }
 
-    @Test(arguments: [
-        ["decrypt", "private-encrypted-x", "nonsense"],
-        ["encrypt", "private-encrypted-x", "y", "--shared-secret", "AAAA"],
-        ["encrypt", "private-encrypted-x", "y", "--encryption-master-key", "AAAA"],
-    ])
-    func whatCannotBeEncryptedIsStatus65(arguments: [String]) async throws {
+    @Test(
+        arguments: [
+            (["decrypt", "private-encrypted-x", "nonsense"], 65),
+            (["encrypt", "private-encrypted-x", "y", "--shared-secret", "AAAA"], 64),
+            (["encrypt", "private-encrypted-x", "y", "--encryption-master-key", "AAAA"], 64),
+        ] as [([String], Int32)])
+    func whatCannotBeEncryptedIsRefused(arguments: [String], status: Int32) async throws {
         let command = try CommandRun(arguments, environment: ["PUSHER_ENCRYPTION_MASTER_KEY": Self.masterKey])
-        #expect(await command.status() == 65)
+        #expect(await command.status() == status)
         #expect(command.output == [])
         #expect(!command.errors.joined().contains("AAAA"))
     }

@@ -90,13 +90,13 @@ struct TrustOptionTests {
         (["doctor", "--key", "k", "--pin", "abc"], "64 hexadecimal digits"),
         (["doctor", "--key", "k", "--pin", pin + ";" + pin], "64 hexadecimal digits"),
         (["doctor", "--key", "k", "--pin", pin, "--ca-file", "ca.pem"], "--ca-file and --pin cannot be used together"),
-        (["subscribe", "c", "--key", "k", "--pin", pin, "--no-tls"], "cannot be used with --no-tls"),
-        (["channels", "--key", "k", "--pin", pin, "--no-tls"], "cannot be used with --no-tls"),
+        (["subscribe", "c", "--key", "k", "--pin", pin, "--no-tls"], "--pin needs TLS"),
+        (["channels", "--key", "k", "--pin", pin, "--no-tls"], "--pin needs TLS"),
         (["matrix", "rooms", "--pin", "sha256//abc"], "64 hexadecimal digits"),
         (["matrix", "rooms", "--pin", pin, "--ca-file", "x"], "--ca-file and --pin cannot be used together"),
         (
             ["matrix", "push-gateway", "--port", "0", "--channel", "c", "--pin", pin, "--no-tls"],
-            "cannot be used with --no-tls"
+            "--pin needs TLS"
         ),
         (["pydio", "ls", "0:/", "--pin", "x"], "64 hexadecimal digits"),
         (["listen", "c", "--key", "k", "--matrix", "--pin", pin], "the key of one server"),

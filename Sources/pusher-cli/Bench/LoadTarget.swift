@@ -12,13 +12,15 @@ struct LoadTarget: Sendable {
     let api: PusherHTTPClient
 
     /// A server somewhere else.
-    init(_ connection: ConnectionOptions, appID: String?) throws {
+    ///
+    /// - Parameter channels: Those that are under load, or one of them.
+    init(_ connection: ConnectionOptions, appID: String?, channels: [String]) throws {
         var settings = try connection.settings()
         settings.appID = appID.nonEmpty ?? settings.appID
-        try settings.require(.key, .appID, .secret)
+        try settings.requirePublishing(on: channels)
         key = settings.key ?? ""
         options = try connection.clientOptions(settings)
-        api = try settings.httpClient(proxy: connection.address.proxy)
+        api = try settings.httpClient(proxy: connection.address.proxy.proxy)
         name = String(Pusher(key: key, options: options).connection.url.prefix { $0 != "?" })
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PusherHTTP
+import PusherProtocol
 
 struct AuthCommand: AsyncParsableCommand, ArgumentChecking {
     static let configuration = CommandConfiguration(
@@ -27,6 +28,7 @@ struct AuthCommand: AsyncParsableCommand, ArgumentChecking {
     @OptionGroup var member: MemberOptions
 
     @OptionGroup var credentials: CredentialOptions
+    @OptionGroup var masterKey: MasterKeyOption
 
     func checkArguments() throws {
         guard arguments.count == (user == nil ? 2 : 1) else {
@@ -41,7 +43,7 @@ struct AuthCommand: AsyncParsableCommand, ArgumentChecking {
     }
 
     func run() async throws {
-        let signer = try credentials.signer()
+        let signer = try credentials.signer(masterKey)
         _ = StandardOutput.write(json: try answer(signer))
     }
 

@@ -22,6 +22,7 @@ struct AuthServerCommand: AsyncParsableCommand, EndedBySignal {
     var host = "127.0.0.1"
 
     @OptionGroup var credentials: CredentialOptions
+    @OptionGroup var masterKey: MasterKeyOption
 
     @OptionGroup var origins: OriginOptions
 
@@ -30,7 +31,7 @@ struct AuthServerCommand: AsyncParsableCommand, EndedBySignal {
     }
 
     func run() async throws {
-        let settings = try credentials.settings()
+        let settings = try credentials.settings(masterKey)
         try settings.require(.key, .secret)
         let app = PusherMockServer.App(
             key: settings.key ?? "", secret: settings.secret ?? "", encryptionMasterKey: settings.encryptionMasterKey)

@@ -58,7 +58,8 @@ struct BenchCommand: AsyncParsableCommand, EndedBySignal {
             try DescriptorLimit.require(sockets: 2 * sockets)
             try await LoadTarget.withEmbedded(measure).exit()
         } else {
-            let target = try LoadTarget(connection, appID: application.appId)
+            let target = try LoadTarget(
+                connection, appID: application.appId, channels: [load.channelPrefix + "0"])
             try DescriptorLimit.require(sockets: sockets)
             try await measure(target).exit()
         }

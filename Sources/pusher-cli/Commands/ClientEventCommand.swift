@@ -81,7 +81,7 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
     }
 
     private func client() throws -> Pusher {
-        try connection.client(as: user) {
+        try connection.client(as: user, of: [channel]) {
             $0.wireTap = frames.tap(.text)
             $0.limitWaits(to: timeout)
         }

@@ -75,7 +75,9 @@ struct ContextAddCommand: AsyncParsableCommand {
         guard secret != "-" || encryptionMasterKey != "-" || isatty(STDIN_FILENO) == 1 else {
             throw ValidationError("--secret - and --encryption-master-key - cannot both read standard input.")
         }
-        guard address.proxy == nil else { throw ValidationError("A context cannot store --proxy: use $https_proxy.") }
+        guard address.proxy.proxy == nil else {
+            throw ValidationError("A context cannot store --proxy: use $https_proxy.")
+        }
     }
 
     func run() async throws {
@@ -85,6 +87,10 @@ struct ContextAddCommand: AsyncParsableCommand {
         context.secret = try given(secret, .secret, "secret")
         context.encryptionMasterKey = try given(
             encryptionMasterKey, .encryptionMasterKey, "encryption master key")
+        if let mistake = MasterKeyOption.mistake(context.encryptionMasterKey, in: "--encryption-master-key") {
+            throw ValidationError("\(mistake).")
+        }
+        try context.checkTrust()
         let new = context
         try ContextFile().change { (contents) throws(CommandFailure) in
             guard force || contents.contexts[name.name] == nil else {

@@ -32,7 +32,7 @@ struct DoctorCommand: AsyncParsableCommand, ArgumentChecking {
 
     func run() async throws {
         let output = output
-        let pusher = try connection.client(as: user) { options in
+        let pusher = try connection.client(as: user, of: channels) { options in
             options.wireTap = frames.tap(output.json ? .jsonOnStandardError : .text)
             options.autoReconnect = false
             options.limitWaits(to: timeout)

@@ -50,7 +50,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     func run() async throws {
         let tap = frames.tap(stream.output.json ? .json : .text)
         let client = {
-            try connection.client(as: user) {
+            try connection.client(as: user, of: channels) {
                 $0.wireTap = tap
                 stream.limitConnecting(&$0)
             }
@@ -64,10 +64,10 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     private func feeds() throws(CommandFailure) -> [any Feed] {
         var feeds: [any Feed] = []
         if matrix {
-            let rest = MXRestClientOptions(trust: connection.address.trust, proxy: connection.address.proxy)
+            let rest = try MXRestClientOptions(trust: connection.address.trust, proxy: connection.address.proxy)
             feeds.append(selection.feed(try MatrixAccount(rest)))
         }
         return feeds
-            + (try pydio.feeds(PydioClientOptions(trust: connection.address.trust, proxy: connection.address.proxy)))
+            + (try pydio.feeds(try PydioClientOptions(trust: connection.address.trust, proxy: connection.address.proxy)))
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PusherMockServer
+import Transport
 
 struct ServeCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
@@ -93,6 +94,22 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
         guard (0...65535).contains(port) else { throw ValidationError("--port must be 0 to 65535.") }
         guard (certificate == nil) == (privateKey == nil) else {
             throw ValidationError("--certificate and --private-key must be used together.")
+        }
+        for (name, value) in [
+            ("--app-id", appId), ("PUSHER_APP_ID", Environment["PUSHER_APP_ID"]), ("--key", key),
+            ("PUSHER_KEY", Environment["PUSHER_KEY"]),
+        ] {
+            guard let value, PathSegment(value) == nil || value.contains("/") else { continue }
+            throw ValidationError("\(name) must not be empty, dots, or contain a slash: it becomes a part of paths.")
+        }
+        let masterKey = SecretOption.encryptionMasterKey
+        for (name, value) in [
+            (masterKey.name, encryptionMasterKey), (masterKey.variable, Environment[masterKey.variable]),
+        ] {
+            if let mistake = MasterKeyOption.mistake(value, in: name) { throw ValidationError("\(mistake).") }
+        }
+        guard webhookUrl.map(HTTPURL.isOne) ?? true else {
+            throw ValidationError("--webhook-url must be an http or https URL.")
         }
     }
 

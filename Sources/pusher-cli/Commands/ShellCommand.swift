@@ -121,7 +121,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
     /// The HTTP API, or what is missing for it.
     private func api(_ settings: Settings) -> Result<PusherHTTPClient, CommandFailure> {
         do throws(CommandFailure) {
-            return .success(try settings.httpClient(proxy: connection.address.proxy))
+            return .success(try settings.httpClient(proxy: connection.address.proxy.proxy))
         } catch {
             return .failure(CommandFailure(.wrongUse, "only the HTTP API can send this event: \(error)"))
         }

@@ -28,7 +28,7 @@ struct SubscribeCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     }
 
     func run() async throws {
-        let pusher = try connection.client(as: user) {
+        let pusher = try connection.client(as: user, of: channels) {
             $0.wireTap = frames.tap(stream.output.json ? .jsonOnStandardError : .text)
             stream.limitConnecting(&$0)
         }

@@ -53,6 +53,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     @OptionGroup var output: OutputOptions
 
     @OptionGroup var server: HTTPOptions
+    @OptionGroup var masterKey: MasterKeyOption
 
     func checkArguments() throws {
         guard !lines.input.lines else { return try validateLines() }
@@ -94,7 +95,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     }
 
     func run() async throws {
-        let api = try server.api()
+        let api = try server.api(publishingOn: channels, masterKey)
         if lines.input.lines {
             try await LinePublisher(
                 api: api, channels: channels, event: arguments[1], socketID: socketId, rate: lines.input.rate,
@@ -102,6 +103,8 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             ).run()
         } else if let batch {
             let events = try BatchFile.events(in: batch)
+            // Whether a channel is encrypted is only known now.
+            let api = try server.api(publishingOn: events.map(\.channel), masterKey)
             let told = try await api.ask { try await $0.triggerBatch(events) }
             _ = output.write(zip(events, told).map { ChannelRecord(name: $0.channel, info: $1) })
         } else if let user {

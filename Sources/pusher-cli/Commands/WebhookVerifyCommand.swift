@@ -34,13 +34,14 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     @OptionGroup var credentials: CredentialOptions
+    @OptionGroup var masterKey: MasterKeyOption
 
     func validate() throws {
         try Seconds.check("--maximum-age", maximumAge)
     }
 
     func run() async throws {
-        let settings = try credentials.settings()
+        let settings = try credentials.settings(masterKey)
         try settings.require(.key, .secret)
         let (key, secret) = (settings.key ?? "", settings.secret ?? "")
         let webhook = try PusherWebhook(

@@ -23,8 +23,7 @@ struct AddressOptions: ParsableArguments {
 
     @OptionGroup var trust: TrustOptions
 
-    @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
-    var proxy: String?
+    @OptionGroup var proxy: ProxyOption
 
     func validate() throws {
         guard port.map({ (1...65535).contains($0) }) ?? true else {
@@ -33,12 +32,14 @@ struct AddressOptions: ParsableArguments {
         if let cluster, !ClusterName.isOne(cluster) {
             throw ValidationError("--cluster \(ClusterName.mistake(cluster)).")
         }
-        let address = try address()
-        try trust.check(tls: tls ?? address?.usesTLS ?? true)
+        if let path, !ServerAddress.isPath(path) {
+            throw ValidationError("--path must be a path as URLs have it, such as /realtime, not “\(path)”.")
+        }
+        _ = try address()
     }
 
     private func address() throws -> ServerAddress? {
-        guard let host = host.nonEmpty else { return nil }
+        guard let host else { return nil }
         do throws(ServerAddress.Mistake) {
             let address = try ServerAddress(host)
             if let port, let other = address.port, port != other {
@@ -62,7 +63,7 @@ struct AddressOptions: ParsableArguments {
         var settings = Settings()
         (settings.cluster, settings.port, settings.path, settings.tls) = (cluster.nonEmpty, port, path, tls)
         if let address = try address() { settings.take(address) }
-        try settings.take(trust)
+        settings.take(trust)
         return settings
     }
 }

@@ -19,19 +19,19 @@ struct ChannelKeyOptions: ParsableArguments {
         }
     }
 
-    /// The key, or wrong use; a value that is no key is bad data.
+    /// The key, or wrong use.
     func key() throws -> ChannelKey {
         let name = try ChannelArguments.name(channel)
         guard name.kind == .encrypted else {
             throw ValidationError(
                 "“\(channel)” is not an encrypted channel: its name must start with private-encrypted-.")
         }
-        let masterKey = SecretOption(name: "--encryption-master-key", variable: "PUSHER_ENCRYPTION_MASTER_KEY")
+        let masterKey = SecretOption.encryptionMasterKey
         let secret = SecretOption(name: "--shared-secret", variable: "PUSHER_SHARED_SECRET")
         // What is given as an argument wins over the environment.
         if let text = encryptionMasterKey == nil ? secret.given(sharedSecret) : nil {
             guard let key = ChannelKey(base64: text) else {
-                throw CommandFailure(.badData, "the shared secret is not base64 of 32 bytes")
+                throw ValidationError("\(secret.names) must be base64 of 32 bytes.")
             }
             return key
         }
@@ -39,7 +39,7 @@ struct ChannelKeyOptions: ParsableArguments {
             throw CommandFailure(.wrongUse, "give a key with PUSHER_ENCRYPTION_MASTER_KEY or PUSHER_SHARED_SECRET")
         }
         guard let key = EncryptionMasterKey(base64: text) else {
-            throw CommandFailure(.badData, "the encryption master key is not base64 of 32 bytes")
+            throw ValidationError("\(masterKey.names) must be base64 of 32 bytes.")
         }
         return key.key(of: name)
     }

@@ -6,6 +6,7 @@ import PusherSwift
 /// Where the server is, how to be let in, and how to stay: the same for every command that connects.
 struct ConnectionOptions: ParsableArguments {
     @OptionGroup var credentials: CredentialOptions
+    @OptionGroup var masterKey: MasterKeyOption
     @OptionGroup var address: AddressOptions
 
     @Option(help: "URL of the auth endpoint for private and presence channels.")
@@ -46,9 +47,9 @@ struct ConnectionOptions: ParsableArguments {
         }
         for (name, url) in [("--auth-endpoint", authEndpoint), ("--user-auth-endpoint", userAuthEndpoint)] {
             guard let url else { continue }
-            guard let parts = URL(string: url), parts.host?.isEmpty == false,
-                ["http", "https"].contains(parts.scheme?.lowercased())
-            else { throw ValidationError("\(name) takes an http or https URL, not “\(url)”.") }
+            guard HTTPURL.isOne(url) else {
+                throw ValidationError("\(name) must be an http or https URL, not “\(url)”.")
+            }
         }
     }
 
@@ -56,7 +57,10 @@ struct ConnectionOptions: ParsableArguments {
     func settings() throws -> Settings {
         var options = try address.settings()
         (options.authEndpoint, options.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
-        return try credentials.settings(options)
+        options.encryptionMasterKey = masterKey.given
+        let settings = try credentials.settings(options)
+        try settings.checkTrust()
+        return settings
     }
 
     /// What the client is made with.
@@ -70,7 +74,7 @@ struct ConnectionOptions: ParsableArguments {
         options.encryptionMasterKey = settings.encryptionMasterKey
         options.handshakeHeaders = try HeaderOption.fields(header, of: "--header")
         (options.caFile, options.pinnedKey) = (settings.caFile, settings.pinnedKey)
-        options.proxy = address.proxy
+        options.proxy = address.proxy.proxy
         options.activityTimeout = activityTimeout
         if let pongTimeout { options.pongTimeout = .seconds(pongTimeout) }
         if let maxReconnectDelay { options.reconnectPolicy.maximumDelay = .seconds(maxReconnectDelay) }
@@ -80,9 +84,13 @@ struct ConnectionOptions: ParsableArguments {
     }
 
     /// A client that is not connected yet.
-    func client(as user: UserOptions, _ change: (inout PusherClientOptions) -> Void = { _ in }) throws -> Pusher {
+    ///
+    /// - Parameter channels: Those that it is to subscribe to.
+    func client(
+        as user: UserOptions, of channels: [String], _ change: (inout PusherClientOptions) -> Void = { _ in }
+    ) throws -> Pusher {
         let settings = try settings()
-        try settings.require(.key)
+        try settings.requireSubscribing(to: channels)
         var options = try clientOptions(settings)
         try user.apply(to: &options)
         options.callbackQueue = .queue(EventStream.queue)
@@ -110,6 +118,14 @@ extension PusherClientOptions {
     mutating func limitWaits(to seconds: Double) {
         limitConnecting(to: seconds)
         (authTimeout, subscriptionTimeout) = (connectTimeout, connectTimeout)
+    }
+}
+
+/// A URL as an option takes it for something that answers over HTTP.
+enum HTTPURL {
+    static func isOne(_ text: String) -> Bool {
+        guard let url = URL(string: text), url.host?.isEmpty == false else { return false }
+        return ["http", "https"].contains(url.scheme?.lowercased())
     }
 }
 

@@ -17,13 +17,6 @@ struct CredentialOptions: ParsableArguments {
             """)
     var secret: String?
 
-    @Option(
-        help: """
-            Base64 of 32 bytes, for encrypted channels when signing with the secret, and for publishing on them. \
-            Prefer $PUSHER_ENCRYPTION_MASTER_KEY.
-            """)
-    var encryptionMasterKey: String?
-
     /// What options, context and environment say together.
     ///
     /// - Parameter options: What the command's other options say.
@@ -31,7 +24,6 @@ struct CredentialOptions: ParsableArguments {
         var options = options
         options.key = key.nonEmpty
         options.secret = SecretOption.secret.argument(secret)
-        options.encryptionMasterKey = SecretOption.encryptionMasterKey.argument(encryptionMasterKey)
         var sources = [options]
         if let context { sources.append(try ContextFile().context(named: context)) }
         sources.append(try Settings.ofEnvironment())
@@ -46,16 +38,18 @@ struct CredentialOptions: ParsableArguments {
             }
         }
         let settings = Settings(merging: sources)
-        if let key = settings.encryptionMasterKey, EncryptionMasterKey(base64: key) == nil {
-            throw CommandFailure(
-                .badData,
-                "the encryption master key (PUSHER_ENCRYPTION_MASTER_KEY, or the context's) is not base64 of 32 bytes")
-        }
         return settings
     }
 
-    func signer() throws -> PusherSigner {
-        let settings = try settings()
+    /// The same with an encryption master key, for commands without other options of this kind.
+    func settings(_ masterKey: MasterKeyOption) throws(CommandFailure) -> Settings {
+        var options = Settings()
+        options.encryptionMasterKey = masterKey.given
+        return try settings(options)
+    }
+
+    func signer(_ masterKey: MasterKeyOption) throws -> PusherSigner {
+        let settings = try settings(masterKey)
         try settings.require(.key, .secret)
         return PusherSigner(
             key: settings.key ?? "", secret: settings.secret ?? "",
@@ -71,6 +65,8 @@ struct SecretOption {
 
     let name: String
     let variable: String
+
+    var names: String { "\(name) (or \(variable))" }
 
     /// What the user has been warned of.
     private static let warned = Lock<Set<String>>([])

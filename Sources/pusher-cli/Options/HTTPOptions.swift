@@ -20,13 +20,17 @@ struct HTTPOptions: ParsableArguments {
         try Seconds.check("--timeout", timeout)
     }
 
-    func api() throws -> HTTPAPI {
+    /// - Parameters:
+    ///   - channels: Those that it is to publish on.
+    ///   - masterKey: For those of them that are encrypted.
+    func api(publishingOn channels: [String] = [], _ masterKey: MasterKeyOption? = nil) throws -> HTTPAPI {
         var options = try address.settings()
-        options.appID = application.appId.nonEmpty
+        (options.appID, options.encryptionMasterKey) = (application.appId.nonEmpty, masterKey?.given)
         let settings = try credentials.settings(options)
-        return HTTPAPI(
-            client: try settings.httpClient(proxy: address.proxy, timeout: .seconds(timeout)),
-            serverName: settings.serverName)
+        try settings.checkTrust()
+        let client = try settings.httpClient(
+            proxy: address.proxy.proxy, timeout: .seconds(timeout), publishingOn: channels)
+        return HTTPAPI(client: client, serverName: settings.serverName)
     }
 }
 
@@ -47,9 +51,13 @@ struct HTTPAPI: Sendable {
 }
 
 extension Settings {
-    /// - Parameter proxy: Nil is what the environment says.
-    func httpClient(proxy: String?, timeout: Duration = .seconds(30)) throws(CommandFailure) -> PusherHTTPClient {
-        try require(.key, .appID, .secret)
+    /// - Parameters:
+    ///   - proxy: Nil is what the environment says.
+    ///   - channels: Those that it is to publish on, if that is known.
+    func httpClient(
+        proxy: String?, timeout: Duration = .seconds(30), publishingOn channels: [String] = []
+    ) throws(CommandFailure) -> PusherHTTPClient {
+        try requirePublishing(on: channels)
         return PusherHTTPClient(
             appID: appID ?? "", key: key ?? "", secret: secret ?? "", cluster: cluster, host: host, port: port,
             path: path ?? "", useTLS: usesTLS, caFile: caFile, pinnedKey: pinnedKey, proxy: proxy,

@@ -5,19 +5,20 @@ import MatrixSDK
 struct MatrixOptions: ParsableArguments {
     @OptionGroup var trust: TrustOptions
 
-    @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
-    var proxy: String?
+    @OptionGroup var proxy: ProxyOption
 
-    var rest: MXRestClientOptions { MXRestClientOptions(trust: trust, proxy: proxy) }
+    var rest: MXRestClientOptions {
+        get throws(CommandFailure) { try MXRestClientOptions(trust: trust, proxy: proxy) }
+    }
 
     /// The account that `login` has left.
     func account() throws(CommandFailure) -> MatrixAccount { try MatrixAccount(rest) }
 }
 
 extension MXRestClientOptions {
-    init(trust: TrustOptions, proxy: String?) {
+    init(trust: TrustOptions, proxy: ProxyOption) throws(CommandFailure) {
         self.init()
-        (caFile, pinnedKey, self.proxy) = (trust.caFile, trust.pin, proxy)
+        (caFile, pinnedKey, self.proxy) = (try trust.authorities, trust.pin, proxy.proxy)
         // Somebody waits at a terminal.
         (connectionTries, connectionPause) = (2, .seconds(1))
     }

@@ -15,6 +15,7 @@ struct PublishOptions: ParsableArguments {
     var appId: String?
 
     @OptionGroup var credentials: CredentialOptions
+    @OptionGroup var masterKey: MasterKeyOption
 
     @Option(help: "A cluster of Pusher Channels, such as eu. Default: $PUSHER_CLUSTER.")
     var cluster: String?
@@ -30,10 +31,10 @@ struct PublishOptions: ParsableArguments {
 
     @OptionGroup var trust: TrustOptions
 
-    @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
-    var proxy: String?
+    @OptionGroup var proxy: ProxyOption
 
     func validate() throws {
+        if let channel { _ = try ChannelArguments.name(channel) }
         guard channel != nil || event == nil else { throw ValidationError("--event needs --channel.") }
         guard pusherPort.map({ (1...65535).contains($0) }) ?? true else {
             throw ValidationError("--pusher-port must be 1 to 65535.")
@@ -41,21 +42,22 @@ struct PublishOptions: ParsableArguments {
         if let cluster, !ClusterName.isOne(cluster) {
             throw ValidationError("--cluster \(ClusterName.mistake(cluster)).")
         }
-        let address = try address()
-        try trust.check(tls: tls ?? address?.usesTLS ?? true)
+        _ = try address()
     }
 
     func client() throws -> PusherHTTPClient {
         var options = Settings()
         (options.appID, options.cluster, options.port) = (appId.nonEmpty, cluster.nonEmpty, pusherPort)
-        options.tls = tls
+        (options.tls, options.encryptionMasterKey) = (tls, masterKey.given)
         if let address = try address() { options.take(address) }
-        try options.take(trust)
-        return try credentials.settings(options).httpClient(proxy: proxy)
+        options.take(trust)
+        let settings = try credentials.settings(options)
+        try settings.checkTrust()
+        return try settings.httpClient(proxy: proxy.proxy, publishingOn: channel.map { [$0] } ?? [])
     }
 
     private func address() throws -> ServerAddress? {
-        guard let pusherHost = pusherHost.nonEmpty else { return nil }
+        guard let pusherHost else { return nil }
         do throws(ServerAddress.Mistake) {
             return try ServerAddress(pusherHost)
         } catch {

@@ -6,10 +6,11 @@ import PydioSDK
 struct PydioConnectionOptions: ParsableArguments {
     @OptionGroup var trust: TrustOptions
 
-    @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
-    var proxy: String?
+    @OptionGroup var proxy: ProxyOption
 
-    var client: PydioClientOptions { PydioClientOptions(trust: trust, proxy: proxy) }
+    var client: PydioClientOptions {
+        get throws(CommandFailure) { try PydioClientOptions(trust: trust, proxy: proxy) }
+    }
 }
 
 /// Which login a command acts for.
@@ -24,7 +25,7 @@ struct PydioOptions: ParsableArguments {
 
     /// The account that `login` has left.
     func account() throws(CommandFailure) -> PydioAccount {
-        PydioAccount(try PydioLoginFile().login(server), options: connection.client)
+        PydioAccount(try PydioLoginFile().login(server), options: try connection.client)
     }
 
     /// Does a command's work in the account's session.
@@ -37,8 +38,8 @@ struct PydioOptions: ParsableArguments {
 }
 
 extension PydioClientOptions {
-    init(trust: TrustOptions, proxy: String?) {
+    init(trust: TrustOptions, proxy: ProxyOption) throws(CommandFailure) {
         self.init()
-        (caFile, pinnedKey, self.proxy) = (trust.caFile, trust.pin, proxy)
+        (caFile, pinnedKey, self.proxy) = (try trust.authorities, trust.pin, proxy.proxy)
     }
 }

@@ -20,9 +20,27 @@ struct TrustOptions: ParsableArguments {
         guard caFile == nil || pin == nil else { throw ValidationError("--ca-file and --pin cannot be used together.") }
     }
 
-    /// For commands with `--no-tls`.
-    func check(tls: Bool) throws(ValidationError) {
-        guard tls || pin == nil else { throw ValidationError("--pin needs TLS and cannot be used with --no-tls.") }
+    /// The path of the authorities, of which there must be one.
+    var authorities: String? {
+        get throws(CommandFailure) {
+            if let caFile { try Self.check(caFile: caFile) }
+            return caFile
+        }
+    }
+
+    /// Finds out before anything is connected what would look like a server that cannot be reached.
+    static func check(caFile: String) throws(CommandFailure) {
+        guard access(caFile, R_OK) == 0 else {
+            throw CommandFailure(.badData, "--ca-file \(caFile) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        let text = String(decoding: FileManager.default.contents(atPath: caFile) ?? Data(), as: UTF8.self)
+        let hasCertificate = text.components(separatedBy: "-----BEGIN ").contains { block in
+            let parts = block.components(separatedBy: "-----")  // what it is, its base64, its end
+            return parts.count > 2 && parts[0].hasSuffix("CERTIFICATE") && PublicKeyPin(certificate: parts[1]) != nil
+        }
+        guard hasCertificate else {
+            throw CommandFailure(.badData, "--ca-file \(caFile) contains no certificate")
+        }
     }
 
     private static func pin(_ text: String) throws(ValidationError) -> PublicKeyPin {
@@ -34,12 +52,17 @@ struct TrustOptions: ParsableArguments {
 }
 
 extension Settings {
-    mutating func take(_ trust: TrustOptions) throws(CommandFailure) {
+    mutating func take(_ trust: TrustOptions) {
         (caFile, pin) = (trust.caFile, trust.pin.map { "\($0)" })
-        guard let caFile, access(caFile, R_OK) != 0 else { return }
-        // The same mistake has the same status in every command.
-        throw CommandFailure(.badData, "--ca-file \(caFile) cannot be read: \(String(cString: strerror(errno)))")
     }
 
     var pinnedKey: PublicKeyPin? { pin.flatMap { PublicKeyPin($0) } }
+
+    /// Finds what cannot be used together, or at all, wherever it was said.
+    func checkTrust() throws(CommandFailure) {
+        if let caFile { try TrustOptions.check(caFile: caFile) }
+        guard pin == nil || usesTLS else {
+            throw CommandFailure(.wrongUse, "--pin needs TLS, but the connection to \(serverName) does not use it")
+        }
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Transport
 
 /// A server as people write it: `127.0.0.1:6001`, `[::1]:6001`, `example.org`, or a URL with http, https, ws or wss.
 struct ServerAddress: Equatable {
@@ -44,7 +45,8 @@ struct ServerAddress: Equatable {
         }
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         port = url.port
-        path = ["", "/"].contains(url.path) ? nil : url.path
+        path = ["", "/"].contains(url.path) ? nil : url.percentEncodedPath
+        if let path, !Self.isPath(path) { throw Mistake(words: "“\(text)” has a path with . or ..") }
     }
 
     private init(hostAndPort text: String) throws(Mistake) {
@@ -63,6 +65,12 @@ struct ServerAddress: Equatable {
             throw Mistake(words: "“\(text)” has no port after the host: \(Self.forms)")
         }
         self.port = port
+    }
+
+    /// Whether a URL can have it as its path, and be asked for it as it stands.
+    static func isPath(_ path: String) -> Bool {
+        path.wholeMatch(of: #/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@\/]|%[0-9A-Fa-f]{2})*/#) != nil
+            && !PathSegment.hasDots(path: path)
     }
 
     /// No check of names: what a resolver takes is its business. What would change a URL is refused.

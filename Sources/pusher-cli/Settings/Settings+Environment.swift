@@ -14,7 +14,11 @@ extension Settings {
         settings.key = Environment["PUSHER_KEY"]
         settings.appID = Environment["PUSHER_APP_ID"]
         settings.secret = Environment["PUSHER_SECRET"]
-        settings.encryptionMasterKey = Environment["PUSHER_ENCRYPTION_MASTER_KEY"]
+        let masterKey = SecretOption.encryptionMasterKey.variable
+        settings.encryptionMasterKey = Environment[masterKey]
+        if let mistake = MasterKeyOption.mistake(settings.encryptionMasterKey, in: masterKey) {
+            throw CommandFailure(.wrongUse, mistake)
+        }
         if let text = Environment["PUSHER_PORT"] {
             guard let port = Int(text), (1...65535).contains(port) else {
                 throw CommandFailure(.wrongUse, "PUSHER_PORT is “\(text)”: it is 1 to 65535")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PusherProtocol
 
 /// Which application, and where, as far as one source says it: options, a context, the environment.
 struct Settings: Codable, Equatable, Sendable {
@@ -77,13 +78,14 @@ extension Settings {
 
 /// What a command cannot do without.
 enum RequiredSetting: CaseIterable {
-    case key, appID, secret
+    case key, appID, secret, encryptionMasterKey
 
     fileprivate func isGiven(in settings: Settings) -> Bool {
         switch self {
         case .key: settings.key != nil
         case .appID: settings.appID != nil
         case .secret: settings.secret != nil
+        case .encryptionMasterKey: settings.encryptionMasterKey != nil
         }
     }
 
@@ -92,6 +94,7 @@ enum RequiredSetting: CaseIterable {
         case .key: "key"
         case .appID: "id"
         case .secret: "secret"
+        case .encryptionMasterKey: "encryption master key"
         }
     }
 
@@ -100,20 +103,39 @@ enum RequiredSetting: CaseIterable {
         case .key: "--key (or PUSHER_KEY)"
         case .appID: "--app-id (or PUSHER_APP_ID)"
         case .secret: "PUSHER_SECRET (or --secret)"
+        case .encryptionMasterKey: "PUSHER_ENCRYPTION_MASTER_KEY (or --encryption-master-key)"
         }
     }
 }
 
 extension Settings {
+    /// What a client cannot do without that is let into channels; an auth endpoint knows the rest.
+    func requireSubscribing(to channels: [String]) throws(CommandFailure) {
+        let channels = channels.compactMap { try? ChannelName($0) }.filter(\.needsAuthorization)
+        guard authEndpoint == nil, !channels.isEmpty else { return try require(.key) }
+        try require(
+            [.key, .secret] + (channels.contains { $0.kind == .encrypted } ? [.encryptionMasterKey] : []),
+            or: "name an auth endpoint with --auth-endpoint, ")
+    }
+
+    /// What the HTTP API cannot do without.
+    func requirePublishing(on channels: [String]) throws(CommandFailure) {
+        let encrypts = channels.contains { (try? ChannelName($0))?.kind == .encrypted }
+        try require([.key, .appID, .secret] + (encrypts ? [.encryptionMasterKey] : []))
+    }
+
     /// Says all that is missing at once.
-    func require(_ settings: RequiredSetting...) throws(CommandFailure) {
+    func require(_ settings: RequiredSetting...) throws(CommandFailure) { try require(settings) }
+
+    /// - Parameter alternative: What else helps, with a comma and a space.
+    private func require(_ settings: [RequiredSetting], or alternative: String = "") throws(CommandFailure) {
         let missing = settings.filter { !$0.isGiven(in: self) }
         guard !missing.isEmpty else { return }
         throw CommandFailure(
             .wrongUse,
             "the application's \(missing.map(\.name).inWords()) \(missing.count == 1 ? "is" : "are") missing: give "
-                + "\(missing.map(\.sources).inWords()), save a context (pusher-cli context add), or run pusher-cli serve "
-                + "on this machine")
+                + "\(missing.map(\.sources).inWords()), \(alternative)save a context (pusher-cli context add), or run "
+                + "pusher-cli serve on this machine")
     }
 }
 

@@ -78,7 +78,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
                 .refused, "\(file.file.path) already exists: log out first, with pusher-cli matrix logout")
         }
         try file.makeFolder()  // before a token is made that cannot be kept
-        let client = MXRestClient(homeServer: try await homeserverURL(), options: matrix.rest)
+        let client = MXRestClient(homeServer: try await homeserverURL(), options: try matrix.rest)
         guard let credentials = try await logIn(client) else {
             throw CommandFailure(.interrupted, "interrupted: not logged in")
         }

@@ -77,7 +77,7 @@ struct PydioLoginCommand: AsyncParsableCommand {
         let attempt = PydioLoginAttempt(
             server: server, user: user, password: password, keepsPassword: !forgetsPassword,
             captchaFile: captchaFile.map { URL(filePath: $0) } ?? PydioLoginAttempt.defaultCaptchaFile,
-            code: captchaCode, canAsk: !passwordStdin, options: connection.client)
+            code: captchaCode, canAsk: !passwordStdin, options: try connection.client)
         return try await attempt.run()
     }
 }
