@@ -317,7 +317,7 @@ struct LinePublisherTests {
 
     private static let unpublishable: [([String], Int32)] = [
         (["a"], 64), (["a", "e", "data"], 64), (["a", "e", "--batch", "x"], 64), (["a", "e", "--rate", "0"], 64),
-        (["a", "e", "--json"], 64), (["a,b,c,d,e,f,g,h,i,j,k", "e"], 64), (["a b", "e"], 65), (["a", "pusher:e"], 65),
+        (["a", "e", "--json"], 64), (["a,b,c,d,e,f,g,h,i,j,k", "e"], 64), (["a b", "e"], 64), (["a", "pusher:e"], 65),
     ]
 
     @Test(arguments: unpublishable)

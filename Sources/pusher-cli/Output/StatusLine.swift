@@ -71,8 +71,8 @@ enum StatusLine {
     private static func draw(_ text: TerminalText, _ state: inout State) {
         guard isShown, !state.isOver else { return }
         state.isWritten = true
-        let text = ColumnLayout.cut(text.text, to: TerminalSize.columns(of: 2) - 1)
-        StandardError.writeToTerminal("\r\u{1B}[K\(text)")
+        let row = text.cut(to: TerminalSize.columns(of: 2) - 1)
+        StandardError.writeToTerminal("\r\u{1B}[K\(row.text)")
     }
 
     // MARK: Waiting
