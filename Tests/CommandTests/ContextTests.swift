@@ -176,7 +176,7 @@ struct ContextTests {
             ["subscribe", "a"], environment: environment.merging(["PUSHER_KEY": "k"]) { $1 })
         #expect(await command.status() == 64)
         let name = try #require(environment.keys.first)
-        let word = name == "PUSHER_CONTEXT" ? "there is no context “none”" : name
+        let word = name == "PUSHER_CONTEXT" ? "there are no contexts yet" : name
         #expect(command.errors.first?.contains(word) == true)
     }
 

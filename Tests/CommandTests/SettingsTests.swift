@@ -48,7 +48,10 @@ struct SettingsTests {
             settings { ($0.key, $0.tls) = ("a", false) },
             settings { ($0.key, $0.host, $0.port) = ("b", "h", 1) },
         ])
-        #expect(merged == settings { ($0.key, $0.tls, $0.host, $0.port) = ("a", false, "h", 1) })
+        #expect(merged.setAside.map(\.key) == ["b"])
+        var expected = merged
+        expected.setAside = []
+        #expect(expected == settings { ($0.key, $0.tls, $0.host, $0.port) = ("a", false, "h", 1) })
     }
 
     @Test func thePortOfOneServerIsNotUsedForAnother() {
@@ -63,7 +66,8 @@ struct SettingsTests {
 
     @Test func theSecretOfOneKeyIsNotUsedForAnother() {
         let context = settings { ($0.key, $0.secret, $0.appID, $0.encryptionMasterKey) = ("k", "s", "1", "m") }
-        #expect(Settings(merging: [settings { $0.key = "other" }, context]) == settings { $0.key = "other" })
+        let other = Settings(merging: [settings { $0.key = "other" }, context])
+        #expect(other == settings { ($0.key, $0.setAside) = ("other", [context]) })
         #expect(Settings(merging: [settings { $0.key = "k" }, context]) == context)
         let ownSecret = Settings(merging: [settings { $0.secret = "mine" }, context])
         #expect(ownSecret.secret == "mine")
@@ -76,6 +80,23 @@ struct SettingsTests {
         for word in ["key, id and secret are missing", "--key", "--app-id", "PUSHER_SECRET"] {
             #expect(failure?.description.contains(word) == true)
         }
+    }
+
+    @Test(
+        arguments: [
+            (.variables, "PUSHER_APP_ID and PUSHER_SECRET belong to the key in PUSHER_KEY and are"),
+            (.url, "the id and secret in PUSHER_URL belong to the key there and are"),
+            (.context("c"), "the id and secret of the context “c” belong to its key and are"),
+            (.serve, "the id and secret of the running serve belong to its key and are"),
+        ] as [(Settings.Origin, String)])
+    func whatBelongsToAnotherKeyIsNamedWhereItIsMissing(origin: Settings.Origin, words: String) {
+        let source = settings {
+            ($0.key, $0.secret, $0.appID, $0.origin) = ("their-key", "their-secret", "their-id", origin)
+        }
+        let merged = Settings(merging: [settings { $0.key = "mine" }, source])
+        let failure = #expect(throws: CommandFailure.self) { try merged.require(.key, .appID, .secret) }
+        #expect(failure?.description.contains("missing: \(words) not used with --key mine; give --app-id") == true)
+        #expect(failure?.description.contains("their") == false)
     }
 
     @Test(arguments: pusher_cli.ExitStatus.allCases)

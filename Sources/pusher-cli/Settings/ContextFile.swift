@@ -37,7 +37,8 @@ struct ContextFile {
     /// A context that was asked for by name.
     func context(named name: String) throws(CommandFailure) -> Settings {
         let contents = try load()
-        guard let context = contents.contexts[name] else { throw Self.unknown(name, contents) }
+        guard var context = contents.contexts[name] else { throw Self.unknown(name, contents) }
+        context.origin = .context(name)
         return context
     }
 
@@ -46,13 +47,15 @@ struct ContextFile {
         return CommandFailure(
             .wrongUse,
             names.isEmpty
-                ? "there is no context “\(name)”, nor any other: create one with pusher-cli context add"
+                ? "there are no contexts yet: create one with pusher-cli context add"
                 : "there is no context “\(name)”, only \(names.inWords())")
     }
 
     /// The context in use; nil if none is.
     func current() throws(CommandFailure) -> Settings? {
         let contents = try load()
-        return contents.current.flatMap { contents.contexts[$0] }
+        guard let name = contents.current, var context = contents.contexts[name] else { return nil }
+        context.origin = .context(name)
+        return context
     }
 }

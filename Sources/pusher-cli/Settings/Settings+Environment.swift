@@ -11,6 +11,7 @@ extension Settings {
     /// What the single variables say.
     static func ofEnvironment() throws(CommandFailure) -> Settings {
         var settings = Settings()
+        settings.origin = .variables
         settings.key = Environment["PUSHER_KEY"]
         settings.appID = Environment["PUSHER_APP_ID"]
         settings.secret = Environment["PUSHER_SECRET"]
@@ -57,6 +58,7 @@ extension Settings {
             ["http", "https"].contains(scheme), url.host?.isEmpty == false, url.query == nil, url.fragment == nil
         else { throw failure }
         var settings = Settings()
+        settings.origin = .url
         (settings.key, settings.secret) = (url.user, url.password)
         (url.user, url.password) = (nil, nil)
         var segments = url.path.split(separator: "/").map(String.init)

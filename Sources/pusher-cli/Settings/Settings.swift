@@ -18,6 +18,23 @@ struct Settings: Codable, Equatable, Sendable {
     var secret: String?
     var encryptionMasterKey: String?
 
+    /// Where the key comes from.
+    var origin = Origin.options
+    /// Sources that are for an application with another key.
+    var setAside: [Settings] = []
+
+    /// What a context keeps.
+    private enum CodingKeys: String, CodingKey {
+        case host, cluster, port, path, tls, caFile, pin, authEndpoint, userAuthEndpoint, appID, key, secret
+        case encryptionMasterKey
+    }
+
+    /// A source, in the words of messages.
+    enum Origin: Equatable, Sendable {
+        case options, variables, url, serve
+        case context(String)
+    }
+
     /// What several sources say together, the first being the most important.
     ///
     /// A source that names a server brings all that belongs to that server: the port of a context is not used with the host
@@ -31,7 +48,9 @@ struct Settings: Codable, Equatable, Sendable {
             if caFile == nil, pin == nil { (caFile, pin) = (source.caFile, source.pin) }
             if source.host != nil { host = source.host } else { cluster = source.cluster }
         }
-        key = sources.lazy.compactMap(\.key).first
+        let first = sources.first { $0.key != nil }
+        (key, origin) = (first?.key, first?.origin ?? .options)
+        setAside = sources.filter { $0.key != nil && $0.key != key }
         for source in sources where source.key == nil || source.key == key {
             appID = appID ?? source.appID
             secret = secret ?? source.secret
@@ -43,7 +62,7 @@ struct Settings: Codable, Equatable, Sendable {
 
     init() {}
 
-    private var namesServer: Bool { host != nil || cluster != nil }
+    var namesServer: Bool { host != nil || cluster != nil }
 
     /// Takes what an address says; port, path and TLS only where nothing else says them.
     mutating func take(_ address: ServerAddress) {
@@ -77,7 +96,7 @@ extension Settings {
 }
 
 /// What a command cannot do without.
-enum RequiredSetting: CaseIterable {
+enum RequiredSetting {
     case key, appID, secret, encryptionMasterKey
 
     fileprivate func isGiven(in settings: Settings) -> Bool {
@@ -98,12 +117,21 @@ enum RequiredSetting: CaseIterable {
         }
     }
 
+    fileprivate var variable: String {
+        switch self {
+        case .key: "PUSHER_KEY"
+        case .appID: "PUSHER_APP_ID"
+        case .secret: "PUSHER_SECRET"
+        case .encryptionMasterKey: "PUSHER_ENCRYPTION_MASTER_KEY"
+        }
+    }
+
     fileprivate var sources: String {
         switch self {
-        case .key: "--key (or PUSHER_KEY)"
-        case .appID: "--app-id (or PUSHER_APP_ID)"
-        case .secret: "PUSHER_SECRET (or --secret)"
-        case .encryptionMasterKey: "PUSHER_ENCRYPTION_MASTER_KEY (or --encryption-master-key)"
+        case .key: "--key (or \(variable))"
+        case .appID: "--app-id (or \(variable))"
+        case .secret: "\(variable) (or --secret)"
+        case .encryptionMasterKey: "\(variable) (or --encryption-master-key)"
         }
     }
 }
@@ -133,9 +161,38 @@ extension Settings {
         guard !missing.isEmpty else { return }
         throw CommandFailure(
             .wrongUse,
-            "the application's \(missing.map(\.name).inWords()) \(missing.count == 1 ? "is" : "are") missing: give "
+            "the application's \(missing.map(\.name).inWords()) \(missing.count == 1 ? "is" : "are") missing: "
+                + setAside.compactMap { whyUnused(missing, of: $0) }.map { $0 + "; " }.joined() + "give "
                 + "\(missing.map(\.sources).inWords()), \(alternative)save a context (pusher-cli context add), or run "
                 + "pusher-cli serve on this machine")
+    }
+}
+
+extension Settings {
+    /// Why what is there does not count; nil if it is not there.
+    private func whyUnused(_ missing: [RequiredSetting], of source: Settings) -> String? {
+        let given = missing.filter { $0.isGiven(in: source) }
+        guard !given.isEmpty else { return nil }
+        let (belong, are) = given.count == 1 ? ("belongs", "is") : ("belong", "are")
+        let what =
+            switch source.origin {
+            case .variables: "\(given.map(\.variable).inWords()) \(belong) to the key in PUSHER_KEY"
+            case .url: "the \(given.map(\.name).inWords()) in PUSHER_URL \(belong) to the key there"
+            case .context(let name): "the \(given.map(\.name).inWords()) of the context “\(name)” \(belong) to its key"
+            case .serve: "the \(given.map(\.name).inWords()) of the running serve \(belong) to its key"
+            case .options: "the options \(belong) to another key"
+            }
+        return "\(what) and \(are) not used with \(keyInWords)"
+    }
+
+    private var keyInWords: String {
+        switch origin {
+        case .options: "--key \(key ?? "")"
+        case .variables: "the key in PUSHER_KEY"
+        case .url: "the key in PUSHER_URL"
+        case .context(let name): "the key of the context “\(name)”"
+        case .serve: "the key of the running serve"
+        }
     }
 }
 
