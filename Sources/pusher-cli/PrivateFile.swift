@@ -72,7 +72,9 @@ struct PrivateFile {
 
     func write(_ data: Data) throws(CommandFailure) {
         try makeFolder()
-        let draft = folder.appending(path: ".\(file.lastPathComponent).\(UUID().uuidString)").path
+        let target = try target()
+        let draft =
+            target.deletingLastPathComponent().appending(path: ".\(target.lastPathComponent).\(UUID().uuidString)").path
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("cannot be written") }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -83,11 +85,26 @@ struct PrivateFile {
             unlink(draft)
             throw CommandFailure(.unavailable, "\(file.path) cannot be written: is the disk full?")
         }
-        guard rename(draft, file.path) == 0 else {
+        guard rename(draft, target.path) == 0 else {
             let failure = failure("cannot be replaced")
             unlink(draft)
             throw failure
         }
+    }
+
+    /// Where the file is: a link stays, for whoever keeps configuration in another place. A link to nothing is replaced.
+    private func target() throws(CommandFailure) -> URL {
+        guard let path = realpath(file.path, nil) else { return file }
+        defer { free(path) }
+        let target = URL(filePath: String(cString: path))
+        var status = stat()
+        guard stat(target.deletingLastPathComponent().path, &status) == 0, status.st_uid == geteuid(),
+            status.st_mode & 0o022 == 0
+        else {
+            throw CommandFailure(
+                .badData, "\(file.path) leads to \(target.path), in a folder where others can write: it is not changed")
+        }
+        return target
     }
 
     func remove() throws(CommandFailure) {

@@ -145,7 +145,73 @@ struct ContextTests {
         let serve = try CommandRun(["serve", "--port", "0"], environment: environment)
         #expect(await serve.waitFor { !$0.isEmpty })
         #expect(try await run("channels", environment: environment).status == 0)
-        #expect(FileManager.default.fileExists(atPath: home.appending(path: "pusher-cli/served.json").path))
+    }
+
+    @Test func theServerThatStartedLastIsFound_thenTheOneThatIsLeft() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        // What is left of a session that is over.
+        let environment = ["XDG_CONFIG_HOME": home.path, "XDG_RUNTIME_DIR": "/nowhere/at/all"]
+        func serve(_ key: String) async throws -> CommandRun {
+            let serve = try CommandRun(["serve", "--port", "0", "--key", key], environment: environment)
+            #expect(await serve.waitFor { !$0.isEmpty })
+            return serve
+        }
+        func served() async throws -> String? {
+            let doctor = try CommandRun(["doctor"], environment: environment)
+            _ = await doctor.status()
+            return doctor.output.first
+        }
+        let first = try await serve("first")
+        let second = try await serve("second")
+        #expect(try await served()?.hasSuffix("/app/second") == true)
+        second.interrupt()
+        #expect(await second.status() == 0)
+        #expect(try await served()?.hasSuffix("/app/first") == true)
+        let third = try await serve("third")
+        first.signal(SIGKILL)
+        _ = await first.status()
+        #expect(try await served()?.hasSuffix("/app/third") == true)
+        third.interrupt()
+        #expect(await third.status() == 0)
+        let folder = home.appending(path: "pusher-cli/served").path
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    }
+
+    @Test func aLinkToTheFileStaysALink() async throws {
+        try await withServer { server in
+            #expect(try await add("local", server) == 0)
+            #expect(try await add("other", server) == 0)
+            let kept = home.appending(path: "kept.json")
+            try FileManager.default.moveItem(at: file, to: kept)
+            try FileManager.default.createSymbolicLink(at: file, withDestinationURL: kept)
+            #expect(try await run("context", "use", "other").status == 0)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == kept.path)
+            #expect(try await run("context", "list").run.output.contains { $0.hasPrefix("* other") })
+            chmod(home.path, 0o777)
+            #expect(try await run("context", "use", "local").status == 65)
+        }
+    }
+
+    @Test func aFileThatCannotBeReadIsNoConcernOfWhoNeedsNone() async throws {
+        try await withServer { server in
+            #expect(try await add("local", server) == 0)
+            try Data("{nonsense".utf8).write(to: file)
+            let (id, key) = (PusherMockServer.App.defaultID, PusherMockServer.App.defaultKey)
+            let secret = PusherMockServer.App.defaultSecret
+            let options = ["--host", "127.0.0.1:\(server.port)", "--no-tls", "--key", key, "--app-id", id]
+            let url = "http://\(key):\(secret)@127.0.0.1:\(server.port)/apps/\(id)"
+            for (arguments, variables) in [
+                (["channels"] + options, ["PUSHER_SECRET": secret]), (["channels"], ["PUSHER_URL": url]),
+                (["auth", "private-a", "1.2", "--key", key], ["PUSHER_SECRET": secret]),
+            ] {
+                let command = try CommandRun(
+                    arguments, environment: ["XDG_CONFIG_HOME": home.path].merging(variables) { $1 })
+                #expect(await command.status() == 0)
+                #expect(command.errors.first?.hasPrefix("warning: ") == true)
+            }
+            #expect(try await run("channels", "--key", key).status == 65)
+            #expect(try await run("channels", "--context", "local", environment: ["PUSHER_URL": url]).status == 65)
+        }
     }
 
     @Test func theContextLocalStaysForTheNextServer() async throws {

@@ -20,7 +20,8 @@ struct CredentialOptions: ParsableArguments {
     /// What options, context and environment say together.
     ///
     /// - Parameter options: What the command's other options say.
-    func settings(_ options: Settings = Settings()) throws(CommandFailure) -> Settings {
+    /// - Parameter needsServer: Whether the command connects to the application's server.
+    func settings(_ options: Settings = Settings(), needsServer: Bool = true) throws(CommandFailure) -> Settings {
         var options = options
         options.key = key.nonEmpty
         options.secret = SecretOption.secret.argument(secret)
@@ -31,21 +32,25 @@ struct CredentialOptions: ParsableArguments {
         if context == nil {
             if let name = Environment["PUSHER_CONTEXT"] {
                 sources.append(try ContextFile().context(named: name))
-            } else if let current = try ContextFile().current() {
-                sources.append(current)
-            } else if let served = ServedApplication.current() {
-                sources.append(served)
+            } else {
+                do throws(CommandFailure) {
+                    if let found = try ContextFile().current() ?? ServedApplication.current() { sources.append(found) }
+                } catch {
+                    // Nobody asked for the file, and it may not be needed.
+                    let named = Settings(merging: sources)
+                    guard named.key != nil, needsServer ? named.namesServer : named.secret != nil else { throw error }
+                    StandardError.write("warning: \(error)")
+                }
             }
         }
-        let settings = Settings(merging: sources)
-        return settings
+        return Settings(merging: sources)
     }
 
     /// The same with an encryption master key, for commands without other options of this kind.
     func settings(_ masterKey: MasterKeyOption) throws(CommandFailure) -> Settings {
         var options = Settings()
         options.encryptionMasterKey = masterKey.given
-        return try settings(options)
+        return try settings(options, needsServer: false)
     }
 
     func signer(_ masterKey: MasterKeyOption) throws -> PusherSigner {

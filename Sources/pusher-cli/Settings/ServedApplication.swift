@@ -3,29 +3,35 @@ import PusherMockServer
 
 /// What a `pusher-cli serve` of this user's serves while it runs, so that other commands need no option to reach it.
 ///
-/// The file is valid as long as `serve` holds its lock, however that ends.
+/// Each has a file of its own, which is valid as long as `serve` holds its lock, however that ends.
 final class ServedApplication {
     private let descriptor: Int32
+    private let file: URL
 
-    /// The folder of the user's session, if there is one. A relative path there is to be ignored (XDG Base Directory
-    /// Specification).
-    private static let sessionFolder = Environment["XDG_RUNTIME_DIR"].flatMap {
-        $0.hasPrefix("/") ? URL(filePath: $0) : nil
+    /// In the folder of the user's session, else in that of the configuration; both are the user's alone.
+    private static var folder: URL {
+        // It is left in the environment of what outlives the session.
+        if let path = Environment["XDG_RUNTIME_DIR"], path.hasPrefix("/"), isOurs(path) {
+            return URL(filePath: path).appending(path: "pusher-cli")
+        }
+        return PrivateFile("served").file
     }
 
-    /// In the session's folder, else in that of the configuration; both are the user's alone.
-    private static let path =
-        (sessionFolder?.appending(path: "pusher-cli.served.json") ?? PrivateFile("served.json").file).path
-
-    /// Nil if another `serve` is known already, or the file cannot be written: then nothing is lost but comfort.
+    /// Nil if the file cannot be written: then nothing is lost but comfort.
     init?(_ settings: Settings) {
-        if Self.sessionFolder == nil { try? PrivateFile("served.json").makeFolder() }
-        descriptor = open(Self.path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let (folder, name) = (Self.folder, UUID().uuidString)
+        file = folder.appending(path: name + ".json")
+        // Nobody looks at it before it is written and locked.
+        let draft = folder.appending(path: "." + name).path
+        try? FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
-        guard Self.isOurs(descriptor), flock(descriptor, LOCK_EX | LOCK_NB) == 0, ftruncate(descriptor, 0) == 0,
-            let data = try? JSONEncoder().encode(settings),
-            data.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) == data.count
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, let data = try? JSONEncoder().encode(settings),
+            data.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) == data.count,
+            rename(draft, file.path) == 0
         else {
+            unlink(draft)
             close(descriptor)
             return nil
         }
@@ -33,26 +39,41 @@ final class ServedApplication {
 
     /// It is not served any more.
     func end() {
-        unlink(Self.path)
+        unlink(file.path)
         close(descriptor)
     }
 
-    /// What is served now; nil if nothing is.
+    /// What has been served for the shortest time; nil if nothing is served now.
     static func current() -> Settings? {
+        let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let records = (files ?? []).filter { $0.pathExtension == "json" }.compactMap { record(in: $0.path) }
+        guard var settings = records.max(by: { $0.start < $1.start })?.settings else { return nil }
+        settings.origin = .serve
+        return settings
+    }
+
+    private static func record(in path: String) -> (settings: Settings, start: Double)? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // A lock that can be had is nobody's.
-        guard isOurs(descriptor), flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK,
-            let data = try? handle.read(upToCount: 1 << 16)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            status.st_mode & 0o077 == 0
         else { return nil }
-        return try? JSONDecoder().decode(Settings.self, from: data)
+        guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else {
+            unlink(path)  // a lock that can be had is nobody's
+            return nil
+        }
+        guard errno == EWOULDBLOCK, let data = try? handle.read(upToCount: 1 << 16),
+            let settings = try? JSONDecoder().decode(Settings.self, from: data)
+        else { return nil }
+        return (settings, Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9)
     }
 
-    private static func isOurs(_ descriptor: Int32) -> Bool {
+    private static func isOurs(_ folder: String) -> Bool {
         var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
-            && status.st_mode & 0o077 == 0
+        return stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
+            && status.st_mode & 0o022 == 0
     }
 }
 
