@@ -239,6 +239,12 @@ struct CommandTests {
                 arguments(server, "trigger", "--batch", "-"),
                 environment: id.merging(["PUSHER_SECRET": "s"]) { $1 }, input: "nonsense")
             #expect(await notJSON.status() == 65)
+            let noText = try CommandRun(
+                arguments(server, "trigger", "--batch", "-"),
+                environment: id.merging(["PUSHER_SECRET": "s"]) { $1 },
+                input: #"[{"channel":"a","name":"e","data":{"x":1}}]"#)
+            #expect(await noText.status() == 65)
+            #expect(noText.errors.first?.contains("every value is a string: also data") == true)
             let unsigned = try CommandRun(arguments(server, "trigger", "a", "e", "x"), environment: id)
             #expect(await unsigned.status() == 64)
         }
@@ -309,9 +315,10 @@ struct CommandTests {
         try Data(#"[{"do":"drop"},{"do":"dance"}]"#.utf8).write(to: file)
         let command = try CommandRun(["serve", "--port", "0", "--script", file.path])
         #expect(await command.status() == 65)
-        #expect(command.errors.contains { $0.contains("step 2: it cannot do “dance”") })
+        #expect(command.errors.contains { $0.contains("step 2: unknown action “dance”") })
         let missing = try CommandRun(["serve", "--port", "0", "--script", "/nowhere.json"])
         #expect(await missing.status() == 65)
+        #expect(missing.errors == ["error: /nowhere.json cannot be read: No such file or directory"])
     }
 
     @Test func authServerSignsAndServesNothingElse() async throws {

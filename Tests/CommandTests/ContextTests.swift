@@ -246,6 +246,16 @@ struct ContextTests {
         #expect(command.errors.first?.contains(word) == true)
     }
 
+    @Test(arguments: [
+        (["--host", "127.0.0.1:99999"], "--host 127.0.0.1:99999: the port must be from 1 to 65535"),
+        (["--host", "127.0.0.1:abc"], "--host 127.0.0.1:abc: “abc” is not a port"),
+    ])
+    func aPortThatIsNoneIsNamed(options: [String], words: String) async throws {
+        let command = try CommandRun(["channels"] + options)
+        #expect(await command.status() == 64)
+        #expect(command.errors.first?.contains(words) == true, "\(command.errors)")
+    }
+
     @Test func aPublishedEventIsNoFailureWhereInfosAreNotTold() async throws {
         let server = SocketServer { peer in
             _ = peer.readHead()

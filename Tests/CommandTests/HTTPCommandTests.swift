@@ -42,7 +42,7 @@ struct HTTPCommandTests {
             #expect(line.hasSuffix(#"Z","channel":"presence-x","occupied":true,"user_count":1}"#))
             let channel = try run(server.port, "channel", "a", "--info", "subscription_count")
             #expect(await channel.status() == 0)
-            #expect(channel.output == ["a  occupied  1 subscriptions"])
+            #expect(channel.output == ["a  occupied  1 subscription"])
             let users = try run(server.port, "users", "presence-x")
             #expect(await users.status() == 0)
             #expect(users.output == ["ann"])
@@ -57,7 +57,7 @@ struct HTTPCommandTests {
             let single = try run(
                 server.port, "trigger", "presence-x,a", "e", "x", "--info", "user_count,subscription_count")
             #expect(await single.status() == 0)
-            #expect(single.output == ["a  1 subscriptions", "presence-x  1 users  1 subscriptions"])
+            #expect(single.output == ["a  1 subscription", "presence-x  1 user  1 subscription"])
             let batch = try run(
                 server.port, "trigger", "--batch", "-", "--json",
                 input: #"{"batch":[{"channel":"a","name":"e","data":"1","info":"subscription_count"}]}"#)

@@ -250,7 +250,7 @@ struct PydioLoginTests {
         scene.server.inject(.htmlPage(), into: "get_seed", times: nil)
         let other = try await scene.login()
         #expect(other.status == 69)
-        #expect(other.run.words.contains("no Pydio server"))
+        #expect(other.run.words.contains("not a Pydio server"))
     }
 
     @Test(arguments: [

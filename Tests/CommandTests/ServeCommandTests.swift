@@ -290,7 +290,7 @@ struct ServeCommandTests {
         let run = try CommandRun([name, "--port", "0", "--allow-origin", origin], environment: Self.environment)
         #expect(await run.status() == 64)
         #expect(run.output == [])
-        #expect(run.errors.contains { $0.contains("--allow-origin takes scheme://host or scheme://host:port") })
+        #expect(run.errors.contains { $0.contains("--allow-origin must be scheme://host or scheme://host:port") })
         for line in run.errors { #expect(HostileText.flaws(in: line) == []) }
     }
 

@@ -9,7 +9,7 @@ struct ScriptTests {
             ("{}", "a script is a JSON array of objects"), ("nonsense", "a script is a JSON array of objects"),
             ("[1]", "a script is a JSON array of objects"), (#"[],"x":[]"#, "a script is a JSON array of objects"),
             ("[{}]", "step 1: it has no “do”"),
-            (#"[{"do":"drop"},{"do":"dance"}]"#, "step 2: it cannot do “dance”"),
+            (#"[{"do":"drop"},{"do":"dance"}]"#, "step 2: unknown action “dance”"),
             (#"[{"do":1}]"#, "step 1: “do” must be a string"),
             (#"[{"do":"drop","on":"rain"}]"#, "step 1: “on” is connection or subscribe, not “rain”"),
             (#"[{"do":"drop","after":-1}]"#, "step 1: “after” must be a number of seconds"),

@@ -62,7 +62,7 @@ extension PusherMockServer.Script {
                 let status = try reader.integer("status", in: 200...599) ?? 403
                 return .failAuth(.respond(status: status, body: try reader.string("body") ?? ""))
             case "clear-faults": return .clearFaults
-            case let other: throw .init(message: "it cannot do “\(other.prefix(50))”")
+            case let other: throw .init(message: "unknown action “\(other.prefix(50))”")
             }
         }
 

@@ -190,7 +190,7 @@ extension AuthorizationMachine {
 extension PydioError {
     static func unsupported(_ reason: String, status: Int) -> PydioError {
         var error = PydioError(
-            .unsupportedServer, "this is no Pydio server, or of a version that is not known: \(reason)")
+            .unsupportedServer, "this is not a Pydio server, or its version is not supported: \(reason)")
         error.status = status
         return error
     }

@@ -27,7 +27,7 @@ public struct PydioError: Error, Sendable, Hashable {
         case notAZipFileResponse
         /// A status other than success.
         case http(status: Int)
-        /// This is no Pydio server, or one of a version that is not known.
+        /// This is not a Pydio server, or its version is not supported.
         case unsupportedServer
         /// The server could not be reached, or the connection broke.
         case network

@@ -13,7 +13,8 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
 
             With --lines, each line of standard input is sent, in order and over one connection. The server does not \
             say which event it rejects, so the command reports every line that it could be. Lines in flight when the \
-            connection was lost are reported and not sent again. If any line failed, the counts go to standard error, \
+            connection was lost are reported and not sent again. Without --rate, \(Int(ClientEventLines.defaultRate)) are \
+            sent per second, as servers limit client events. If any line failed, the counts go to standard error, \
             and the exit status is that of the worst failure.
 
             Examples:
@@ -47,9 +48,10 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
         guard try ChannelArguments.name(channel).allowsClientEvents else {
             throw ValidationError("Client events go to private- and presence- channels, not to “\(channel)”.")
         }
-        guard event.hasPrefix("client-"), event != "client-" else {
-            throw ValidationError("A client event's name must be client- and something more, not “\(event)”.")
+        guard event.hasPrefix("client-") else {
+            throw ValidationError("A client event's name must start with client-, not be “\(event)”.")
         }
+        guard event != "client-" else { throw ValidationError("A client event's name must go on after client-.") }
     }
 
     /// With lines, the server is still asked what it has against those that were sent.

@@ -27,7 +27,7 @@ struct ContextName: ParsableArguments {
 
     func validate() throws {
         guard name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil else {
-            throw ValidationError("A context's name may have up to 64 letters, digits and . _ -, unlike “\(name)”.")
+            throw ValidationError("A context's name must be 1 to 64 letters, digits and . _ -, not “\(name)”.")
         }
     }
 

@@ -134,8 +134,9 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
     }
 
     private static func script(in path: String) throws -> PusherMockServer.Script {
+        let text = try Input.text(of: path)
         do {
-            return try PusherMockServer.Script(json: try Input.text(of: path))
+            return try PusherMockServer.Script(json: text)
         } catch {
             throw CommandFailure(.badData, "cannot use the script \(path): \(error)")
         }

@@ -18,7 +18,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             asks for something.
 
             With --lines, each line of standard input is published in order, without its line ending; lines that \
-            arrive quickly are sent ten per request. A line that is too long or refused is reported with its number, \
+            arrive quickly are sent ten per request, without a limit unless --rate sets one. A line that is too long or refused is reported with its number, \
             and the others are still published. If any line failed, the counts go to standard error, and the exit \
             status is that of the worst failure.
 

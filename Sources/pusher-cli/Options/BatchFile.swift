@@ -24,7 +24,9 @@ enum BatchFile {
                 ?? (try? decoder.decode(Wrapped.self, from: json))?.batch
         else {
             throw CommandFailure(
-                .badData, "\(file) is not a JSON array of {\"channel\", \"name\", \"data\"} objects")
+                .badData,
+                "\(file == "-" ? "standard input" : file) is not a JSON array of {\"channel\", \"name\", \"data\"} objects, "
+                    + "in which every value is a string: also data, which may hold JSON as text")
         }
         var events: [PusherHTTPClient.BatchEvent] = []
         for entry in entries {

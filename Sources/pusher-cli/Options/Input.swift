@@ -11,8 +11,13 @@ enum Input {
             try readStandardInput { data.append(contentsOf: $0) }
             return data
         }
-        guard let handle = FileHandle(forReadingAtPath: file), let data = try? handle.readToEnd() ?? Data() else {
-            throw CommandFailure(.badData, "\(file) cannot be read")
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw CommandFailure(.badData, "\(file) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard let data = try? handle.readToEnd() ?? Data() else {
+            throw CommandFailure(.badData, "\(file) cannot be read to its end")
         }
         return data
     }

@@ -9,10 +9,7 @@ struct LineOptions: ParsableArguments {
             """)
     var lines = false
 
-    @Option(
-        help:
-            "With --lines: maximum events per second. Default: no limit; for client events \(ClientEventLines.defaultRate)."
-    )
+    @Option(help: "With --lines: maximum events per second.")
     var rate: Double?
 
     func validate() throws {

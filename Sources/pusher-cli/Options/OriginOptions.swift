@@ -14,7 +14,7 @@ struct OriginOptions: ParsableArguments {
     func validate() throws {
         for origin in allowOrigin where origin != "*" && WebOrigin(origin) == nil {
             throw ValidationError(
-                "--allow-origin takes \(WebOrigin.form), without a path, or *; not \(TerminalText(origin).shortened.text)."
+                "--allow-origin must be \(WebOrigin.form), without a path, or *, not “\(TerminalText(origin).shortened.text)”."
             )
         }
     }

@@ -25,7 +25,8 @@ struct ChannelRecord: ListRecord {
     func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.channel(name), info.isOccupied.map { $0 ? "occupied" : "empty" },
-            info.userCount.map { "\($0) users" }, info.subscriptionCount.map { "\($0) subscriptions" },
+            info.userCount.map { $0 == 1 ? "1 user" : "\($0) users" },
+            info.subscriptionCount.map { $0 == 1 ? "1 subscription" : "\($0) subscriptions" },
             info.cache.map { cache in
                 "cached\(cache.ttl.map { " for \($0) s" } ?? ""): \(cache.data)"
             },

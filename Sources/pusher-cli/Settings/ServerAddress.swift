@@ -25,7 +25,9 @@ struct ServerAddress: Equatable {
             try self.init(hostAndPort: text)
         }
         guard Self.isHost(host) else { throw Mistake(words: "“\(host)” is not a host: \(Self.forms)") }
-        if let port, !(1...65535).contains(port) { throw Mistake(words: "\(port) is not a port: it is 1 to 65535") }
+        if let port, !(1...65535).contains(port) {
+            throw Mistake(words: "\(text): the port must be from 1 to 65535")
+        }
     }
 
     private init(url text: String) throws(Mistake) {
@@ -62,7 +64,7 @@ struct ServerAddress: Equatable {
         }
         guard !rest.isEmpty else { return }
         guard rest.first == ":", let port = Int(rest.dropFirst()) else {
-            throw Mistake(words: "“\(text)” has no port after the host: \(Self.forms)")
+            throw Mistake(words: "\(text): “\(rest.first == ":" ? rest.dropFirst() : rest)” is not a port")
         }
         self.port = port
     }

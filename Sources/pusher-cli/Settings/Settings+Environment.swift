@@ -22,7 +22,7 @@ extension Settings {
         }
         if let text = Environment["PUSHER_PORT"] {
             guard let port = Int(text), (1...65535).contains(port) else {
-                throw CommandFailure(.wrongUse, "PUSHER_PORT is “\(text)”: it is 1 to 65535")
+                throw CommandFailure(.wrongUse, "PUSHER_PORT must be from 1 to 65535, not “\(text)”")
             }
             settings.port = port
         }
@@ -30,7 +30,7 @@ extension Settings {
             switch text.lowercased() {
             case "1", "true", "yes", "on": settings.tls = true
             case "0", "false", "no", "off": settings.tls = false
-            default: throw CommandFailure(.wrongUse, "PUSHER_TLS is “\(text)”: it is 1 or 0")
+            default: throw CommandFailure(.wrongUse, "PUSHER_TLS must be 1 or 0, not “\(text)”")
             }
         }
         if let cluster = Environment["PUSHER_CLUSTER"] {
