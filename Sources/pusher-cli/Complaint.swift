@@ -22,6 +22,15 @@ enum Complaint {
         return message.replacing(#/ ?\([a-z]+(?:[A-Z][a-z]+)+\)/#, with: "")
     }
 
+    /// A message about the command line, ArgumentParser's included, in the style of all others: it goes on after `error:`.
+    static func text(wrongUse message: String) -> String {
+        let first = message.prefix { $0.isLetter || $0 == "'" }
+        // A name in capitals, such as EVENT, stays.
+        let isWord = first.count == 1 || first.dropFirst().contains(where: \.isLowercase)
+        let text = isWord ? first.prefix(1).lowercased() + message.dropFirst() : message
+        return text.hasSuffix(".") && !text.hasSuffix("..") ? String(text.dropLast()) : text
+    }
+
     private static let translations = [
         (
             "the client has no auth method",

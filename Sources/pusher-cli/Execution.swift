@@ -90,7 +90,7 @@ enum Execution {
 
     private static func refuse(_ message: String, hint: String?) -> ExitStatus {
         StatusLine.erase()
-        StandardError.write("error: \(message)")
+        StandardError.write("error: \(Complaint.text(wrongUse: message))")
         if let hint { StandardError.write("\(hint)") }
         return .wrongUse
     }
@@ -101,6 +101,8 @@ enum Execution {
     ) -> [String]? {
         let name = root.configuration.commandName ?? root._commandName
         if command == root { return [name] }
-        return root.configuration.subcommands.lazy.compactMap { names(of: command, below: $0) }.first.map { [name] + $0 }
+        return root.configuration.subcommands.lazy.compactMap { names(of: command, below: $0) }.first.map {
+            [name] + $0
+        }
     }
 }

@@ -182,7 +182,7 @@ struct ClientEventLinesTests {
         (["public", "client-a"], 64, "private- and presence- channels"),
         (["private-x", "typing"], 64, "must start with client-"),
         (["bad name", "client-a"], 64, "cannot be a channel name"),
-        (["private-x", "client-a", "1"], 64, "Give DATA, or --lines"),
+        (["private-x", "client-a", "1"], 64, "give DATA, or --lines"),
         (["private-x", "client-a", "--auth-endpoint", "http://127.0.0.1:1/"], 69, "authorization failed"),
     ])
     func whatCannotBeSentIsSaidAtOnce(arguments: [String], status: Int32, words: String) async throws {

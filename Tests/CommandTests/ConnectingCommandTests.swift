@@ -87,7 +87,7 @@ struct ConnectingCommandTests {
     func aTimeOutIsAboveZero(option: String) async throws {
         let command = try CommandRun(["listen", "c", option, "0"])
         #expect(await command.status() == 64)
-        #expect(command.errors.contains { $0.contains("\(option) takes seconds, above 0 to 1000000000.") })
+        #expect(command.errors.contains { $0.contains("\(option) takes seconds, above 0 to 1000000000") })
     }
 
     @Test func listenPrintsWhatIsSentToTheUser() async throws {

@@ -99,6 +99,16 @@ struct SettingsTests {
         #expect(failure?.description.contains("their") == false)
     }
 
+    @Test(arguments: [
+        ("Give CHANNEL EVENT.", "give CHANNEL EVENT"), ("A path without . and ..", "a path without . and .."),
+        ("LOCAL cannot be empty.", "LOCAL cannot be empty"), ("--user needs x.", "--user needs x"),
+        ("Unknown option '--hots'. Did you mean '--host'?", "unknown option '--hots'. Did you mean '--host'?"),
+        ("- takes one file", "- takes one file"), ("", ""),
+    ])
+    func whatIsWrongUseIsSaidAsEverythingElse(message: String, text: String) {
+        #expect(Complaint.text(wrongUse: message) == text)
+    }
+
     @Test(arguments: pusher_cli.ExitStatus.allCases)
     func theWorstStatusIsThatOfTheWhole(status: pusher_cli.ExitStatus) {
         #expect(status.worse(.done) == status)

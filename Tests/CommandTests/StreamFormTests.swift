@@ -71,7 +71,7 @@ struct StreamFormTests {
         (["--format", "{{channel.x}}"], "There is no field {{channel.x}}"),
         (["--format", "{{data..x}}"], "There is no field"), (["--format", "{{data"], "ends with }}"),
         (["--format", #"\x"#], "A backslash is followed by"), (["--format", #"x\"#], "A backslash is followed by"),
-        (["--raw", "--json"], "Give one of"), (["--raw", "--exec", "true"], "Give one of"), (["-0"], "-0 needs"),
+        (["--raw", "--json"], "give one of"), (["--raw", "--exec", "true"], "give one of"), (["-0"], "-0 needs"),
         (["-0", "--json"], "-0 needs"), (["--jobs", "2"], "--jobs needs"),
         (["--exec", "true", "--jobs", "0"], "--jobs must be 1 to 1000"),
     ])
