@@ -282,7 +282,8 @@ struct ExitStatusTests {
     }
 
     /// The repository's own manifest is a file without a certificate.
-    private static let noCertificate = URL(filePath: #filePath).deletingLastPathComponent().path + "/../../Package.swift"
+    private static let noCertificate =
+        URL(filePath: #filePath).deletingLastPathComponent().path + "/../../Package.swift"
 
     private static let mistakes = [
         Mistake(
