@@ -112,7 +112,7 @@ struct EventProcessTests {
     func anEmptyCommandIsWrongUse(command: String) async throws {
         let run = try CommandRun(["subscribe", "a", "--exec", command, "--key", "k"])
         #expect(await run.status() == 64)
-        #expect(run.errors.first == "error: --exec takes a command.")
+        #expect(run.errors.first == "error: --exec takes a command")
     }
 
     @Test func whatRunsIsWaitedForAtTheEnd() async throws {

@@ -68,8 +68,11 @@ final class EventProcesses: Sendable {
         waiter?.resume()
     }
 
-    /// Starts no more, not even for an event that waits.
-    func stop() { state.withLock { $0.isOver = true } }
+    /// Starts no more. An event that waits is let go, and so is the queue that it holds up.
+    func stop() {
+        state.withLock { $0.isOver = true }
+        free.signal()
+    }
 
     /// Returns when those that run have ended, after ``stop()``.
     ///
