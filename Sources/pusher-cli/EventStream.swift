@@ -36,6 +36,8 @@ final class EventStream: PusherDelegate {
         /// Those of them that are still to be subscribed before it is said what is listened to, or that it is again.
         var unsettled: Set<String>
         var hasListened = false
+        /// Whether a sign-in has been asked for and is neither done nor refused.
+        var isSigningIn = false
         var lastError: PusherError?
         /// The worst of what went wrong while other things went on.
         var trouble = ExitStatus.done
@@ -87,7 +89,9 @@ final class EventStream: PusherDelegate {
     }
 
     private func bindUser(of pusher: Pusher) {
+        state.withLock { $0.isSigningIn = true }
         pusher.user.bind(eventName: "pusher:signin_success") { [weak self, weak pusher] _ in
+            self?.state.withLock { $0.isSigningIn = false }
             self?.tell(.signedIn(userID: pusher?.user.userId ?? ""))
         }
         pusher.user.watchlist.bind { [weak self] event in self?.tell(.watchlist(event)) }
@@ -96,6 +100,7 @@ final class EventStream: PusherDelegate {
             // The error has come just before.
             let (isHopeless, status) = state.withLock { state in
                 let status = state.lastError?.exitStatus ?? .refused
+                state.isSigningIn = false
                 state.trouble = state.trouble.worse(status)
                 return (state.hopes.isEmpty, status)
             }
@@ -107,8 +112,11 @@ final class EventStream: PusherDelegate {
     /// Connects, prints, and returns when it is time to leave; the connection is closed then.
     func run() async -> ExitStatus {
         // What has no end is done when somebody stops it.
-        let stopped = options.count == nil && options.timeout == nil ? ExitStatus.done : .interrupted
-        let signals = SignalWatch { [weak self] in self?.leave(stopped) }
+        let isEndless = options.count == nil && options.timeout == nil
+        let signals = SignalWatch { [weak self] in
+            guard let self else { return }
+            leave(isEndless && !hasNeverListened ? .done : .interrupted)
+        }
         let timers = startTimers()
         pusher?.connect()
         for (index, feed) in feeds.enumerated() {
@@ -132,6 +140,10 @@ final class EventStream: PusherDelegate {
         await close()
         let formStatus = await form.finish()
         return status.worse(state.withLock { $0.trouble }).worse(formStatus)
+    }
+
+    private var hasNeverListened: Bool {
+        feeds.isEmpty && state.withLock { $0.awaited.contains(.pusher) || !$0.hopes.isEmpty && $0.unheard == $0.hopes }
     }
 
     /// The first reason to leave counts.
@@ -189,18 +201,20 @@ final class EventStream: PusherDelegate {
 
     /// What was never subscribed was never listened to.
     private func giveUpSubscribing(after seconds: Double) {
-        let (channels, last) = state.withLock { state in
+        let (channels, isSigningIn, last) = state.withLock { state in
             let channels = state.unheard.intersection(state.hopes)
-            if !channels.isEmpty { state.trouble = state.trouble.worse(.unavailable) }
-            return (channels.sorted(), state.lastError)
+            if !channels.isEmpty || state.isSigningIn { state.trouble = state.trouble.worse(.unavailable) }
+            return (channels.sorted(), state.isSigningIn, state.lastError)
         }
-        guard !channels.isEmpty else { return }
-        let reason = last.map { ": \($0.message)" } ?? ": the server did not answer the subscription"
-        StandardError.complain(
-            CommandFailure(
-                .unavailable,
-                "\(channels.inWords()) \(channels.count == 1 ? "was" : "were") not subscribed within "
-                    + "\(Seconds.text(seconds))\(reason)"))
+        func complain(_ what: String) {
+            let reason = last?.message ?? "the server did not answer"
+            StandardError.complain(
+                CommandFailure(.unavailable, "\(what) within \(Seconds.text(seconds)): \(reason)"))
+        }
+        if !channels.isEmpty {
+            complain("\(channels.inWords()) \(channels.count == 1 ? "was" : "were") not subscribed")
+        }
+        if isSigningIn { complain("the sign-in did not succeed") }
     }
 
     /// A homeserver may take its time over the first sync of a large account, and so may others; only a feed that fails,
@@ -291,7 +305,10 @@ final class EventStream: PusherDelegate {
             print(.state(from: old, to: new, socketID: new == .connected ? pusher?.connection.socketId : nil))
         case .events: break
         }
-        if new == .connected { StatusLine.endWait() }
+        if new == .connected {
+            let channels = state.withLock { $0.unsettled.sorted() }
+            if channels.isEmpty { StatusLine.endWait() } else { waitForSubscription(of: channels) }
+        }
         if new == .reconnecting { StatusLine.wait(for: "the connection to come back") }
         let end = state.withLock { state -> ExitStatus? in
             if new == .connected { state.awaited.remove(.pusher) }
@@ -323,10 +340,16 @@ final class EventStream: PusherDelegate {
             defer { state.hasListened = true }
             return state.hasListened ? "again" : "to \(state.hopes.sorted().inWords()) on \(server)"
         }
+        if news != nil { StatusLine.endWait() }
         switch mode {
         case .everything: break
         case .events: if let news { StandardError.write("listening \(news)") }
         }
+    }
+
+    private func waitForSubscription(of channels: [String]) {
+        let what = channels.count == 1 ? "the subscription of \(channels[0])" : "\(channels.count) subscriptions"
+        StatusLine.wait(for: "\(what)")
     }
 
     /// `host:port`

@@ -2,6 +2,7 @@ import Foundation
 import PusherMockServer
 import TestSupport
 import Testing
+import Basics
 
 /// `client-event`, `doctor`, and signing in.
 @Suite(.overSockets)
@@ -134,10 +135,12 @@ struct ConnectingCommandTests {
     /// What is not subscribed is not listened to, so it is no success that the time is over.
     @Test(
         arguments: [
-            (["subscribe", "c"], "c was not subscribed within 1 s"), (["listen", "c", "d"], "c and d were not"),
-            (["subscribe", "c", "--count", "1"], "c was not subscribed within 1 s"),
+            (["subscribe", "c"], "channel c: the server did not answer the subscription in time"),
+            (["listen", "c", "d"], "the server did not answer the subscription in time"),
+            (["subscribe", "c", "--count", "1"], "the server did not answer the subscription in time"),
             (["client-event", "private-c", "client-e", "x"], "the server did not answer the subscription in time"),
             (["doctor", "c"], "no answer in 1 s"),
+            (["listen", "--sign-in", "--user-id", "ann"], "the server did not answer the sign-in in time"),
         ])
     func aSubscriptionThatIsNotAnsweredIsNoSuccess(arguments: [String], words: String) async throws {
         try await withServer { server, options in
@@ -146,6 +149,31 @@ struct ConnectingCommandTests {
             #expect(await command.status() == 69)
             #expect((command.errors + command.output).contains { $0.contains(words) }, "\(command.errors)")
         }
+    }
+
+    /// It asks again and again, so that time alone ends it.
+    @Test func aSignInEndpointThatIsNotThereIsNoSuccess() async throws {
+        try await withServer { _, options in
+            let stream = try CommandRun(
+                ["subscribe", "c", "--sign-in", "--user-auth-endpoint", "http://127.0.0.1:1/", "--timeout", "1"]
+                    + options)
+            #expect(await stream.status() == 69)
+            #expect(
+                stream.errors.last?.contains("the sign-in did not succeed within 1 s: ") == true, "\(stream.errors)")
+        }
+    }
+
+    @Test func whatNeverListenedIsNotDoneWhenItIsStopped() async throws {
+        let hasConnected = Lock(false)
+        let server = SocketServer { peer in
+            hasConnected.withLock { $0 = true }
+            while !peer.read().isEmpty {}
+        }
+        let stream = try CommandRun(
+            ["subscribe", "c", "--key", "k", "--host", "127.0.0.1:\(server.port)", "--no-tls", "--proxy", ""])
+        #expect(await eventually { hasConnected.withLock { $0 } })
+        stream.interrupt()
+        #expect(await stream.status() == 130)
     }
 
     @Test(arguments: [

@@ -139,18 +139,9 @@ struct ContextTests {
         #expect(try await run("channels").status == 64)
     }
 
-    @Test func aSessionFolderThatIsARelativePathIsIgnored() async throws {
-        defer { try? FileManager.default.removeItem(at: home) }
-        let environment = ["XDG_CONFIG_HOME": home.path, "XDG_RUNTIME_DIR": "somewhere"]
-        let serve = try CommandRun(["serve", "--port", "0"], environment: environment)
-        #expect(await serve.waitFor { !$0.isEmpty })
-        #expect(try await run("channels", environment: environment).status == 0)
-    }
-
     @Test func theServerThatStartedLastIsFound_thenTheOneThatIsLeft() async throws {
         defer { try? FileManager.default.removeItem(at: home) }
-        // What is left of a session that is over.
-        let environment = ["XDG_CONFIG_HOME": home.path, "XDG_RUNTIME_DIR": "/nowhere/at/all"]
+        let environment = ["XDG_CONFIG_HOME": home.path]
         func serve(_ key: String) async throws -> CommandRun {
             let serve = try CommandRun(["serve", "--port", "0", "--key", key], environment: environment)
             #expect(await serve.waitFor { !$0.isEmpty })

@@ -189,9 +189,9 @@ struct ExitStatusTests {
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func aStreamWithoutAnEndIsDoneWhenItIsStopped(signal: Int32) async throws {
         try await withServer { server, environment in
-            for arguments in [["subscribe", "a"], ["listen", "a"]] {
+            for (arguments, words) in [(["subscribe", "a"], "listening to a"), (["listen", "a"], "subscribed")] {
                 let command = try CommandRun(arguments, environment: environment)
-                #expect(await server.waitFor { $0.channels() == ["a"] })
+                #expect(await eventually { (command.errors + command.output).contains { $0.contains(words) } })
                 command.signal(signal)
                 #expect(await command.status() == 0, "\(arguments)")
                 #expect(await server.waitFor { $0.channels() == [] })
@@ -290,6 +290,7 @@ struct ExitStatusTests {
             options: ["--ca-file", "/nowhere"], status: 65,
             words: "--ca-file /nowhere cannot be read: No such file or directory"),
         Mistake(options: ["--ca-file", noCertificate], status: 65, words: "--ca-file \(noCertificate) contains no"),
+        Mistake(options: ["--key", ""], status: 64, words: "--key is empty"),
         Mistake(options: ["--path", "a b"], status: 64, words: "--path"),
         Mistake(options: ["--path", "/a/../b"], status: 64, words: "--path"),
         Mistake(options: ["--proxy", "foo"], status: 64, words: "--proxy"),

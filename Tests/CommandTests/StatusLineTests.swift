@@ -29,6 +29,21 @@ struct StatusLineTests {
         #expect(await run.shows { !$0.lines.contains { $0.contains("Waiting") } })
     }
 
+    @Test func aSubscriptionIsWaitedFor() async throws {
+        let server = try await PusherMockServer.start()
+        await server.injectIntoNewConnections(.goSilent)
+        let run = try TerminalRun(
+            nil,
+            [
+                "subscribe", "prices", "--key", PusherMockServer.App.defaultKey, "--host", "127.0.0.1:\(server.port)",
+                "--no-tls",
+            ], environment: [:], columns: 80)
+        #expect(await run.shows("Waiting 1 s for the subscription of prices"))
+        run.signal(SIGINT)
+        #expect(await run.status() == 130)
+        await server.stop()
+    }
+
     /// The time is up when the line would be drawn again.
     @Test func nothingIsDrawnAfterTheError() async throws {
         let run = try run(["trigger", "a", "e", "x", "--timeout", "2"], columns: 200)

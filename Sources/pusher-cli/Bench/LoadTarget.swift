@@ -16,7 +16,7 @@ struct LoadTarget: Sendable {
     /// - Parameter channels: Those that are under load, or one of them.
     init(_ connection: ConnectionOptions, appID: String?, channels: [String]) throws {
         var settings = try connection.settings()
-        settings.appID = appID.nonEmpty ?? settings.appID
+        settings.appID = appID ?? settings.appID
         try settings.requirePublishing(on: channels)
         key = settings.key ?? ""
         options = try connection.clientOptions(settings)

@@ -71,7 +71,7 @@ struct ContextAddCommand: AsyncParsableCommand {
     var force = false
 
     func validate() throws {
-        guard !key.isEmpty else { throw ValidationError("--key is empty.") }
+        try EmptyValue.refuse(("--key", key))
         guard secret != "-" || encryptionMasterKey != "-" || isatty(STDIN_FILENO) == 1 else {
             throw ValidationError("--secret - and --encryption-master-key - cannot both read standard input.")
         }
@@ -82,7 +82,7 @@ struct ContextAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         var context = try address.settings()
-        (context.key, context.appID) = (key, application.appId.nonEmpty)
+        (context.key, context.appID) = (key, application.appId)
         (context.authEndpoint, context.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
         context.secret = try given(secret, .secret, "secret")
         context.encryptionMasterKey = try given(

@@ -37,7 +37,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
 
     func run() async throws {
         var settings = try connection.settings()
-        settings.appID = application.appId.nonEmpty ?? settings.appID
+        settings.appID = application.appId ?? settings.appID
         try settings.require(.key)
         let isTyped = ShellConsole.isThere
         // The client logs from its beginning, when there is no console yet.

@@ -61,7 +61,7 @@ struct AddressOptions: ParsableArguments {
     /// What these options say.
     func settings() throws -> Settings {
         var settings = Settings()
-        (settings.cluster, settings.port, settings.path, settings.tls) = (cluster.nonEmpty, port, path, tls)
+        (settings.cluster, settings.port, settings.path, settings.tls) = (cluster, port, path, tls)
         if let address = try address() { settings.take(address) }
         settings.take(trust)
         return settings

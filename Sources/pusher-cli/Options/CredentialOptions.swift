@@ -17,13 +17,17 @@ struct CredentialOptions: ParsableArguments {
             """)
     var secret: String?
 
+    func validate() throws {
+        try EmptyValue.refuse(("--key", key), ("--secret", secret))
+    }
+
     /// What options, context and environment say together.
     ///
     /// - Parameter options: What the command's other options say.
     /// - Parameter needsServer: Whether the command connects to the application's server.
     func settings(_ options: Settings = Settings(), needsServer: Bool = true) throws(CommandFailure) -> Settings {
         var options = options
-        options.key = key.nonEmpty
+        options.key = key
         options.secret = SecretOption.secret.argument(secret)
         var sources = [options]
         if let context { sources.append(try ContextFile().context(named: context)) }
@@ -78,7 +82,7 @@ struct SecretOption {
 
     /// The argument, with a warning; nil if there is none.
     func argument(_ argument: String?) -> String? {
-        guard let argument = argument.nonEmpty else { return nil }
+        guard let argument else { return nil }
         if Self.warned.withLock({ $0.insert(name).inserted }) {
             StandardError.write("warning: the process list shows \(name) to everyone; use \(variable) instead")
         }
@@ -89,7 +93,9 @@ struct SecretOption {
     func given(_ argument: String?) -> String? { self.argument(argument) ?? Environment[variable] }
 }
 
-extension String? {
-    /// Nil for the empty text as well: `--key "$KEY"` without a `KEY` is no key.
-    var nonEmpty: String? { flatMap { $0.isEmpty ? nil : $0 } }
+/// `--key "$KEY"` without a `KEY`: what the context or the environment says instead may be of another application.
+enum EmptyValue {
+    static func refuse(_ options: (name: String, value: String?)...) throws {
+        for (name, value) in options where value?.isEmpty == true { throw ValidationError("\(name) is empty.") }
+    }
 }

@@ -5,6 +5,10 @@ import PusherHTTP
 struct ApplicationOptions: ParsableArguments {
     @Option(help: "The application's id. Default: $PUSHER_APP_ID.")
     var appId: String?
+
+    func validate() throws {
+        try EmptyValue.refuse(("--app-id", appId))
+    }
 }
 
 /// How the HTTP API is called.
@@ -25,7 +29,7 @@ struct HTTPOptions: ParsableArguments {
     ///   - masterKey: For those of them that are encrypted.
     func api(publishingOn channels: [String] = [], _ masterKey: MasterKeyOption? = nil) throws -> HTTPAPI {
         var options = try address.settings()
-        (options.appID, options.encryptionMasterKey) = (application.appId.nonEmpty, masterKey?.given)
+        (options.appID, options.encryptionMasterKey) = (application.appId, masterKey?.given)
         let settings = try credentials.settings(options)
         try settings.checkTrust()
         let client = try settings.httpClient(

@@ -11,7 +11,7 @@ struct MasterKeyOption: ParsableArguments {
     var encryptionMasterKey: String?
 
     func validate() throws {
-        if let mistake = Self.mistake(encryptionMasterKey.nonEmpty, in: "--encryption-master-key") {
+        if let mistake = Self.mistake(encryptionMasterKey, in: "--encryption-master-key") {
             throw ValidationError("\(mistake).")
         }
     }

@@ -10,6 +10,7 @@ struct MemberOptions: ParsableArguments {
     var userInfo: String?
 
     func validate() throws {
+        try EmptyValue.refuse(("--user-id", userId))
         guard userInfo == nil || userId != nil else { throw ValidationError("--user-info needs --user-id.") }
         guard userInfo.map({ JSON.value($0) != nil }) ?? true else { throw ValidationError("--user-info is not JSON.") }
     }

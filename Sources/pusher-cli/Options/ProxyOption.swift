@@ -10,7 +10,7 @@ struct ProxyOption: ParsableArguments {
 
     /// The empty text is no proxy, whatever the environment says.
     func validate() throws {
-        guard let proxy = proxy.nonEmpty else { return }
+        guard let proxy, !proxy.isEmpty else { return }
         guard let url = URLComponents(string: proxy), let scheme = url.scheme?.lowercased(),
             Self.schemes.contains(scheme), url.host?.isEmpty == false
         else {

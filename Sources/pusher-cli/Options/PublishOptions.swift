@@ -34,6 +34,7 @@ struct PublishOptions: ParsableArguments {
     @OptionGroup var proxy: ProxyOption
 
     func validate() throws {
+        try EmptyValue.refuse(("--app-id", appId))
         if let channel { _ = try ChannelArguments.name(channel) }
         guard channel != nil || event == nil else { throw ValidationError("--event needs --channel.") }
         guard pusherPort.map({ (1...65535).contains($0) }) ?? true else {
@@ -47,7 +48,7 @@ struct PublishOptions: ParsableArguments {
 
     func client() throws -> PusherHTTPClient {
         var options = Settings()
-        (options.appID, options.cluster, options.port) = (appId.nonEmpty, cluster.nonEmpty, pusherPort)
+        (options.appID, options.cluster, options.port) = (appId, cluster, pusherPort)
         (options.tls, options.encryptionMasterKey) = (tls, masterKey.given)
         if let address = try address() { options.take(address) }
         options.take(trust)

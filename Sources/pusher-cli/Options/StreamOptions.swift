@@ -67,6 +67,7 @@ struct StreamOptions: ParsableArguments {
     }
 
     func limitConnecting(_ options: inout PusherClientOptions) {
+        if let timeout { options.limitWaits(to: timeout) }
         let limits = [connectTimeout == 0 ? nil : connectTimeout, timeout].compactMap(\.self)
         if let limit = limits.min() { options.limitConnecting(to: limit) }
     }

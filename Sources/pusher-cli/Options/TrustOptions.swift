@@ -17,6 +17,7 @@ struct TrustOptions: ParsableArguments {
     var pin: PublicKeyPin?
 
     func validate() throws {
+        try EmptyValue.refuse(("--ca-file", caFile))
         guard caFile == nil || pin == nil else { throw ValidationError("--ca-file and --pin cannot be used together.") }
     }
 

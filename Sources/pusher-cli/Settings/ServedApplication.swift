@@ -8,14 +8,9 @@ final class ServedApplication {
     private let descriptor: Int32
     private let file: URL
 
-    /// In the folder of the user's session, else in that of the configuration; both are the user's alone.
-    private static var folder: URL {
-        // It is left in the environment of what outlives the session.
-        if let path = Environment["XDG_RUNTIME_DIR"], path.hasPrefix("/"), isOurs(path) {
-            return URL(filePath: path).appending(path: "pusher-cli")
-        }
-        return PrivateFile("served").file
-    }
+    /// In the folder of the configuration, which is the user's alone. That of the session is not known everywhere where
+    /// commands run.
+    private static var folder: URL { PrivateFile("served").file }
 
     /// Nil if the file cannot be written: then nothing is lost but comfort.
     init?(_ settings: Settings) {
@@ -68,12 +63,6 @@ final class ServedApplication {
             let settings = try? JSONDecoder().decode(Settings.self, from: data)
         else { return nil }
         return (settings, Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9)
-    }
-
-    private static func isOurs(_ folder: String) -> Bool {
-        var status = stat()
-        return stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
-            && status.st_mode & 0o022 == 0
     }
 }
 

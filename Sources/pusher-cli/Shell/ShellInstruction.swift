@@ -26,7 +26,7 @@ enum ShellInstruction: Hashable, Sendable {
         guard verb.argumentCount.contains(arguments.count) else {
             throw CommandFailure(
                 .badData,
-                verb.argumentCount.upperBound == 0 ? "\(verb.rawValue) takes no arguments" : "usage: \(verb.usage)")
+                verb.argumentCount.upperBound == 0 ? "\(words[0]) takes no arguments" : "usage: \(verb.usage)")
         }
         switch verb {
         case .subscribe: self = .subscribe(arguments)
