@@ -54,9 +54,15 @@ extension SessionCore {
             untold.add(body)
             return untold.begin()
         }
-        guard begins else { return }
+        if begins { tellNext() }
+    }
+
+    /// One in each turn of the queue, which may serve others as well.
+    private func tellNext() {
         rest.completionQueue.async { [weak self] in
-            while let self, let next = self.untold.withLock({ $0.next() }) { next(self) }
+            guard let self, let next = untold.withLock({ $0.next() }) else { return }
+            next(self)
+            tellNext()
         }
     }
 
