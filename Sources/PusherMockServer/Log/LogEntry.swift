@@ -18,14 +18,15 @@ extension PusherMockServer {
         case unsubscribed(channel: String, socketID: String)
         /// The connection may not subscribe. The reason holds no signature.
         case subscriptionRefused(channel: String, socketID: String, reason: String)
+        // Indirect: a log of many entries has room in each for the largest.
         /// An event was published or a client event passed on, once for all recipients.
-        case published(PublishedEvent)
+        indirect case published(PublishedEvent)
         /// An element of a webhook's `events`, as JSON. `app` is the application's key.
         case webhook(event: String, app: String)
         /// One attempt to deliver a webhook; no status if there was no answer.
         case webhookSent(body: String, app: String, status: Int?)
         /// Follows a ``webhookSent(body:app:status:)`` that did not succeed.
-        case webhookFailed(WebhookFailure)
+        indirect case webhookFailed(WebhookFailure)
         case authRequest(AuthRequest)
         case httpRequest(method: String, path: String, status: Int)
         /// Only in a sequence whose reader fell behind: so many entries are missing before the next one.
