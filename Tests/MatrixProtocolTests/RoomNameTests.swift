@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import MatrixProtocol
@@ -53,6 +54,21 @@ import Testing
         #expect(name(two) == "B")
         two.apply(try .member("@B:x", "leave", name: "B"))
         #expect(name(two) == "Empty room (was A and B)")
+    }
+
+    @Test(arguments: 1...20) func thoseWhoCameFirstAreTheSameInWhateverOrderTheyAreKnown(seed: Int) {
+        var random = XorShift(seed: UInt64(seed))
+        let members = (0..<300).map { (age: UInt64.random(in: 0..<100, using: &random), id: "@\($0):x") }
+        var known = MXRoomMembers()
+        for member in members.shuffled(using: &random) {
+            let kind = ["join", "invite", "leave", "ban"].randomElement(using: &random) ?? "join"
+            _ = known.set(try? .member(member.id, kind, ts: member.age), for: member.id)
+        }
+        for kinds in [[MXMembership.join, .invite], [.leave, .ban], [.knock]] {
+            let expected = known.members.filter { kinds.contains($0.membership) && $0.userId != "@7:x" }
+                .map { ($0.originalEvent.originServerTs, $0.userId) }.sorted { $0 < $1 }.prefix(2).map(\.1)
+            #expect(known.oldest(2, of: kinds, but: "@7:x") == expected)
+        }
     }
 
     @Test func inARoomOfTwoThoseWhoLeftDoNotName() throws {

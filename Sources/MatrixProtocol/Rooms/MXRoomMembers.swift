@@ -25,6 +25,21 @@ public struct MXRoomMembers: Sendable {
         }
     }
 
+    /// Users of these kinds, but not this one, whose membership is oldest, oldest first.
+    ///
+    /// Reads what few members say: a room of 100,000 is named after two of them.
+    func oldest(_ count: Int, of kinds: [MXMembership], but userId: String) -> [String] {
+        var oldest: [(age: UInt64, id: String)] = []
+        for (id, event) in events.all where id != userId {
+            let candidate = (age: event.originServerTs, id: id)
+            if oldest.count == count, let last = oldest.last, candidate > last { continue }
+            guard kinds.contains(Self.membership(of: event)) else { continue }
+            oldest.insert(candidate, at: oldest.firstIndex { candidate < $0 } ?? oldest.count)
+            if oldest.count > count { oldest.removeLast() }
+        }
+        return oldest.map(\.id)
+    }
+
     /// One member; nil if the state does not know the user.
     public func member(withUserId userId: String) -> MXRoomMember? {
         events[userId].map { MXRoomMember(userId: userId, $0) }

@@ -10,13 +10,13 @@ package enum RoomName {
             return name
         }
         let count = memberCount(state, joinedCount, invitedCount)
-        let heroes = others(heroes, in: state, currentUser: userId, isEmpty: count <= 1)
-        let names = heroes.prefix(2).map { state.members.memberName($0) }
+        let others = others(heroes, in: state, currentUser: userId, isEmpty: count <= 1)
+        let names = others.first.map { state.members.memberName($0) }
         guard let first = names.first else { return count <= 1 ? "Empty room" : "\(count) people" }
         let two = names.count == 2 ? "\(first) and \(names[1])" : first
-        if count <= 1 { return "Empty room (was \(heroes.count > 2 ? many(first, heroes.count - 1) : two))" }
-        let isAll = heroes.count >= count - 1
-        return isAll && heroes.count <= 2 ? two : many(first, max(count - 2, 1))
+        if count <= 1 { return "Empty room (was \(others.count > 2 ? many(first, others.count - 1) : two))" }
+        let isAll = others.count >= count - 1
+        return isAll && others.count <= 2 ? two : many(first, max(count - 2, 1))
     }
 
     /// The room's own avatar, else in a room of two the other's. An `mxc:` URL.
@@ -26,8 +26,8 @@ package enum RoomName {
         if let avatar = state.avatar { return avatar }
         guard memberCount(state, joinedCount, invitedCount) == 2 else { return nil }
         let others = others(heroes, in: state, currentUser: userId, isEmpty: false)
-        guard others.count == 1 else { return nil }
-        return state.members.member(withUserId: others[0])?.avatarUrl
+        guard others.count == 1, let other = others.first.first else { return nil }
+        return state.members.member(withUserId: other)?.avatarUrl
     }
 
     private static func many(_ name: String, _ others: Int) -> String {
@@ -38,17 +38,17 @@ package enum RoomName {
         (joined ?? state.membersCount(with: .join)) + (invited ?? state.membersCount(with: .invite))
     }
 
-    /// The server's heroes, else those who came first.
+    /// The server's heroes, else those who came first: up to two of them, and how many there are.
     ///
     /// - Parameter isEmpty: Nobody else is there: then those who were.
     private static func others(
         _ heroes: [String]?, in state: MXRoomState, currentUser userId: String, isEmpty: Bool
-    ) -> [String] {
+    ) -> (first: [String], count: Int) {
         let heroes = (heroes ?? []).filter { $0 != userId }
-        if !heroes.isEmpty { return heroes }
+        if !heroes.isEmpty { return (Array(heroes.prefix(2)), heroes.count) }
         let kinds: [MXMembership] = isEmpty ? [.leave, .ban] : [.join, .invite]
-        let ages = kinds.flatMap { state.members.members(with: $0) }.filter { $0.userId != userId }
-            .map { ($0.originalEvent.originServerTs, $0.userId) }
-        return ages.sorted { $0 < $1 }.map(\.1)
+        let isOneOfThem = state.members.member(withUserId: userId).map { kinds.contains($0.membership) } ?? false
+        let count = kinds.reduce(0) { $0 + state.members.count(of: $1) } - (isOneOfThem ? 1 : 0)
+        return (state.members.oldest(2, of: kinds, but: userId), count)
     }
 }
