@@ -12,7 +12,7 @@ from pusher import PusherPeer, comes_through, listen
 from scenario import scenario
 from subject import EVIL
 
-ROOM, ME = "!calm:hostile.test", "@me:hostile.test"
+ROOM, ME = "!room:hostile.test", "@me:hostile.test"
 
 
 def login(trial, port):

@@ -57,8 +57,11 @@ class Subject:
             moment = now()
             with self.changed:
                 self.output_lines += 1
-                if len(self.lines) < KEPT and any(word in line for word in WANTED) or len(self.lines) < 50:
-                    self.lines.append((moment, line))
+                if any(word in line for word in WANTED) or len(self.lines) < 50:
+                    if len(self.lines) == KEPT:
+                        self.dirty.append(f"over {KEPT} lines that the suite looks for: it cannot tell what is back")
+                    if len(self.lines) <= KEPT:
+                        self.lines.append((moment, line))
                     self.changed.notify_all()
             if self.output_lines < KEPT and len(line) < 10_000:
                 self.check(line, self.is_json)
