@@ -5,7 +5,7 @@ import Basics
 
 /// Authorizations that failed for a reason that may pass.
 struct AuthorizationRetryTests {
-    private let failure = AuthFailure("it answered 503", status: 503, isTemporary: true)
+    private let failure = AuthFailure("it answered 503", status: 503, kind: .temporary)
 
     private func client() throws -> ClientScript {
         var client = ClientScript.connected { $0.maximumAuthRetries = 2 }
@@ -19,7 +19,7 @@ struct AuthorizationRetryTests {
         client.answer("private-x", .failure(failure))
         #expect(
             client.take() == [
-                "error channel private-x: authorization failed: it answered 503 (code 503); will retry in 1.0 s"
+                "error channel private-x: authorization failed: it answered 503; will retry in 1.0 s"
             ])
         client.pass(.milliseconds(999))
         #expect(client.take() == [])
@@ -52,7 +52,7 @@ struct AuthorizationRetryTests {
             _ = client.take()
         }
         client.answer("private-x", .failure(failure))
-        #expect(client.take() == ["failed channel private-x: authorization failed: it answered 503 (code 503)"])
+        #expect(client.take() == ["failed channel private-x: authorization failed: it answered 503"])
         client.pass(.seconds(10))
         #expect(client.take() == [])
     }
@@ -60,7 +60,7 @@ struct AuthorizationRetryTests {
     @Test func areNotMadeForARefusal() throws {
         var client = try client()
         client.answer("private-x", .failure(AuthFailure("it answered 403", status: 403)))
-        #expect(client.take() == ["failed channel private-x: authorization failed: it answered 403 (code 403)"])
+        #expect(client.take() == ["failed channel private-x: authorization failed: it answered 403"])
     }
 
     @Test func areForgottenByUnsubscribing() throws {

@@ -83,7 +83,7 @@ struct AuthorizationSlotTests {
         var client = ClientScript.connected { $0.maximumAuthRetries = 2 }
         _ = try client.subscribe("private-x")
         _ = client.take()
-        client.answer("private-x", .failure(AuthFailure("it answered 503", status: 503, isTemporary: true)))
+        client.answer("private-x", .failure(AuthFailure("it answered 503", status: 503, kind: .temporary)))
         _ = client.take()
         _ = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:given"))
         #expect(client.take() == ["send subscribe private-x k:given"])

@@ -188,12 +188,12 @@ struct ClientConnectionTests {
         let times = ConnectionTimes(address: "127.0.0.1", nameLookup: .zero, connect: .milliseconds(1), tls: nil)
         #expect(
             error { $0.machine.transportReached(id, times) }?
-                .contains("h accepted the connection but did not answer the WebSocket handshake in time") == true)
+                .contains("h:443 accepted the connection but did not answer the WebSocket handshake in time") == true)
         #expect(
             error {
                 $0.machine.transportReached(id, times)
                 $0.machine.transportOpened(id, now: $0.now)
-            }?.contains("h opened the WebSocket but did not start the Pusher protocol in time") == true)
+            }?.contains("h:443 opened the WebSocket but did not start the Pusher protocol in time") == true)
     }
 
     @Test func silenceInsteadOfAHandshakeTimesOut() {
@@ -203,7 +203,7 @@ struct ClientConnectionTests {
         client.pass(.seconds(15))
         #expect(
             client.take() == [
-                "drop 1", "error connecting to h took longer than the connect time-out; will retry in 0.0 s",
+                "drop 1", "error connecting to h:443 took longer than the connect time-out; will retry in 0.0 s",
                 "connecting → reconnecting",
             ])
     }
@@ -379,7 +379,7 @@ struct ClientConnectionTests {
         client.pass(.seconds(30))
         #expect(
             client.take() == [
-                "drop 1", "error h did not answer a ping in time (code 1006); will retry in 0.0 s",
+                "drop 1", "error h:443 did not answer a ping in time (code 1006); will retry in 0.0 s",
                 "connected → reconnecting",
             ])
         client.pass(.zero)

@@ -125,7 +125,7 @@ struct AuthAnswerTests {
         (#"{"auth":"k:s","channel_data":{"user_id":"1"}}"#, "the channel_data in its answer is not a string"),
     ])
     func anythingElseIsAFailureWithAReason(body: String, reason: String) {
-        #expect(throws: AuthFailure(reason)) { try answer(body) }
+        #expect(throws: AuthFailure(reason, kind: .unusable)) { try answer(body) }
     }
 }
 

@@ -196,7 +196,7 @@ struct SignInTests {
         ("[]", "its answer is not a JSON object"),
     ])
     func anAnswerThatCannotBeUsedIsAFailure(body: String, reason: String) {
-        #expect(throws: AuthFailure(reason)) { try UserAuthAnswer(body: Array(body.utf8)) }
+        #expect(throws: AuthFailure(reason, kind: .unusable)) { try UserAuthAnswer(body: Array(body.utf8)) }
     }
 
     @Test(arguments: ["{}", #"{"id":""}"#, #"{"id":5}"#, "no JSON"])
@@ -217,7 +217,7 @@ struct SignInTests {
         _ = client.take()
         client.answerUser(.failure(AuthFailure("it answered 403", status: 403)))
         #expect(
-            client.take() == ["sign-in failed signing in failed: it answered 403 (code 403) pusher:signin_error"])
+            client.take() == ["sign-in failed signing in failed: it answered 403 pusher:signin_error"])
         #expect(client.machine.signInFailure != nil)
         client.machine.signIn(now: client.now)
         #expect(client.take() == ["authorize user 1.1"])
@@ -227,7 +227,7 @@ struct SignInTests {
         var client = ClientScript.connected { $0.maximumAuthRetries = 1 }
         client.machine.signIn(now: client.now)
         _ = client.take()
-        client.answerUser(.failure(AuthFailure("it answered 503", status: 503, isTemporary: true)))
+        client.answerUser(.failure(AuthFailure("it answered 503", status: 503, kind: .temporary)))
         var errors: [PusherError] = []
         for case .error(let error) in client.machine.takeNotices() { errors.append(error) }
         #expect(errors.map(\.willRetry) == [true])
@@ -235,9 +235,9 @@ struct SignInTests {
         #expect(client.machine.signInFailure == nil)
         client.pass(ClientMachine.Configuration().authRetryDelay)
         #expect(client.take() == ["authorize user 1.1"])
-        client.answerUser(.failure(AuthFailure("it answered 503", status: 503, isTemporary: true)))
+        client.answerUser(.failure(AuthFailure("it answered 503", status: 503, kind: .temporary)))
         #expect(
-            client.take() == ["sign-in failed signing in failed: it answered 503 (code 503) pusher:signin_error"])
+            client.take() == ["sign-in failed signing in failed: it answered 503 pusher:signin_error"])
     }
 
     @Test func theServersRefusalEndsIt() {

@@ -290,7 +290,7 @@ struct SubscriptionTests {
         client.answer("private-x", .failure(AuthFailure("the auth endpoint answered 403", status: 403)))
         #expect(
             client.take() == [
-                "failed channel private-x: authorization failed: the auth endpoint answered 403 (code 403)"
+                "failed channel private-x: authorization failed: the auth endpoint answered 403"
             ])
         #expect(client.machine.failure(of: id)?.kind == .authorizationFailed)
         #expect(client.machine.connectionState == .connected)

@@ -1,4 +1,6 @@
 import Basics
+import CurlTransport
+import Dispatch
 import PusherMockServer
 import PusherTestSupport
 import TestSupport
@@ -104,7 +106,11 @@ struct DelegateTests {
     @Test func aDelegateThatNobodyKeepsIsReportedOnce_beforeAnythingElseHappens() async throws {
         try await withServer { server in
             let lines = LogLines()
+            // The check must not overtake the end of the statement that makes the delegate.
+            let isMade = DispatchSemaphore(value: 0)
+            NetworkActor.execute { isMade.wait() }
             let (kept, pusher) = (Recorder(), Pusher.make(server, Recorder()) { $0.logger = lines.logger })
+            isMade.signal()
             #expect(await eventually { lines.contains(Self.goneText) })
             pusher.connect()
             #expect(await eventually { pusher.connection.connectionState == .connected })

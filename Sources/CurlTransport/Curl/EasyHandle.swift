@@ -42,7 +42,7 @@ final class EasyHandle {
         if let pinnedKey {
             guard scheme == "https" else {
                 throw TransportError(
-                    .invalidRequest, "a pinned key needs TLS, which the connection to \(server) is without")
+                    .invalidRequest, "a pinned key needs TLS, but the connection to \(server) does not use it")
             }
             try trust(only: pinnedKey)
         }
@@ -243,7 +243,11 @@ final class EasyHandle {
         return descriptor
     }
 
-    var timedOut: TransportError { TransportError(.timedOut, "\(server) took too long") }
+    /// - Parameter time: How long somebody was ready to wait.
+    func timedOut(after time: Duration) -> TransportError {
+        TransportError(
+            .timedOut, isConnected ? "\(server) took longer than \(time)" : "no connection to \(server) within \(time)")
+    }
 
     /// What a failed transfer means, in words that hold neither the URL's query nor credentials.
     func error(for result: CURLcode) -> TransportError {
@@ -265,7 +269,7 @@ final class EasyHandle {
             return isAboutProxy(words)
                 ? TransportError(.proxy, "cannot connect to the proxy for \(server): \(reason)")
                 : TransportError(.couldNotConnect, "cannot connect to \(server): \(reason)")
-        case CURLE_OPERATION_TIMEDOUT: return timedOut
+        case CURLE_OPERATION_TIMEDOUT: return TransportError(.timedOut, "\(server) took too long")
         case CURLE_SEND_FAIL_REWIND:
             return TransportError(
                 .connectionLost,

@@ -144,7 +144,7 @@ package final class HTTPTask {
         }
         // With a stall time-out it is for the connecting alone.
         if request.stallTimeout != nil, handle.isConnected { return }
-        finish(.failure(handle.timedOut))
+        finish(.failure(handle.timedOut(after: request.timeout)))
     }
 
     private func startAgain() {

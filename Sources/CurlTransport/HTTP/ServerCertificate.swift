@@ -46,7 +46,7 @@ extension HTTPClient {
             timer = NetworkTimer {
                 timer = nil
                 CurlMulti.shared.abandon(handle, owner: handle)
-                completion(.failure(handle.timedOut))
+                completion(.failure(handle.timedOut(after: timeout)))
             }
             timer?.set(.now + timeout)
             CurlMulti.shared.add(handle) { result in

@@ -25,9 +25,9 @@ package struct AuthAnswer: Hashable, Sendable, Confidential {
     func failure(for channel: ChannelName) -> AuthFailure? {
         switch channel.kind {
         case .encrypted where sharedSecret == nil:
-            AuthFailure("its answer has no shared_secret, which an encrypted channel needs")
+            AuthFailure("its answer has no shared_secret, which an encrypted channel needs", kind: .unusable)
         case .encrypted where channelKey == nil:
-            AuthFailure("the shared_secret in its answer is not base64 of 32 bytes")
+            AuthFailure("the shared_secret in its answer is not base64 of 32 bytes", kind: .unusable)
         case .public, .private, .encrypted, .presence, .serverToUser: nil
         }
     }
@@ -48,17 +48,18 @@ struct AuthObject {
     private let members: [String: Any]
 
     init(body: [UInt8]) throws(AuthFailure) {
-        guard body.contains(where: { $0 > 0x20 }) else { throw AuthFailure("its answer is empty") }
+        guard body.contains(where: { $0 > 0x20 }) else { throw AuthFailure("its answer is empty", kind: .unusable) }
         guard let members = JSON.object(String(decoding: body, as: UTF8.self)) else {
             throw AuthFailure(
                 body.first { $0 > 0x20 } == UInt8(ascii: "<")
-                    ? "it answered HTML instead of a JSON object" : "its answer is not a JSON object")
+                    ? "it answered HTML instead of a JSON object" : "its answer is not a JSON object",
+                kind: .unusable)
         }
         self.members = members
     }
 
     func required(_ name: String) throws(AuthFailure) -> String {
-        guard let text = try text(name) else { throw AuthFailure("its answer has no \(name)") }
+        guard let text = try text(name) else { throw AuthFailure("its answer has no \(name)", kind: .unusable) }
         return text
     }
 
@@ -66,7 +67,7 @@ struct AuthObject {
         switch members[name] {
         case nil, is NSNull: return nil
         case let text as String: return text
-        case .some: throw AuthFailure("the \(name) in its answer is not a string")
+        case .some: throw AuthFailure("the \(name) in its answer is not a string", kind: .unusable)
         }
     }
 }
@@ -79,16 +80,29 @@ package struct AuthFailure: Error, Hashable, Sendable {
     package var status: Int?
     /// The answer's body, for the delegate alone; never logged.
     package var body: String?
-    /// Whether the same request may succeed in a moment.
-    package var isTemporary: Bool
+    package var kind: Kind
+
+    package enum Kind: Hashable, Sendable {
+        /// Somebody said no.
+        case refused
+        /// The same request may succeed in a moment.
+        case temporary
+        /// There is an answer, and nothing can be done with it.
+        case unusable
+
+        /// Of an endpoint's answer that lets nobody in.
+        package init(status: Int) {
+            self = status == 429 || status >= 500 ? .temporary : status >= 400 ? .refused : .unusable
+        }
+    }
 
     /// The time that the client's options give for it is over.
-    static let noAnswerInTime = AuthFailure("there was no answer in time", isTemporary: true)
+    static let noAnswerInTime = AuthFailure("there was no answer in time", kind: .temporary)
 
-    package init(_ reason: String, status: Int? = nil, body: String? = nil, isTemporary: Bool = false) {
+    package init(_ reason: String, status: Int? = nil, body: String? = nil, kind: Kind = .refused) {
         self.reason = reason
         self.status = status
         self.body = body
-        self.isTemporary = isTemporary
+        self.kind = kind
     }
 }

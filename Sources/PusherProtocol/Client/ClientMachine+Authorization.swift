@@ -39,7 +39,7 @@ extension ClientMachine {
             switch answer {
             case .success(let answer): useAnswer(answer, for: id, now: now)
             case .failure(let failure)
-            where failure.isTemporary && channel.authRetries < configuration.maximumAuthRetries:
+            where failure.kind == .temporary && channel.authRetries < configuration.maximumAuthRetries:
                 retryAuthorization(of: id, failure, now: now)
             case .failure(let failure): authorizationFailed(id, failure)
             }
@@ -69,7 +69,9 @@ extension ClientMachine {
             channels[id]?.state = .awaitingUser(answer)
         } else {
             authorizationFailed(
-                id, AuthFailure("its answer has no channel_data, which a presence channel needs unless signed in"))
+                id,
+                AuthFailure(
+                    "its answer has no channel_data, which a presence channel needs unless signed in", kind: .unusable))
         }
     }
 
@@ -78,7 +80,7 @@ extension ClientMachine {
         channels[id]?.state = .failed(mayBeSubscribed: false)
         let error = PusherError(
             .authorizationFailed, code: failure.status, "authorization failed: \(failure.reason)",
-            channelName: channel.name.string, isUnanswered: failure.isTemporary)
+            channelName: channel.name.string, isUnanswered: failure.kind != .refused)
         dropSealed(on: id)
         notifyFailure(id, error, failure, type: "AuthError")
     }

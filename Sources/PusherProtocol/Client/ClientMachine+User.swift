@@ -37,7 +37,8 @@ extension ClientMachine {
             user.state = .signingIn(deadline: now + configuration.subscriptionTimeout)
             signedRequests.sent(.signIn)
             send(.signIn(auth: answer.auth, userData: answer.userData))
-        case .failure(let failure) where failure.isTemporary && user.authRetries < configuration.maximumAuthRetries:
+        case .failure(let failure)
+        where failure.kind == .temporary && user.authRetries < configuration.maximumAuthRetries:
             user.authRetries += 1
             user.state = .retrying(at: now + configuration.authRetryDelay)
             report(
@@ -125,7 +126,7 @@ extension ClientMachine {
     private mutating func signInFailed(_ failure: AuthFailure, now: MonotonicInstant) {
         signInFailed(
             .authorizationFailed, "signing in failed: \(failure.reason)", status: failure.status, type: "AuthError",
-            isUnanswered: failure.isTemporary, now: now)
+            isUnanswered: failure.kind != .refused, now: now)
     }
 
     private mutating func signInFailed(

@@ -56,17 +56,17 @@ struct ErrorDraft {
     static func connectTimedOut(_ endpoint: Endpoint, after steps: ConnectionSteps) -> ErrorDraft {
         let message =
             if steps.webSocket != nil {
-                "\(endpoint.host) opened the WebSocket but did not start the Pusher protocol in time"
+                "\(endpoint.server) opened the WebSocket but did not start the Pusher protocol in time"
             } else if steps.network?.connect != nil {
-                "\(endpoint.host) accepted the connection but did not answer the WebSocket handshake in time"
+                "\(endpoint.server) accepted the connection but did not answer the WebSocket handshake in time"
             } else {
-                "connecting to \(endpoint.host) took longer than the connect time-out"
+                "connecting to \(endpoint.server) took longer than the connect time-out"
             }
         return ErrorDraft(.couldNotConnect, message)
     }
 
     static func pongTimedOut(_ endpoint: Endpoint) -> ErrorDraft {
-        ErrorDraft(.connectionLost, code: 1006, "\(endpoint.host) did not answer a ping in time")
+        ErrorDraft(.connectionLost, code: 1006, "\(endpoint.server) did not answer a ping in time")
     }
 
     func error(next: ConnectionMachine.Next) -> PusherError {

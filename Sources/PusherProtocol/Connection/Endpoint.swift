@@ -27,12 +27,16 @@ package struct Endpoint: Hashable, Sendable {
         self.clientVersion = clientVersion
     }
 
+    /// `host:port`
+    package var server: String {
+        let host = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return "\(host):\(port ?? (usesTLS ? 443 : 80))"
+    }
+
     /// `ws[s]://host:port/path/app/key?protocol=7&client=…&version=…`
     package var url: String {
-        let host = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
-        let port = port ?? (usesTLS ? 443 : 80)
         let prefix = path.split(separator: "/").map { "/" + $0 }.joined()
-        return "\(usesTLS ? "wss" : "ws")://\(host):\(port)\(prefix)/app/\(key.percentEncoded)"
+        return "\(usesTLS ? "wss" : "ws")://\(server)\(prefix)/app/\(key.percentEncoded)"
             + "?protocol=\(Self.protocolVersion)&client=\(clientName.percentEncoded)&version=\(clientVersion)"
     }
 }

@@ -62,7 +62,7 @@ public struct PusherError: Error, Hashable, Sendable {
     public let willRetry: Bool
     /// How long until it does, if that is known.
     public let retryAfter: Duration?
-    /// Nobody refused what was asked: no answer came, or nobody could be asked.
+    /// Nobody refused what was asked: no answer came that can be used, or nobody could be asked.
     package let isUnanswered: Bool
     /// How many more errors of this kind there were since the last that was reported. A server that causes many gets 20
     /// of a kind reported at once, then one a second.
@@ -115,7 +115,8 @@ extension PusherError: CustomStringConvertible {
     public var description: String {
         var parts = [message]
         if let channelName { parts.insert("channel \(channelName)", at: 0) }
-        var text = parts.joined(separator: ": ") + (code.map { " (code \($0))" } ?? "")
+        var text = parts.joined(separator: ": ")
+        if let code, !message.hasSuffix(" \(code)") { text += " (code \(code))" }
         if omittedCount > 0 { text += "; \(omittedCount) more errors of this kind are not reported" }
         guard willRetry else { return text }
         guard let retryAfter else { return text + "; will retry" }

@@ -67,7 +67,7 @@ package struct UserAuthAnswer: Hashable, Sendable, Confidential {
     /// Nil if a user is named: an id that is a string and not empty.
     var failure: AuthFailure? {
         guard let id = JSON.object(userData)?["id"] as? String, !id.isEmpty else {
-            return AuthFailure("the user_data in its answer has no id")
+            return AuthFailure("the user_data in its answer has no id", kind: .unusable)
         }
         return nil
     }

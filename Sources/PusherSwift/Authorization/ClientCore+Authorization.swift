@@ -148,7 +148,7 @@ extension ClientCore {
             return .failure(
                 AuthFailure(
                     "the auth endpoint could not be asked: \(error.message)",
-                    isTemporary: error.code != .invalidRequest))
+                    kind: error.code == .invalidRequest ? .unusable : .temporary))
         }
     }
 
@@ -178,12 +178,12 @@ extension ClientCore {
                 AuthFailure(
                     "the auth endpoint answered \(response.status)\(redirect)", status: response.status,
                     body: String(decoding: response.body, as: UTF8.self),
-                    isTemporary: response.status == 429 || response.status >= 500))
+                    kind: .init(status: response.status)))
         }
         return Result { () throws(AuthFailure) in try parse(response.body) }.mapError { failure in
             AuthFailure(
                 "the auth endpoint is wrong: \(failure.reason)", status: response.status,
-                body: String(decoding: response.body, as: UTF8.self))
+                body: String(decoding: response.body, as: UTF8.self), kind: failure.kind)
         }
     }
 
@@ -260,7 +260,7 @@ extension ClientCore {
         do {
             return .success(try await body())
         } catch let error as PusherTemporaryFailure {
-            return .failure(AuthFailure("\(what) failed: \(error.message)", isTemporary: true))
+            return .failure(AuthFailure("\(what) failed: \(error.message)", kind: .temporary))
         } catch let error as PusherError {
             return .failure(AuthFailure("\(what) failed: \(error.message)"))
         } catch {

@@ -62,7 +62,7 @@ extension PusherSimulation {
         case .temporaryFailure:
             after(
                 random.seconds(0.001...0.3)
-            ) { give(.failure(AuthFailure("the endpoint answered 503", status: 503, isTemporary: true))) }
+            ) { give(.failure(AuthFailure("the endpoint answered 503", status: 503, kind: .temporary))) }
         case .twice:
             after(random.seconds(0.001...0.3)) { give(answer) }
             after(random.seconds(0.1...5)) { give(answer) }
