@@ -113,8 +113,9 @@ final class EventStream: PusherDelegate {
     func run() async -> ExitStatus {
         // What has no end is done when somebody stops it.
         let isEndless = options.count == nil && options.timeout == nil
-        let signals = SignalWatch { [weak self] in
+        let signals = SignalWatch(taking: form.isSlowToFinish ? 2 : 1) { [weak self] in
             guard let self else { return }
+            if state.withLock({ $0.outcome != nil }) { return form.end() }
             leave(isEndless && !hasNeverListened ? .done : .interrupted)
         }
         let timers = startTimers()
@@ -135,10 +136,10 @@ final class EventStream: PusherDelegate {
         }
         form.stop()
         timers.forEach { $0.cancel() }
-        signals.cancel()
         for feed in feeds { feed.close() }
         await close()
         let formStatus = await form.finish()
+        signals.cancel()
         return status.worse(state.withLock { $0.trouble }).worse(formStatus)
     }
 

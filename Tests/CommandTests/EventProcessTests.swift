@@ -99,12 +99,46 @@ struct EventProcessTests {
         }
     }
 
-    /// At a terminal, Ctrl-C reaches both.
-    @Test func aCommandThatIsInterruptedHasNotFailed() async throws {
+    @Test func aCommandThatASignalEndsHasFailed() async throws {
         try await withRun(["--exec", "echo ran; kill -INT $$"], count: 1) { server, run in
             await server.publish(event: "e", channel: "presence-a", data: "1")
-            #expect(await run.status() == 0)
+            #expect(await run.status() == 69)
             #expect(run.errors.last?.contains("was ended by signal 2") == true)
+        }
+    }
+
+    /// There it goes to the whole process group.
+    @Test func ctrlCAtATerminalLetsWhatRunsFinish() async throws {
+        let server = try await PusherMockServer.start()
+        let gate = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+        defer { try? FileManager.default.removeItem(at: gate) }
+        let command = "echo began; while [ ! -e \(gate.path) ]; do sleep 0.01; done; echo ended"
+        let run = try TerminalRun(
+            nil,
+            ["subscribe", "a", "--exec", command, "--no-tls", "--host", "127.0.0.1", "--port", "\(server.port)"],
+            environment: ["PUSHER_KEY": PusherMockServer.App.defaultKey])
+        #expect(await server.waitFor { $0.channels() == ["a"] })
+        await server.publish(event: "e", channel: "a", data: "1")
+        #expect(await run.shows("began"))
+        try run.type("\u{3}")
+        #expect(await run.shows("waiting for 1 command"))
+        try Data().write(to: gate)
+        #expect(await run.shows("ended"))
+        #expect(await run.status() == 0)
+        await server.stop()
+    }
+
+    @Test func theSecondSignalEndsWhatRuns() async throws {
+        // What the command has started, too.
+        try await withRun(["--exec", "echo began; sleep 1000; echo ended"], count: nil) { server, run in
+            await server.publish(event: "e", channel: "presence-a", data: "1")
+            #expect(await run.waitFor { $0 == ["began"] })
+            run.interrupt()
+            #expect(await eventually { run.errors.last == "waiting for 1 command" })
+            run.interrupt()
+            #expect(await run.status() == 130)
+            #expect(run.output == ["began"])
+            #expect(run.errors.last?.contains("was ended by signal 15") == true)
         }
     }
 

@@ -4,10 +4,16 @@ import Dispatch
 import Foundation
 
 /// Runs a command for each event, a few at a time.
+///
+/// Each is a process group of its own: a terminal's Ctrl-C ends the stream, and what has begun is finished.
 final class EventProcesses: Sendable {
     private struct State {
         var isOver = false
+        /// Whether those that run were told to end.
+        var isEnding = false
         var running = 0
+        /// Of those whose numbers are still theirs.
+        var ids: Set<pid_t> = []
         var hasFailed = false
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -42,13 +48,17 @@ final class EventProcesses: Sendable {
         }
         do throws(CommandFailure) {
             let id = try start(for: event, at: time)
+            state.withLock { state in
+                state.ids.insert(id)
+                if state.isEnding { kill(-id, SIGTERM) }
+            }
             Thread.detachNewThread { [self] in
-                let failure = Self.failure(of: id)
+                let failure = failure(of: id)
                 if let failure {
                     let rest: TerminalText = state.withLock { $0.isOver } ? "" : "; the stream goes on"
-                    StandardError.write("warning: the command for \(Self.words(event)) \(failure.words)\(rest)")
+                    StandardError.write("warning: the command for \(Self.words(event)) \(failure)\(rest)")
                 }
-                ended(hasFailed: failure?.counts == true)
+                ended(hasFailed: failure != nil)
             }
         } catch {
             StandardError.write("error: the command for \(Self.words(event)) did not run: \(error)")
@@ -74,6 +84,14 @@ final class EventProcesses: Sendable {
         free.signal()
     }
 
+    /// Asks those that run to end, with all that they have started.
+    func end() {
+        state.withLock { state in
+            state.isEnding = true
+            for id in state.ids { kill(-id, SIGTERM) }
+        }
+    }
+
     /// Returns when those that run have ended, after ``stop()``.
     ///
     /// - Returns: How a command ends that has run these.
@@ -87,7 +105,7 @@ final class EventProcesses: Sendable {
             await allEnded()
             group.cancelAll()
         }
-        return state.withLock { $0.hasFailed } ? .unavailable : .done
+        return state.withLock { $0.isEnding ? .interrupted : $0.hasFailed ? .unavailable : .done }
     }
 
     private func allEnded() async {
@@ -123,7 +141,9 @@ final class EventProcesses: Sendable {
         posix_spawnattr_setsigdefault(&attributes, &signals)
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+        posix_spawnattr_setpgroup(&attributes, 0)
         var words = ["/bin/sh", "-c", command].map { $0.withCString { strdup($0) } } + [nil]
         var variables = Self.environment(of: event, at: time).map { strdup($0) } + [nil]
         defer { for pointer in words + variables { Glibc.free(pointer) } }
@@ -165,21 +185,19 @@ final class EventProcesses: Sendable {
         return inherited.merging(own) { $1 }.map { "\($0)=\($1)" }
     }
 
-    private struct Failure {
-        let words: TerminalText
-        var counts = true
-    }
-
     /// Waits for the end of a process. Nil if all went well.
-    private static func failure(of id: pid_t) -> Failure? {
+    private func failure(of id: pid_t) -> TerminalText? {
+        // Its number belongs to another process once it has been waited for: until then it may be told to end.
+        var news = siginfo_t()
+        while waitid(P_PID, id_t(id), &news, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        state.withLock { _ = $0.ids.remove(id) }
         var status = Int32()
         while waitpid(id, &status, 0) < 0 {
-            guard errno == EINTR else { return Failure(words: "could not be waited for") }
+            guard errno == EINTR else { return "could not be waited for" }
         }
         let signal = status & 0x7F
-        // A terminal's Ctrl-C reaches this process as well as those that it runs: the user wanted both to end.
-        if signal != 0 { return Failure(words: "was ended by signal \(signal)", counts: signal != SIGINT) }
+        if signal != 0 { return "was ended by signal \(signal)" }
         let code = (status >> 8) & 0xFF
-        return code == 0 ? nil : Failure(words: "failed with status \(code)")
+        return code == 0 ? nil : "failed with status \(code)"
     }
 }

@@ -63,6 +63,22 @@ enum StreamForm: Sendable {
         }
     }
 
+    /// Ends what was begun.
+    func end() {
+        switch self {
+        case .columns, .json, .raw, .template: break
+        case .command(let processes): processes.end()
+        }
+    }
+
+    /// Whether ``finish()`` may take long.
+    var isSlowToFinish: Bool {
+        switch self {
+        case .columns, .json, .raw, .template: false
+        case .command: true
+        }
+    }
+
     /// Returns when everything that was begun has ended, after ``stop()``.
     ///
     /// - Returns: How a command ends with what has become of it.
