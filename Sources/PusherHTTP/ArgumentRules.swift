@@ -2,10 +2,11 @@ import PusherProtocol
 import Transport
 
 /// What can be known to be refused before it is sent.
-enum ArgumentRules {
+package enum ArgumentRules {
     static let maximumEventNameLength = 200
 
-    static func eventName(_ name: String) throws(PusherHTTPError) -> String {
+    @discardableResult
+    package static func eventName(_ name: String) throws(PusherHTTPError) -> String {
         guard !name.isEmpty else { throw PusherHTTPError(.invalidArgument, "the event has no name") }
         guard name.utf8.count <= maximumEventNameLength else {
             throw PusherHTTPError(
@@ -36,10 +37,13 @@ enum ArgumentRules {
         }
     }
 
-    static func socketID(_ socketID: String?) throws(PusherHTTPError) -> String? {
+    @discardableResult
+    package static func socketID(_ socketID: String?) throws(PusherHTTPError) -> String? {
         guard socketID.map({ SocketID($0) != nil }) ?? true else { throw badSocketID }
         return socketID
     }
+
+    package static func userID(_ id: String) throws(PusherHTTPError) { _ = try UserID(id) }
 
     /// A name as one segment of a path.
     ///

@@ -87,7 +87,8 @@ public struct PusherHTTPClient: Sendable {
             return try JSONBytesDecoder().decode(type, from: body)
         } catch {
             throw PusherHTTPError(
-                .unexpectedAnswer, status: 200, "the server's answer is not what this request returns: \(excerpt(body))"
+                .unexpectedAnswer, status: 200,
+                "the server's answer is not the JSON that this request returns: \(excerpt(body))"
             )
         }
     }

@@ -24,24 +24,24 @@ enum Execution {
         StandardDescriptors.occupy()
         signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
         var status = ExitStatus.done
+        let usage = UsageMistake(arguments ?? Array(CommandLine.arguments.dropFirst()))
         do {
+            if let mistake = usage.ofHelp { throw ValidationError(mistake) }
             let command = try PusherCommand.parseAsRoot(arguments)
             do {
                 try (command as? any ArgumentChecking)?.checkArguments()
                 try await perform(command)
             } catch let error as ValidationError {
-                let path = names(of: type(of: command), below: PusherCommand.self) ?? []
-                status = refuse(
-                    error.message, hint: "See '\(path.joined(separator: " ")) --help' for more information.")
+                status = refuse(error.message, hint: usage.hint)
             }
         } catch {
-            status = report(error)
+            status = report(error, usage)
         }
         StatusLine.end()
         do throws(CommandFailure) {
             try StandardOutput.requireTaken()
         } catch {
-            status = report(error)
+            status = report(error, usage)
         }
         exit(status.rawValue)
     }
@@ -62,7 +62,7 @@ enum Execution {
     }
 
     /// Says what went wrong, if that has not been said.
-    private static func report(_ error: any Error) -> ExitStatus {
+    private static func report(_ error: any Error, _ usage: UsageMistake) -> ExitStatus {
         if let code = error as? ExitCode { return ExitStatus(rawValue: code.rawValue) ?? .unavailable }
         StatusLine.end()
         if let error = error as? any ReportableError {
@@ -82,27 +82,14 @@ enum Execution {
             StandardError.complain(error)
             return .unavailable
         }
-        let hint = PusherCommand.fullMessage(for: error).split(separator: "\n").last ?? ""
-        return refuse(
-            PusherCommand.message(for: error),
-            hint: hint.contains("--help") ? hint.trimmingCharacters(in: .whitespaces) : nil)
+        let message = PusherCommand.message(for: error)
+        return refuse(usage.better(than: message) ?? message, hint: usage.hint)
     }
 
-    private static func refuse(_ message: String, hint: String?) -> ExitStatus {
+    private static func refuse(_ message: String, hint: String) -> ExitStatus {
         StatusLine.erase()
         StandardError.write("error: \(Complaint.text(wrongUse: message))")
-        if let hint { StandardError.write("\(hint)") }
+        StandardError.write("\(hint)")
         return .wrongUse
-    }
-
-    /// How a command is called, from the root on; nil if it is not below `root`.
-    private static func names(
-        of command: any ParsableCommand.Type, below root: any ParsableCommand.Type
-    ) -> [String]? {
-        let name = root.configuration.commandName ?? root._commandName
-        if command == root { return [name] }
-        return root.configuration.subcommands.lazy.compactMap { names(of: command, below: $0) }.first.map {
-            [name] + $0
-        }
     }
 }

@@ -12,7 +12,11 @@ enum SecretInput {
             case .cancelled: return nil
             case .end:
                 let text = String(decoding: bytes, as: UTF8.self)
-                return try checked(text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text, what)
+                let secret = text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text
+                guard !secret.isEmpty else {
+                    throw CommandFailure(.badData, "standard input is empty, but must hold the \(what)")
+                }
+                return secret
             case .byte(let byte):
                 bytes.append(byte)
                 guard bytes.count <= maximumLength else {
@@ -31,7 +35,8 @@ enum SecretInput {
                 prompt, isShown: isShown,
                 withoutTerminal: "there is no terminal to ask for the \(what): use --password-stdin")
         else { return nil }
-        return try checked(line, what)
+        guard !line.isEmpty else { throw CommandFailure(.badData, "the \(what) is empty") }
+        return line
     }
 
     /// The same of a line that may be empty.
@@ -101,10 +106,5 @@ enum SecretInput {
 
     private static func say(_ text: TerminalText, to terminal: Int32) {
         _ = text.text.withCString { write(terminal, $0, strlen($0)) }
-    }
-
-    private static func checked(_ secret: String, _ what: String) throws(CommandFailure) -> String {
-        guard !secret.isEmpty else { throw CommandFailure(.badData, "the \(what) is empty") }
-        return secret
     }
 }

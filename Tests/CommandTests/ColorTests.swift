@@ -7,7 +7,7 @@ import Testing
 struct ColorTests {
     private static let environments: [[String: String]] = [
         [:], ["NO_COLOR": "1"], ["NO_COLOR": ""], ["CLICOLOR_FORCE": "1"], ["CLICOLOR_FORCE": "0"],
-        ["NO_COLOR": "1", "CLICOLOR_FORCE": "1"],
+        ["NO_COLOR": "1", "CLICOLOR_FORCE": "1"], ["TERM": "dumb"], ["TERM": "dumb", "CLICOLOR_FORCE": "1"],
     ]
 
     /// A folder of configuration with one context, which `context list` prints in colour.
@@ -32,7 +32,8 @@ struct ColorTests {
                 let isForced = environment["CLICOLOR_FORCE"] == "1"
                 let isColored =
                     choice == "always"
-                    || choice == "auto" && environment["NO_COLOR"] != "1" && (isForced || isAtTerminal)
+                    || choice == "auto" && environment["NO_COLOR"] != "1"
+                        && (isForced || isAtTerminal && environment["TERM"] == nil)
                 let line = try #require(list.output.first)
                 #expect(line.contains("\u{1B}[1mlocal\u{1B}[0m") == isColored, "\(environment): \(line)")
                 #expect(line.contains("\u{1B}") == isColored)

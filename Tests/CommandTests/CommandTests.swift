@@ -148,6 +148,21 @@ struct CommandTests {
         }
     }
 
+    /// A login page, a portal, a redirect: nobody has refused anything.
+    @Test(arguments: [(200, "<html>Log in</html>"), (200, ""), (200, #"{"ok":true}"#), (302, ""), (503, "")])
+    func anAuthEndpointThatGivesNoAnswerToUseIsStatus69(status: Int, body: String) async throws {
+        try await withServer { server in
+            for channel in ["private-a", "presence-a", "private-encrypted-a"] {
+                await server.failAuth(.respond(status: status, body: body))
+                let endpoint = "http://127.0.0.1:\(server.port)/pusher/auth"
+                let command = try CommandRun(
+                    arguments(server, "subscribe", channel, "--auth-endpoint", endpoint, "--timeout", "5"))
+                #expect(await command.status() == 69, "\(command.errors)")
+                #expect(command.errors.contains { $0.contains(channel) && $0.contains("auth endpoint") })
+            }
+        }
+    }
+
     @Test func refusedAuthorizationIsStatus77_alsoWhereAnotherChannelGoesOn() async throws {
         try await withServer { server in
             await server.failAuth(.respond(status: 403, body: "no"))

@@ -190,7 +190,8 @@ struct ConnectingCommandTests {
                 "",
             ])
         #expect(await command.status() == 69)
-        let reason = "127.0.0.1 accepted the connection but did not answer the WebSocket handshake in time"
+        let reason =
+            "127.0.0.1:\(server.port) accepted the connection but did not answer the WebSocket handshake in time"
         #expect((command.errors + command.output).contains { $0.contains(words + reason) }, "\(command.errors)")
     }
 }

@@ -132,6 +132,51 @@ struct ExitStatusTests {
         #expect(run.errors.count == 2, "\(run.errors)")
     }
 
+    private static let longName = String(repeating: "x", count: 201)
+
+    /// Names of events, users and connections that no server could take.
+    @Test(arguments: [
+        ["trigger", "a", "", "x"], ["trigger", "a", longName, "x"], ["trigger", "a", "pusher:e", "x"],
+        ["trigger", "a", "e", "x", "--socket-id", "nonsense"], ["trigger", "--user", "", "e", "x"],
+        ["trigger", "--user", "a b", "e", "x"], ["trigger", "--user", longName, "e", "x"],
+        ["trigger", "--user", "u", "", "x"], ["trigger", "--lines", "a", ""], ["trigger", "--lines", "a", longName],
+        ["trigger", "--lines", "a", "e", "--socket-id", "1"], ["trigger", "private-encrypted-a,b", "e", "x"],
+        ["trigger", (0...100).map { "c\($0)" }.joined(separator: ","), "e", "x"],
+        ["client-event", "private-a", "client-" + longName, "x"],
+        ["client-event", "private-a", "client-" + longName, "--lines"], ["terminate", ""], ["terminate", "a/b"],
+        ["auth", "private-a", "1"], ["auth", "presence-a", "1.2"], ["auth", "--user", "", "1.2"],
+        ["auth", "--user", "u", "x"], ["auth", "private-encrypted-a", "1.2"], ["channels", "--app-id", "a/b"],
+        ["channels", "--app-id", ".."], ["context", "add", "c", "--key", "k", "--app-id", "."],
+    ])
+    func aNameThatNoServerTakesIsWrongUse(arguments: [String]) async throws {
+        let server = SocketServer { _ in Issue.record("something was connected") }
+        let run = try CommandRun(
+            arguments, environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:\(server.port)"]) { $1 })
+        #expect(await run.status() == 64, "\(run.errors)")
+    }
+
+    @Test(arguments: [
+        (["subscirbe", "c"], "'subscirbe' is not a command of pusher-cli. Did you mean 'subscribe'?"),
+        (["matrix", "nonsense"], "'nonsense' is not a command of pusher-cli matrix"),
+        (["help", "nonsense"], "'nonsense' is not a command of pusher-cli"),
+        (["help", "matrix", "senf"], "'senf' is not a command of pusher-cli matrix. Did you mean 'send'?"),
+        (["context", "add", "--keyy", "x"], "unknown option '--keyy'. Did you mean '--key'?"),
+        (["client-event", "a", "--linez"], "unknown option '--linez'. Did you mean '--lines'?"),
+        (["users", "--jsonn=x"], "unknown option '--jsonn'. Did you mean '--json'?"),
+        (["users", "--json", "--", "--nonsense", "b"], "unexpected argument 'b'"),
+        (["users", "--json"], "missing expected argument '<channel>'"),
+        (["subscribe", "c", "--count", "-1"], "the value '-1' is invalid for '--count'"),
+        (["subscribe", "c", "--count", "--json"], "missing value for '--count <count>'"),
+        (["serve", "--profile", "x"], "the value 'x' is invalid for '--profile <profile>': it must be vendor"),
+        (["pydio", "get", "x"], "the value 'x' is invalid for '<remote>': a path on the server is"),
+    ])
+    func theMistakeItselfIsNamed(arguments: [String], words: String) async throws {
+        let run = try CommandRun(arguments)
+        #expect(await run.status() == 64)
+        #expect(run.errors.first?.hasPrefix("error: " + words) == true, "\(run.errors)")
+        #expect(run.errors.last?.wholeMatch(of: /See 'pusher-cli( [a-z-]+)* --help' for more information./) != nil)
+    }
+
     @Test func triggerSaysEveryFormThatItHas() async throws {
         let run = try CommandRun(["trigger", "a"], environment: Self.app)
         #expect(await run.status() == 64)

@@ -114,11 +114,4 @@ struct HTTPCommandTests {
         #expect(await nobody.status() == 69)
         #expect(nobody.output == [])
     }
-
-    @Test func aBadUserIDIsStatus65() async throws {
-        let command = try CommandRun(
-            ["terminate", "a b", "--key", "k", "--app-id", "1", "--host", "127.0.0.1"],
-            environment: ["PUSHER_SECRET": "s"])
-        #expect(await command.status() == 65)
-    }
 }

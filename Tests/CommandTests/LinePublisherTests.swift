@@ -239,14 +239,16 @@ struct LinePublisherTests {
     }
 
     /// Two of a kind that come quickly may arrive as one.
-    @Test func aSecondSignalEndsTheRequestAndStillReports() async throws {
+    @Test(arguments: [true, false])
+    func aSecondSignalEndsTheRequestAndStillReports(isThereMoreInput: Bool) async throws {
         let bodies = Lock<[String]>([])
         let gate = DispatchSemaphore(value: 0)
         let server = server(bodies) { _, _ in
             gate.wait()
             return "200 OK"
         }
-        let publisher = try run(["trigger", "--lines", "a", "e"], port: server.port, input: "1\n", keepsInput: true)
+        let publisher = try run(
+            ["trigger", "--lines", "a", "e"], port: server.port, input: "1\n", keepsInput: isThereMoreInput)
         #expect(await eventually { bodies.withLock { $0.count } == 1 })
         publisher.signal(SIGINT)
         publisher.signal(SIGTERM)
@@ -315,15 +317,15 @@ struct LinePublisherTests {
         #expect(batches.flatMap(\.self) == (1...20).flatMap { Array(repeating: "\($0)", count: 3) })
     }
 
-    private static let unpublishable: [([String], Int32)] = [
-        (["a"], 64), (["a", "e", "data"], 64), (["a", "e", "--batch", "x"], 64), (["a", "e", "--rate", "0"], 64),
-        (["a", "e", "--json"], 64), (["a,b,c,d,e,f,g,h,i,j,k", "e"], 64), (["a b", "e"], 64), (["a", "pusher:e"], 65),
+    private static let unpublishable = [
+        ["a"], ["a", "e", "data"], ["a", "e", "--batch", "x"], ["a", "e", "--rate", "0"],
+        ["a", "e", "--json"], ["a,b,c,d,e,f,g,h,i,j,k", "e"], ["a b", "e"], ["a", "pusher:e"],
     ]
 
     @Test(arguments: unpublishable)
-    func whatCannotBePublishedIsSaidAtOnce(arguments: [String], status: Int32) async throws {
+    func whatCannotBePublishedIsSaidAtOnce(arguments: [String]) async throws {
         let publisher = try run(["trigger", "--lines"] + arguments, port: 1, keepsInput: true)
-        #expect(await publisher.status() == status)
+        #expect(await publisher.status() == 64)
         let other = try run(["trigger", "a", "e", "x", "--rate", "1"], port: 1)
         #expect(await other.status() == 64)
     }

@@ -308,7 +308,7 @@ struct PydioNodeCommandTests {
         #expect(refused.run.output == [] && refused.run.errors == ["error: plans:/docs: the server says: No: …"])
         let empty = try await scene.pydio("share", "plans:/docs", "--password-stdin", input: "\n")
         #expect(empty.status == 65)
-        #expect(empty.run.errors == ["error: the password is empty"])
+        #expect(empty.run.errors == ["error: standard input is empty, but must hold the password"])
     }
 
     @Test func whatIsNoLinkIsNotPrinted() async throws {

@@ -68,13 +68,13 @@ struct ShellScriptTests {
                 trigger prices up 1
                 subscribe private-x
                 channels
-                """, on: server)
+                """, on: server, environment: ["PUSHER_SECRET": "wrong"])
             #expect(await run.status() == 64)
             #expect(run.errors.count == 3)
             #expect(run.errors.first == "error: line 2: “nonsense” is not a command; help lists them")
             #expect(
                 run.errors.dropFirst().first?.hasPrefix(
-                    "error: line 3: only the HTTP API can send this event: the application's id and secret are missing")
+                    "error: line 3: only the HTTP API can send this event: the application's id is missing")
                     == true)
             #expect(run.errors.last?.hasPrefix("error: line 4: ") == true)
             #expect(run.output.contains("prices     subscribed"), "\(run.output)")
@@ -97,6 +97,7 @@ struct ShellScriptTests {
         ("sign-in", 65, "no user to sign in as"), ("trigger private-x client-y 1", 65, "is not subscribed"),
         ("disconnect\nsubscribe prices", 69, "line 2: there is no connection"),
         ("disconnect\nconnect\nsubscribe bad%name", 65, "line 3: “bad%name” cannot be a channel name"),
+        ("subscribe c\nsubscribe private-c", 64, "line 2: the application's secret is missing"),
         ("quit\nnonsense", 0, ""),
     ])
     func whatGoesWrongIsTheStatus(lines: String, status: Int32, message: String) async throws {
@@ -116,7 +117,17 @@ struct ShellScriptTests {
             ],
             input: "subscribe a\n")
         #expect(await run.status() == 69)
-        #expect(run.errors.contains("error: no connection in time, giving up"))
+        #expect(
+            run.errors.last?.hasPrefix("error: no connection within 0.3 s: cannot connect to 127.0.0.1:1") == true,
+            "\(run.errors)")
+    }
+
+    @Test func aMissingMasterKeyIsWrongUse() async throws {
+        try await withServer { server in
+            let run = try script("subscribe private-encrypted-c", on: server, environment: Self.credentials)
+            #expect(await run.status() == 64)
+            #expect(run.errors.contains { $0.contains("line 1: the application's encryption master key is missing") })
+        }
     }
 
     @Test func anAnswerThatNeverComesIsSaid() async throws {

@@ -52,8 +52,7 @@ struct SigningCommandTests {
     }
 
     @Test(arguments: [
-        ["private-x", "1.2:y"], ["presence-x", "1.2"],
-        ["--user", "{}", "1.2"], ["--user", "a b", "1.2"],
+        ["--user", "{}", "1.2"], ["--user", #"{"id":"a b"}"#, "1.2"], ["--user", #"{"id":1}"#, "1.2"],
     ])
     func whatMustNotBeSignedIsStatus65(arguments: [String]) async throws {
         let command = try CommandRun(["auth"] + arguments, environment: ["PUSHER_KEY": "k", "PUSHER_SECRET": "s"])

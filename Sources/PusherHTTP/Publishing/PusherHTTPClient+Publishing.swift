@@ -85,12 +85,6 @@ extension PusherHTTPClient {
         return (try? Self.decode(BatchAnswer.self, from: answer).batch) ?? []
     }
 
-    /// Throws what publishing would throw before anything is sent, whatever the data: for programs that publish much.
-    package func check(event: String, channel: String) throws(PusherHTTPError) {
-        _ = try ArgumentRules.eventName(event)
-        _ = try payload("", for: try ArgumentRules.channelName(channel))
-    }
-
     // MARK: Wire
 
     private struct Publication: Encodable {

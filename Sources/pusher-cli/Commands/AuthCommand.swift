@@ -37,13 +37,20 @@ struct AuthCommand: AsyncParsableCommand, ArgumentChecking {
         guard user == nil || (member.userId == nil && member.userInfo == nil) else {
             throw ValidationError("--user-id and --user-info are for channels. With --user, give a JSON object.")
         }
-        guard try user != nil || ChannelArguments.name(arguments[0]).needsAuthorization else {
+        try NameArguments.socketID(arguments.last)
+        if let user { return user.contains("{") ? () : try NameArguments.user(user) }
+        let channel = try NameArguments.channel(arguments[0])
+        guard channel.needsAuthorization else {
             throw ValidationError("Only private- and presence- channels are authorized, not “\(arguments[0])”.")
+        }
+        guard channel.kind != .presence || member.userId != nil else {
+            throw ValidationError("Presence channels need --user-id.")
         }
     }
 
     func run() async throws {
-        let signer = try credentials.signer(masterKey)
+        let channel = user == nil ? try NameArguments.channel(arguments[0]) : nil
+        let signer = try credentials.signer(masterKey, encrypts: channel?.kind == .encrypted)
         _ = StandardOutput.write(json: try answer(signer))
     }
 

@@ -21,7 +21,7 @@ struct ChannelCommand: AsyncParsableCommand, ArgumentChecking {
     @OptionGroup var server: HTTPOptions
 
     func checkArguments() throws {
-        _ = try ChannelArguments.name(channel)
+        try NameArguments.channel(channel)
     }
 
     func run() async throws {

@@ -45,13 +45,10 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
     func checkArguments() throws {
         try Seconds.check("--timeout", timeout)
         guard (data == nil) == lines.lines else { throw ValidationError("Give DATA, or --lines.") }
-        guard try ChannelArguments.name(channel).allowsClientEvents else {
+        guard try NameArguments.channel(channel).allowsClientEvents else {
             throw ValidationError("Client events go to private- and presence- channels, not to “\(channel)”.")
         }
-        guard event.hasPrefix("client-") else {
-            throw ValidationError("A client event's name must start with client-, not be “\(event)”.")
-        }
-        guard event != "client-" else { throw ValidationError("A client event's name must go on after client-.") }
+        try NameArguments.clientEvent(event)
     }
 
     /// With lines, the server is still asked what it has against those that were sent.

@@ -27,7 +27,7 @@ struct DoctorCommand: AsyncParsableCommand, ArgumentChecking {
 
     func checkArguments() throws {
         try Seconds.check("--timeout", timeout)
-        try ChannelArguments.validate(channels)
+        try NameArguments.subscribable(channels)
     }
 
     func run() async throws {

@@ -30,7 +30,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     @OptionGroup var connection: ConnectionOptions
 
     func checkArguments() throws {
-        try ChannelArguments.validate(channels)
+        try NameArguments.subscribable(channels)
         guard matrix || (selection.rooms.isEmpty && !selection.notifications) else {
             throw ValidationError("--room and --notifications need --matrix.")
         }

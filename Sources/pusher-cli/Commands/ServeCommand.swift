@@ -85,7 +85,7 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
 
     private static func profile(named name: String) throws -> PusherMockServer.Profile {
         guard let profile = PusherMockServer.Profile(rawValue: name) else {
-            throw ValidationError("--profile must be vendor, soketi or reverb.")
+            throw ValidationError("it must be vendor, soketi or reverb.")
         }
         return profile
     }
@@ -99,8 +99,7 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
             ("--app-id", appId), ("PUSHER_APP_ID", Environment["PUSHER_APP_ID"]), ("--key", key),
             ("PUSHER_KEY", Environment["PUSHER_KEY"]),
         ] {
-            guard let value, PathSegment(value) == nil || value.contains("/") else { continue }
-            throw ValidationError("\(name) must not be empty, dots, or contain a slash: it becomes a part of paths.")
+            if let value { try NameArguments.pathSegment(value, of: name) }
         }
         let masterKey = SecretOption.encryptionMasterKey
         for (name, value) in [

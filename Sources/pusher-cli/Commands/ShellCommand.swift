@@ -53,7 +53,8 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
         options.callbackQueue = .queue(EventStream.queue)
         let pusher = Pusher(key: settings.key ?? "", options: options)
         if let member = user.presenceMember { pusher.connection.userDataFetcher = { member } }
-        let session = ShellSession(pusher: pusher, api: api(settings), signInTrouble: signInTrouble)
+        let session = ShellSession(
+            pusher: pusher, settings: settings, api: api(settings), signInTrouble: signInTrouble)
         if isTyped {
             try await converse(session, logs: logs)
         } else {

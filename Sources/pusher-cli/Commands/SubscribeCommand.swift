@@ -24,7 +24,7 @@ struct SubscribeCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     @OptionGroup var connection: ConnectionOptions
 
     func checkArguments() throws {
-        try ChannelArguments.validate(channels)
+        try NameArguments.subscribable(channels)
     }
 
     func run() async throws {

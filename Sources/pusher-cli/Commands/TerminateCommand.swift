@@ -1,7 +1,7 @@
 import ArgumentParser
 import PusherHTTP
 
-struct TerminateCommand: AsyncParsableCommand {
+struct TerminateCommand: AsyncParsableCommand, ArgumentChecking {
     static let configuration = CommandConfiguration(
         commandName: "terminate", abstract: "Close every connection that is signed in as a user.",
         discussion: """
@@ -15,6 +15,10 @@ struct TerminateCommand: AsyncParsableCommand {
     var user: String
 
     @OptionGroup var server: HTTPOptions
+
+    func checkArguments() throws {
+        try NameArguments.user(user)
+    }
 
     func run() async throws {
         try await server.api().ask { try await $0.terminateConnections(ofUser: user) }

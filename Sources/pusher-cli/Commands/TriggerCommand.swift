@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PusherHTTP
+import PusherProtocol
 
 struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     static let configuration = CommandConfiguration(
@@ -71,7 +72,15 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             throw ValidationError(
                 "Give CHANNEL EVENT DATA, --user USER EVENT DATA, --lines CHANNEL EVENT, or --batch FILE.")
         }
-        for channel in channels { _ = try ChannelArguments.name(channel) }
+        for channel in channels { try NameArguments.channel(channel) }
+        guard channels.count <= PusherHTTPClient.maximumChannels else {
+            throw ValidationError("One event goes to 1 to \(PusherHTTPClient.maximumChannels) channels.")
+        }
+        guard try channels.count < 2 || !channels.contains(where: { try NameArguments.channel($0).kind == .encrypted })
+        else { throw ValidationError("An event for an encrypted channel goes to that channel alone.") }
+        if let user { try NameArguments.user(user) }
+        try NameArguments.socketID(socketId)
+        if batch == nil { try NameArguments.event(arguments[user == nil ? 1 : 0]) }
     }
 
     /// Where events go, unless a file or `--user` says it.
@@ -91,7 +100,9 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
         guard channels.count <= LinePublisher.maximumChannels else {
             throw ValidationError("--lines takes 1 to \(LinePublisher.maximumChannels) channels.")
         }
-        for channel in channels { _ = try ChannelArguments.name(channel) }
+        for channel in channels { try NameArguments.channel(channel) }
+        try NameArguments.socketID(socketId)
+        try NameArguments.event(arguments[1])
     }
 
     func run() async throws {

@@ -18,7 +18,7 @@ struct UsersCommand: AsyncParsableCommand, ArgumentChecking {
     @OptionGroup var server: HTTPOptions
 
     func checkArguments() throws {
-        guard try ChannelArguments.name(channel).kind == .presence else {
+        guard try NameArguments.channel(channel).kind == .presence else {
             throw ValidationError("Only presence- channels have users, not “\(channel)”.")
         }
     }

@@ -57,7 +57,6 @@ final class ClientEventLines: PusherDelegate {
     ///
     /// - Throws: If not all was sent; which lines, and why, is on standard error by then.
     func run(signsIn: Bool) async throws {
-        try check()
         pusher.delegate = self
         if signsIn { pusher.user.signIn() }
         let subscription = pusher.subscribe(channel)
@@ -70,27 +69,6 @@ final class ClientEventLines: PusherDelegate {
             var tally = LineTally(deed: "sent")
             try await send(from: source, on: subscription, &tally)
             try tally.conclude(await source.rest())
-        }
-    }
-
-    /// What would be wrong with every line.
-    private func check() throws(CommandFailure) {
-        let name: ChannelName
-        do throws(InvalidChannelName) {
-            name = try ChannelName(channel)
-        } catch {
-            throw CommandFailure(.badData, error.description)
-        }
-        guard name.allowsClientEvents else {
-            throw CommandFailure(
-                .badData,
-                "only private and presence channels that are not encrypted carry client events, not \(channel)")
-        }
-        guard event.hasPrefix("client-"), (8...ClientMachine.maximumEventNameLength).contains(event.utf8.count) else {
-            throw CommandFailure(
-                .badData,
-                "the name of a client event starts with “client-” and has at most "
-                    + "\(ClientMachine.maximumEventNameLength) bytes")
         }
     }
 

@@ -44,7 +44,6 @@ struct LinePublisher: Sendable {
     ///
     /// - Throws: If not all was published; which lines, and why, is on standard error by then.
     func run() async throws {
-        for channel in channels { try api.client.check(event: event, channel: channel) }
         let source = LineSource(
             readAhead: 2 * PusherHTTPClient.maximumBatch, maximumLength: api.client.maximumDataSize)
         try await SignalWatch.stopping(source.stop) { try await publishLines(of: source) }

@@ -72,7 +72,8 @@ struct LineTally {
         var words = "\(done) \(done == 1 ? "line" : "lines") \(deed), \(failed) failed"
         let unsent = unsent + rest.count
         if unsent > 0 { words += ", \(rest.isAll ? "" : "at least ")\(unsent) not sent" }
-        if rest.isStopped, unsent > 0 || !rest.isAll {
+        // Cancelled: what was under way was broken off, too.
+        if rest.isStopped, unsent > 0 || !rest.isAll || Task.isCancelled {
             throw CommandFailure(
                 .interrupted, "stopped \(last == 0 ? "before line 1" : "after line \(last)"): \(words)")
         }

@@ -21,7 +21,7 @@ struct ChannelKeyOptions: ParsableArguments {
 
     /// The key, or wrong use.
     func key() throws -> ChannelKey {
-        let name = try ChannelArguments.name(channel)
+        let name = try NameArguments.channel(channel)
         guard name.kind == .encrypted else {
             throw ValidationError(
                 "“\(channel)” is not an encrypted channel: its name must start with private-encrypted-.")

@@ -128,23 +128,3 @@ enum HTTPURL {
         return ["http", "https"].contains(url.scheme?.lowercased())
     }
 }
-
-/// Names of channels, as arguments.
-enum ChannelArguments {
-    /// Those that nobody could subscribe to are wrong use, before anything is connected.
-    static func validate(_ channels: [String]) throws(ValidationError) {
-        for channel in channels where try name(channel).kind == .serverToUser {
-            throw ValidationError(
-                "“\(channel)” cannot be subscribed to: --sign-in receives what is sent to the user.")
-        }
-    }
-
-    /// One that no server could take is wrong use.
-    static func name(_ channel: String) throws(ValidationError) -> ChannelName {
-        do throws(InvalidChannelName) {
-            return try ChannelName(channel)
-        } catch {
-            throw ValidationError("\(error)")
-        }
-    }
-}

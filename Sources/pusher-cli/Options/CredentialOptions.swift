@@ -57,9 +57,10 @@ struct CredentialOptions: ParsableArguments {
         return try settings(options, needsServer: false)
     }
 
-    func signer(_ masterKey: MasterKeyOption) throws -> PusherSigner {
+    /// - Parameter encrypts: Whether it is to sign for an encrypted channel, which it cannot without a master key.
+    func signer(_ masterKey: MasterKeyOption, encrypts: Bool = false) throws -> PusherSigner {
         let settings = try settings(masterKey)
-        try settings.require(.key, .secret)
+        try settings.requireSigning(encrypts: encrypts)
         return PusherSigner(
             key: settings.key ?? "", secret: settings.secret ?? "",
             encryptionMasterKey: settings.encryptionMasterKey)

@@ -8,6 +8,7 @@ struct ApplicationOptions: ParsableArguments {
 
     func validate() throws {
         try EmptyValue.refuse(("--app-id", appId))
+        if let appId { try NameArguments.pathSegment(appId, of: "--app-id") }
     }
 }
 

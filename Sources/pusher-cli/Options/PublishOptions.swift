@@ -35,7 +35,7 @@ struct PublishOptions: ParsableArguments {
 
     func validate() throws {
         try EmptyValue.refuse(("--app-id", appId))
-        if let channel { _ = try ChannelArguments.name(channel) }
+        if let channel { try NameArguments.channel(channel) }
         guard channel != nil || event == nil else { throw ValidationError("--event needs --channel.") }
         guard pusherPort.map({ (1...65535).contains($0) }) ?? true else {
             throw ValidationError("--pusher-port must be 1 to 65535.")

@@ -5,6 +5,10 @@ struct RoomArgument: ParsableArguments {
     @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
     var room: String
 
+    func validate() throws {
+        try EmptyValue.refuse(("The room", room))
+    }
+
     var reference: RoomReference { RoomReference(room) }
 
     func id(for account: MatrixAccount) async throws -> String { try await reference.roomID(for: account) }

@@ -25,7 +25,7 @@ enum StatusLine {
         }
     }
 
-    static let isShown = isatty(2) == 1
+    static let isShown = isatty(2) == 1 && Environment["TERM"] != "dumb"
 
     /// Held while something is written, so that nothing is drawn in the middle of it.
     private static let state = Lock(State())

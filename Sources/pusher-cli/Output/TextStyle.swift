@@ -27,7 +27,7 @@ enum ColorChoice: String, CaseIterable, ExpressibleByArgument {
         case .auto:
             if Environment["NO_COLOR"] != nil { return TextStyle(isColored: false) }  // no-color.org
             let isForced = Environment["CLICOLOR_FORCE"].map { $0 != "0" } ?? false  // bixense.com/clicolors
-            return TextStyle(isColored: isForced || isTerminal)
+            return TextStyle(isColored: isForced || isTerminal && Environment["TERM"] != "dumb")
         }
     }
 }

@@ -14,12 +14,12 @@ struct RemotePath: Hashable, Sendable, CustomStringConvertible {
             let colon = text.firstRange(of: ":/")?.lowerBound ?? (text.hasSuffix(":") ? text.lastIndex(of: ":") : nil),
             colon != text.startIndex
         else {
-            throw ValidationError("A path on the server is WORKSPACE:/path; WORKSPACE: is the top of a workspace.")
+            throw ValidationError("a path on the server is WORKSPACE:/path; WORKSPACE: is the top of a workspace.")
         }
         let rest = text[text.index(after: colon)...]
         let names = rest.unicodeScalars.split(separator: "/").map { String($0) }
         guard !names.contains(where: { $0 == "." || $0 == ".." || $0.utf8.contains(0) }) else {
-            throw ValidationError("A path on the server is a full one, without . and ..")
+            throw ValidationError("a path on the server is a full one, without . and ..")
         }
         self.init(
             workspace: String(text[..<colon]), path: "/" + names.joined(separator: "/"),

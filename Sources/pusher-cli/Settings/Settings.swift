@@ -152,6 +152,11 @@ extension Settings {
         try require([.key, .appID, .secret] + (encrypts ? [.encryptionMasterKey] : []))
     }
 
+    /// What auth endpoints cannot do without.
+    func requireSigning(encrypts: Bool) throws(CommandFailure) {
+        try require([.key, .secret] + (encrypts ? [.encryptionMasterKey] : []))
+    }
+
     /// Says all that is missing at once.
     func require(_ settings: RequiredSetting...) throws(CommandFailure) { try require(settings) }
 
@@ -163,8 +168,10 @@ extension Settings {
             .wrongUse,
             "the application's \(missing.map(\.name).inWords()) \(missing.count == 1 ? "is" : "are") missing: "
                 + setAside.compactMap { whyUnused(missing, of: $0) }.map { $0 + "; " }.joined() + "give "
-                + "\(missing.map(\.sources).inWords()), \(alternative)save a context (pusher-cli context add), or run "
-                + "pusher-cli serve on this machine")
+                + "\(missing.map(\.sources).inWords()), \(alternative)"
+                + (missing.contains(.key)
+                    ? "save a context (pusher-cli context add), or run pusher-cli serve on this machine"
+                    : "or save it in a context (pusher-cli context add)"))
     }
 }
 

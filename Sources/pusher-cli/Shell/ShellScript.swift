@@ -44,13 +44,13 @@ struct ShellScript: Sendable {
 
     private func end() async -> ExitStatus {
         // A connection that has gone meanwhile has been told of.
-        try? await withDeadline(timeout, failure: { Self.noAnswer }) { [session] in try await session.catchUp() }
+        try? await withDeadline(timeout, failure: { failure("no answer") }) { [session] in try await session.catchUp() }
         return worst.withLock { $0 }
     }
 
     private func succeeds(at number: Int?, _ work: @escaping @Sendable () async throws -> Void) async -> Bool {
         do {
-            try await withDeadline(timeout, failure: { number == nil ? Self.noConnection : Self.noAnswer }, work)
+            try await withDeadline(timeout, failure: { failure(number == nil ? "no connection" : "no answer") }, work)
             return true
         } catch {
             fail(error, at: number)
@@ -58,8 +58,9 @@ struct ShellScript: Sendable {
         }
     }
 
-    private static let noConnection = CommandFailure(.unavailable, "no connection in time, giving up")
-    private static let noAnswer = CommandFailure(.unavailable, "no answer in time")
+    private func failure(_ what: String) -> CommandFailure {
+        CommandFailure(.unavailable, "\(what) within \(Seconds.text(timeout / .seconds(1))): \(session.trouble)")
+    }
 
     private func fail(_ error: any Error, at number: Int?) {
         if Task.isCancelled { return }

@@ -20,6 +20,8 @@ final class ShellSession: PusherDelegate {
         var refused: Set<String> = []
         /// Names of events, by channel, oldest first.
         var events: [String: [String]] = [:]
+        /// The last of all errors.
+        var lastError: PusherError?
         /// The last error that is not tried again, and how many there were.
         var failure: PusherError?
         var failures = 0
@@ -30,13 +32,19 @@ final class ShellSession: PusherDelegate {
     private static let maximumEventChannels = 1000
 
     private let pusher: Pusher
+    private let settings: Settings
     private let api: Result<PusherHTTPClient, CommandFailure>
     /// Why nobody can sign in; nil if somebody can.
     private let signInTrouble: CommandFailure?
     private let state = Lock(State())
 
-    init(pusher: Pusher, api: Result<PusherHTTPClient, CommandFailure>, signInTrouble: CommandFailure?) {
+    /// - Parameter settings: What the client was made with.
+    init(
+        pusher: Pusher, settings: Settings, api: Result<PusherHTTPClient, CommandFailure>,
+        signInTrouble: CommandFailure?
+    ) {
         self.pusher = pusher
+        self.settings = settings
         self.api = api
         self.signInTrouble = signInTrouble
     }
@@ -65,6 +73,9 @@ final class ShellSession: PusherDelegate {
         pusher.disconnect()
         for await state in states where state == .disconnected { break }
     }
+
+    /// Why something that is waited for may not come, as far as that is known.
+    var trouble: String { state.withLock { $0.lastError?.message } ?? "the server did not answer" }
 
     /// What the server has sent until now has been printed when this returns.
     func catchUp() async throws {
@@ -114,6 +125,7 @@ final class ShellSession: PusherDelegate {
                 throw CommandFailure(.badData, error.description)
             }
         }
+        try settings.requireSubscribing(to: names)
         var waiting: [PusherChannel] = []
         for name in names {
             if pusher.connection.channels.find(name: name)?.subscribed == true {
@@ -281,11 +293,11 @@ final class ShellSession: PusherDelegate {
     }
 
     func receivedError(error: PusherError) {
-        if !error.willRetry {
-            state.withLock { state in
-                state.failure = error
-                state.failures += 1
-            }
+        state.withLock { state in
+            state.lastError = error
+            guard !error.willRetry else { return }
+            state.failure = error
+            state.failures += 1
         }
         print(.error(error))
     }

@@ -1,0 +1,61 @@
+import ArgumentParser
+import PusherHTTP
+import PusherProtocol
+import Transport
+
+/// Names of channels, events, users and connections, as arguments: what no server could take is wrong use, before anything is
+/// connected or read.
+enum NameArguments {
+    /// Channels to subscribe to.
+    static func subscribable(_ channels: [String]) throws(ValidationError) {
+        for channel in channels where try Self.channel(channel).kind == .serverToUser {
+            throw ValidationError(
+                "“\(channel)” cannot be subscribed to: --sign-in receives what is sent to the user.")
+        }
+    }
+
+    @discardableResult
+    static func channel(_ channel: String) throws(ValidationError) -> ChannelName {
+        do throws(InvalidChannelName) {
+            return try ChannelName(channel)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    static func event(_ name: String) throws(ValidationError) {
+        try check { () throws(PusherHTTPError) in try ArgumentRules.eventName(name) }
+    }
+
+    /// An event of clients, which no server publishes.
+    static func clientEvent(_ name: String) throws(ValidationError) {
+        guard name.hasPrefix("client-") else {
+            throw ValidationError("A client event's name must start with client-, not be “\(name)”.")
+        }
+        guard name != "client-" else { throw ValidationError("A client event's name must go on after client-.") }
+        try event(name)
+    }
+
+    static func user(_ id: String) throws(ValidationError) {
+        try check { () throws(PusherHTTPError) in try ArgumentRules.userID(id) }
+    }
+
+    static func socketID(_ id: String?) throws(ValidationError) {
+        try check { () throws(PusherHTTPError) in try ArgumentRules.socketID(id) }
+    }
+
+    /// What becomes a part of a path as it is.
+    static func pathSegment(_ text: String, of source: String) throws(ValidationError) {
+        guard PathSegment(text) != nil, !text.contains("/") else {
+            throw ValidationError("\(source) must not be empty, dots, or contain a slash: it becomes a part of paths.")
+        }
+    }
+
+    private static func check<Value>(_ rule: () throws(PusherHTTPError) -> Value) throws(ValidationError) {
+        do throws(PusherHTTPError) {
+            _ = try rule()
+        } catch {
+            throw ValidationError("\(error.message).")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+
+/// Mistakes on a command line of which ArgumentParser names something else than what is wrong.
+struct UsageMistake {
+    private let arguments: [String]
+    /// The command that the arguments name, and how it is called from the root on.
+    private let command: any ParsableCommand.Type
+    private let path: [String]
+    /// What comes after its name.
+    private let rest: ArraySlice<String>
+
+    init(_ arguments: [String]) {
+        var command: any ParsableCommand.Type = PusherCommand.self
+        var path = [Self.name(of: command)]
+        var rest = arguments[...]
+        if rest.first == "help" { rest.removeFirst() }
+        while let subcommand = command.configuration.subcommands.first(where: { Self.name(of: $0) == rest.first }) {
+            command = subcommand
+            path.append(Self.name(of: subcommand))
+            rest.removeFirst()
+        }
+        (self.arguments, self.command, self.path, self.rest) = (arguments, command, path, rest)
+    }
+
+    /// Where more can be read.
+    var hint: String { "See '\(path.joined(separator: " ")) --help' for more information." }
+
+    /// A name after `help` that is no command's; ArgumentParser passes over it.
+    var ofHelp: String? { arguments.first == "help" ? unknownCommand : nil }
+
+    /// What is wrong, if it is not what ArgumentParser says.
+    func better(than message: String) -> String? {
+        if message.contains("nexpected argument") { return unknownCommand }
+        if message.hasPrefix("Missing expected argument") { return unknownOption }
+        guard message.hasPrefix("Missing value for") else { return nil }
+        // It takes a negative number for an option.
+        return zip(rest, rest.dropFirst()).first { option, value in
+            message.contains("'\(option) <") && value.wholeMatch(of: /-[0-9.]+/) != nil
+        }.map { "the value '\($1)' is invalid for '\($0)'" }
+    }
+
+    private var unknownCommand: String? {
+        guard let name = rest.first, !name.hasPrefix("-"), !command.configuration.subcommands.isEmpty else {
+            return nil
+        }
+        let names = command.configuration.subcommands.map(Self.name)
+        return "'\(name)' is not a command of \(path.joined(separator: " "))\(Self.suggestion(for: name, of: names))"
+    }
+
+    /// An option that the command does not have, where an argument that it needs is missing as well.
+    private var unknownOption: String? {
+        let help = PusherCommand.helpMessage(for: command, columns: 1000)
+        let known = help.matches(of: /(?:^|[\s(\/])(--?[A-Za-z0-9][-A-Za-z0-9]*)/).map { String($0.1) }
+        let given = rest.prefix { $0 != "--" }.compactMap { $0.wholeMatch(of: /(--[A-Za-z][-A-Za-z0-9]*)(?:=.*)?/) }
+        return given.map { String($0.1) }.first { !known.contains($0) }.map {
+            "unknown option '\($0)'\(Self.suggestion(for: $0, of: known))"
+        }
+    }
+
+    private static func name(of command: any ParsableCommand.Type) -> String {
+        command.configuration.commandName ?? command._commandName
+    }
+
+    private static func suggestion(for word: String, of names: [String]) -> String {
+        let near = names.map { ($0, distance($0, word)) }.filter { $0.1 <= 2 && $0.1 < word.count - 1 }
+        return near.min { $0.1 < $1.1 }.map { ". Did you mean '\($0.0)'?" } ?? ""
+    }
+
+    /// How many letters must be changed, added or left out (Levenshtein).
+    private static func distance(_ one: String, _ other: String) -> Int {
+        let other = Array(other)
+        var row = Array(0...other.count)
+        for (line, letter) in one.enumerated() {
+            var diagonal = row[0]
+            row[0] = line + 1
+            for (column, its) in other.enumerated() {
+                let replaced = diagonal + (letter == its ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(replaced, row[column] + 1, row[column + 1] + 1)
+            }
+        }
+        return row[other.count]
+    }
+}
