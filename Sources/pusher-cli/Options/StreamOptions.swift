@@ -44,7 +44,7 @@ struct StreamOptions: ParsableArguments {
             """
             Run this command with /bin/sh -c for each event. It gets the data on standard input, and PUSHER_EVENT, \
             PUSHER_CHANNEL, PUSHER_TIME and, if there is one, PUSHER_USER_ID in its environment. While --jobs commands \
-            are running, reading waits, and at the end all of them are waited for. A command that fails is reported on \
+            are running, reading waits, and at the end all of them are waited for, unless Ctrl-C comes again. A command that fails is reported on \
             standard error, and then the exit status at the end is 69, or worse. Everything except events goes to \
             standard error.
             """, valueName: "command"))
