@@ -132,14 +132,18 @@ public struct PusherHTTPClient: Sendable {
 
     private static func check(_ response: HTTPResponse) throws(PusherHTTPError) {
         let kind: PusherHTTPError.Kind
+        let isPage = response.body.first { $0 > 0x20 } == UInt8(ascii: "<")
         switch response.status {
         case 200, 202: return
+        case 404 where isPage: kind = .unexpectedAnswer  // of another server, or below another path
         case 401, 403: kind = .refused
         case 400, 404, 413, 422: kind = .rejected
         case 429, 500...: kind = .serverFailure
         default: kind = .unexpectedAnswer
         }
-        throw PusherHTTPError(kind, status: response.status, "the server answered: \(excerpt(response.body))")
+        let redirect = (300..<400).contains(response.status) ? ", and redirects are not followed" : ""
+        throw PusherHTTPError(
+            kind, status: response.status, "the server answered: \(excerpt(response.body))\(redirect)")
     }
 
     /// The server's own words, as far as they are words.

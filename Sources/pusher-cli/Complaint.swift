@@ -19,6 +19,10 @@ enum Complaint {
     static func text(_ message: String) -> String {
         var message = message
         for (words, better) in translations { message = message.replacing(words, with: better) }
+        // --tls is about the server alone.
+        if message.contains("auth endpoint") {
+            message = message.replacing("try --tls if this port expects TLS", with: "try https:// if it expects TLS")
+        }
         return message.replacing(#/ ?\([a-z]+(?:[A-Z][a-z]+)+\)/#, with: "")
     }
 
@@ -50,6 +54,11 @@ enum Complaint {
             "an encrypted channel needs the encryption master key: give it with PUSHER_ENCRYPTION_MASTER_KEY"
         ),
         ("the encryptionMasterKey is", "the encryption master key is"),
+        (
+            "the server answered: an HTML page (HTTP status 404)",
+            "the server answered with an HTML page (HTTP status 404): the HTTP API is not there, check --host, --port and "
+                + "--path"
+        ),
         ("larger than maximumMessageSize allows", "larger than this command takes"),
         ("does not seem to speak TLS on this port", "does not seem to speak TLS on this port: try --no-tls"),
         // What a TLS server does with a request in plain text.

@@ -113,10 +113,12 @@ final class EventStream: PusherDelegate {
     func run() async -> ExitStatus {
         // What has no end is done when somebody stops it.
         let isEndless = options.count == nil && options.timeout == nil
-        let signals = SignalWatch(taking: form.isSlowToFinish ? 2 : 1) { [weak self] in
+        let signals = SignalWatch(taking: form.isSlowToFinish ? .max : 1) { [weak self] in
             guard let self else { return }
             if state.withLock({ $0.outcome != nil }) { return form.end() }
-            leave(isEndless && !hasNeverListened ? .done : .interrupted)
+            let isDone = isEndless && !hasNeverListened
+            if !isDone { StandardError.complain(CommandFailure.interrupted) }
+            leave(isDone ? .done : .interrupted)
         }
         let timers = startTimers()
         pusher?.connect()
@@ -312,7 +314,10 @@ final class EventStream: PusherDelegate {
         }
         if new == .reconnecting { StatusLine.wait(for: "the connection to come back") }
         let end = state.withLock { state -> ExitStatus? in
-            if new == .connected { state.awaited.remove(.pusher) }
+            if new == .connected {
+                state.awaited.remove(.pusher)
+                state.lastError = nil  // it was about the way here
+            }
             if new == .reconnecting { state.unsettled = state.hopes }
             guard new == .disconnected, state.outcome == nil else { return nil }
             return state.lastError?.exitStatus ?? .unavailable
@@ -372,8 +377,10 @@ final class EventStream: PusherDelegate {
     }
 
     func receivedError(error: PusherError) {
-        state.withLock { $0.lastError = error }
-        StatusLine.explainWait("\(Complaint.text(error.message))")
+        if error.explainsWait {
+            state.withLock { $0.lastError = error }
+            StatusLine.explainWait("\(Complaint.text(error.message))")
+        }
         complain(error)
     }
 

@@ -23,6 +23,10 @@ enum Execution {
     static func run(_ arguments: [String]? = nil) async -> Never {
         StandardDescriptors.occupy()
         signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
+        signal(SIGQUIT, SIG_DFL)  // Swift would take Ctrl-\ for a crash
+        // ArgumentParser traps where a help text has no room.
+        let columns = Environment["COLUMNS"].flatMap { Int($0) } ?? TerminalSize.columns(of: STDOUT_FILENO)
+        if columns < leastColumns { setenv("COLUMNS", "\(leastColumns)", 1) }
         var status = ExitStatus.done
         let usage = UsageMistake(arguments ?? Array(CommandLine.arguments.dropFirst()))
         do {
@@ -45,6 +49,9 @@ enum Execution {
         }
         exit(status.rawValue)
     }
+
+    /// Of help texts.
+    private static let leastColumns = 40
 
     private static func perform(_ command: any ParsableCommand) async throws {
         // Only the task that runs it touches it.

@@ -32,7 +32,9 @@ struct PrivateFile {
 
     /// - Parameter cure: What to do if others may have read it.
     init(_ name: String, in base: Base = .configuration, ifReadByOthers cure: String? = nil) {
-        let home = FileManager.default.homeDirectoryForCurrentUser.appending(path: base.pathInHome)
+        // Foundation asks the system's list of users alone.
+        let own = Environment["HOME"].map { URL(filePath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
+        let home = own.appending(path: base.pathInHome)
         // A relative path there is to be ignored (XDG Base Directory Specification).
         let chosen = Environment[base.variable].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil } ?? home
         self.cure = cure
@@ -48,7 +50,7 @@ struct PrivateFile {
         let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
-            throw failure("cannot be read")
+            throw CommandFailure(.badData, "\(file.path) cannot be read: \(String(cString: strerror(errno)))")
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
@@ -117,7 +119,7 @@ struct PrivateFile {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure(.unavailable, "the folder \(folder.path) cannot be created")
+            throw failure("cannot be written: there is no folder \(folder.path)")
         }
         guard chmod(folder.path, 0o700) == 0 else { throw failure("is in a folder that is not yours") }
     }

@@ -10,6 +10,7 @@ enum SecretInput {
         while true {
             switch byte(from: STDIN_FILENO) {
             case .cancelled: return nil
+            case .failed: throw Input.unreadable
             case .end:
                 let text = String(decoding: bytes, as: UTF8.self)
                 let secret = text.last == "\n" || text.last == "\r\n" ? String(text.dropLast()) : text
@@ -73,7 +74,7 @@ enum SecretInput {
         var line: [UInt8] = []
         while true {
             switch byte(from: terminal) {
-            case .cancelled, .byte(3): return nil  // 3 is Ctrl-C
+            case .cancelled, .failed, .byte(3): return nil  // 3 is Ctrl-C
             case .end, .byte(4), .byte(10), .byte(13): return String(decoding: line, as: UTF8.self)  // 4 is Ctrl-D
             case .byte(8), .byte(127):
                 while let last = line.popLast(), last & 0xC0 == 0x80 {}  // a whole character
@@ -87,6 +88,7 @@ enum SecretInput {
     private enum Reading {
         case byte(UInt8)
         case end
+        case failed
         case cancelled
     }
 
@@ -99,7 +101,7 @@ enum SecretInput {
             var byte: UInt8 = 0
             let count = read(descriptor, &byte, 1)
             if count < 0, errno == EINTR { continue }
-            return count == 1 ? .byte(byte) : .end
+            return count == 1 ? .byte(byte) : count == 0 ? .end : .failed
         }
         return .cancelled
     }

@@ -1,4 +1,5 @@
 import Basics
+import Foundation
 import PusherSwift
 
 /// What goes wrong with a client, for the message in case nothing comes of it.
@@ -20,11 +21,44 @@ final class Trouble: PusherDelegate {
     /// The newest of all.
     var last: PusherError? { state.withLock { $0.last } }
 
+    /// What to say when the time for a subscription is over.
+    func giveUp(_ channel: String, of pusher: Pusher, after seconds: Double) -> CommandFailure {
+        let isConnected = pusher.connection.connectionState == .connected
+        let what = isConnected ? "\(channel) was not subscribed" : "no connection"
+        let reason = last?.message ?? (isConnected ? "the server did not answer the subscription" : "")
+        return CommandFailure(
+            .unavailable, "\(what) within \(Seconds.text(seconds))" + (reason.isEmpty ? "" : ": \(reason)"))
+    }
+
+    func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+        if new == .connected { state.withLock { $0.last = nil } }
+    }
+
     func receivedError(error: PusherError) {
-        StatusLine.explainWait("\(Complaint.text(error))")
+        if error.explainsWait { StatusLine.explainWait("\(Complaint.text(error))") }
         state.withLock { state in
-            state.last = error
+            if error.explainsWait { state.last = error }
             if !error.willRetry { state.first = state.first ?? error }
+        }
+    }
+
+    func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
+        guard let error = error?.userInfo[NSUnderlyingErrorKey] as? PusherError else { return }
+        state.withLock { $0.last = error }
+    }
+}
+
+extension PusherError {
+    /// Whether it may be the reason why a connection or a subscription does not come; not a notice of something else.
+    var explainsWait: Bool {
+        switch kind {
+        case .couldNotConnect, .connectionLost, .closedByServer, .serverError, .authorizationFailed,
+            .subscriptionFailed,
+            .sourceFailed, .invalidArgument:
+            true
+        case .malformedMessage, .unknownChannel, .decryptionFailed, .clientEventRejected, .undecodableData,
+            .bufferOverflow, .readingHeld, .readingResumed:
+            false
         }
     }
 }

@@ -33,10 +33,21 @@ struct UsageMistake {
         if message.contains("nexpected argument") { return unknownCommand }
         if message.hasPrefix("Missing expected argument") { return unknownOption }
         guard message.hasPrefix("Missing value for") else { return nil }
-        // It takes a negative number for an option.
-        return zip(rest, rest.dropFirst()).first { option, value in
-            message.contains("'\(option) <") && value.wholeMatch(of: /-[0-9.]+/) != nil
-        }.map { "the value '\($1)' is invalid for '\($0)'" }
+        // It takes a negative number for an option, unless it is joined to the one that it is for.
+        guard
+            let index = rest.indices.dropLast().first(where: { index in
+                message.contains("'\(rest[index]) <") && rest[index + 1].wholeMatch(of: /-[0-9.]+/) != nil
+            })
+        else { return nil }
+        var joined = arguments
+        let place = arguments.count - rest.count + index - rest.startIndex
+        joined[place] += "=" + joined.remove(at: place + 1)
+        do {
+            _ = try PusherCommand.parseAsRoot(joined)
+            return "the value '\(rest[index + 1])' is invalid for '\(rest[index])'"
+        } catch {
+            return PusherCommand.message(for: error)
+        }
     }
 
     private var unknownCommand: String? {
@@ -51,7 +62,7 @@ struct UsageMistake {
     private var unknownOption: String? {
         let help = PusherCommand.helpMessage(for: command, columns: 1000)
         let known = help.matches(of: /(?:^|[\s(\/])(--?[A-Za-z0-9][-A-Za-z0-9]*)/).map { String($0.1) }
-        let given = rest.prefix { $0 != "--" }.compactMap { $0.wholeMatch(of: /(--[A-Za-z][-A-Za-z0-9]*)(?:=.*)?/) }
+        let given = rest.prefix { $0 != "--" }.compactMap { $0.wholeMatch(of: /(--?[A-Za-z][-A-Za-z0-9]*)(?:=.*)?/) }
         return given.map { String($0.1) }.first { !known.contains($0) }.map {
             "unknown option '\($0)'\(Self.suggestion(for: $0, of: known))"
         }
@@ -62,7 +73,7 @@ struct UsageMistake {
     }
 
     private static func suggestion(for word: String, of names: [String]) -> String {
-        let near = names.map { ($0, distance($0, word)) }.filter { $0.1 <= 2 && $0.1 < word.count - 1 }
+        let near = names.map { ($0, distance($0, word)) }.filter { $0.1 <= 2 && $0.1 < word.count }
         return near.min { $0.1 < $1.1 }.map { ". Did you mean '\($0.0)'?" } ?? ""
     }
 

@@ -28,6 +28,23 @@ struct ContextTests {
         await server.stop()
     }
 
+    @Test func withoutXDGItIsInTheHomeThatTheEnvironmentNames() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let environment = ["XDG_CONFIG_HOME": "relative", "HOME": home.path]
+        let add = try await run("context", "add", "mine", "--host", "h", "--key", "k", environment: environment)
+        #expect(add.status == 0)
+        #expect(FileManager.default.fileExists(atPath: home.path + "/.config/pusher-cli/contexts.json"))
+    }
+
+    @Test func aPlaceWithoutAFolderIsBadData() async throws {
+        let environment = ["XDG_CONFIG_HOME": "/dev/null"]
+        let list = try await run("context", "list", environment: environment)
+        #expect(list.status == 65)
+        #expect(list.run.errors.last?.contains("contexts.json cannot be read: Not a directory") == true)
+        let add = try await run("context", "add", "mine", "--host", "h", "--key", "k", environment: environment)
+        #expect(add.run.errors.last?.contains("there is no folder /dev/null/pusher-cli") == true)
+    }
+
     private func add(_ name: String, _ server: PusherMockServer, secret: String = PusherMockServer.App.defaultSecret)
         async throws -> Int32?
     {

@@ -128,9 +128,12 @@ struct EventProcessTests {
         await server.stop()
     }
 
-    @Test func theSecondSignalEndsWhatRuns() async throws {
-        // What the command has started, too.
-        try await withRun(["--exec", "echo began; sleep 1000; echo ended"], count: nil) { server, run in
+    /// Also what the command has started, and what ignores the polite signals.
+    @Test(arguments: [
+        ("echo began; sleep 1000; echo ended", 15), ("trap '' INT TERM HUP; echo began; sleep 1000; echo ended", 9),
+    ])
+    func theSecondSignalEndsWhatRuns(command: String, signal: Int) async throws {
+        try await withRun(["--exec", command], count: nil) { server, run in
             await server.publish(event: "e", channel: "presence-a", data: "1")
             #expect(await run.waitFor { $0 == ["began"] })
             run.interrupt()
@@ -138,8 +141,25 @@ struct EventProcessTests {
             run.interrupt()
             #expect(await run.status() == 130)
             #expect(run.output == ["began"])
-            #expect(run.errors.last?.contains("was ended by signal 15") == true)
+            #expect(run.errors.last?.contains("was ended by signal \(signal)") == true)
         }
+    }
+
+    /// It would be stopped in the background, and never end.
+    @Test func aCommandHasNoTerminal() async throws {
+        let server = try await PusherMockServer.start()
+        let run = try TerminalRun(
+            nil,
+            [
+                "subscribe", "a", "--exec", "read x </dev/tty; echo status $?", "--no-tls", "--host", "127.0.0.1",
+                "--port", "\(server.port)", "--count", "1",
+            ],
+            environment: ["PUSHER_KEY": PusherMockServer.App.defaultKey])
+        #expect(await server.waitFor { $0.channels() == ["a"] })
+        await server.publish(event: "e", channel: "a", data: "1")
+        #expect(await run.shows("status 2"))
+        #expect(await run.status() == 0)
+        await server.stop()
     }
 
     @Test(arguments: ["", " "])

@@ -164,8 +164,12 @@ struct ExitStatusTests {
         (["client-event", "a", "--linez"], "unknown option '--linez'. Did you mean '--lines'?"),
         (["users", "--jsonn=x"], "unknown option '--jsonn'. Did you mean '--json'?"),
         (["users", "--json", "--", "--nonsense", "b"], "unexpected argument 'b'"),
+        (["subscribe", "-x"], "unknown option '-x'"),
+        (["context", "ad", "x"], "'ad' is not a command of pusher-cli context. Did you mean 'add'?"),
+        (["subscribe", "c", "--timeout", "-1"], "--timeout takes seconds, above 0"),
+        (["serve", "--port", "-1"], "--port must be 0 to 65535"),
         (["users", "--json"], "missing expected argument '<channel>'"),
-        (["subscribe", "c", "--count", "-1"], "the value '-1' is invalid for '--count'"),
+        (["subscribe", "c", "--count", "-1"], "--count must be 1 or more"),
         (["subscribe", "c", "--count", "--json"], "missing value for '--count <count>'"),
         (["serve", "--profile", "x"], "the value 'x' is invalid for '--profile <profile>': it must be vendor"),
         (["pydio", "get", "x"], "the value 'x' is invalid for '<remote>': a path on the server is"),
@@ -175,6 +179,85 @@ struct ExitStatusTests {
         #expect(await run.status() == 64)
         #expect(run.errors.first?.hasPrefix("error: " + words) == true, "\(run.errors)")
         #expect(run.errors.last?.wholeMatch(of: /See 'pusher-cli( [a-z-]+)* --help' for more information./) != nil)
+    }
+
+    @Test(arguments: ["0", "-5", "20", "39", "x"])
+    func helpHasRoomOnTheNarrowestTerminal(columns: String) async throws {
+        let run = try CommandRun(["subscribe", "--help"], environment: ["COLUMNS": columns])
+        #expect(await run.status() == 0)
+        #expect(run.output.contains { $0.contains("--timeout") })
+    }
+
+    @Test(arguments: [
+        "http://k:s@127.0.0.1:1/apps/", "http://:@127.0.0.1:1/apps/1", "http://k:@127.0.0.1:1/apps/1",
+        "http://k:s%zz@127.0.0.1:1/apps/1", "http://k:a b@127.0.0.1:1/apps/1", "ftp://k:s@h/apps/1", "nonsense",
+    ])
+    func aURLOfTheEnvironmentThatCannotBeUsedIsWrongUse(url: String) async throws {
+        for command in [["subscribe", "c"], ["trigger", "c", "e", "x"], ["channels"]] {
+            let run = try CommandRun(command, environment: ["PUSHER_URL": url])
+            #expect(await run.status() == 64)
+            #expect(run.errors == ["error: PUSHER_URL is not like https://key:secret@host:port/apps/id"])
+        }
+    }
+
+    /// Whoever is interrupted reads so.
+    @Test(arguments: [
+        ["subscribe", "c", "--count", "3"], ["subscribe", "c", "--timeout", "60"], ["listen", "c", "--count", "3"],
+    ])
+    func anInterruptedStreamSaysSo(arguments: [String]) async throws {
+        try await withServer { server, environment in
+            let run = try CommandRun(arguments, environment: environment)
+            #expect(await server.waitFor { $0.channels() == ["c"] })
+            run.interrupt()
+            #expect(await run.status() == 130)
+            #expect(run.errors.last == "error: interrupted before it was done")
+        }
+    }
+
+    /// The server opens the connection, and says something else than what is waited for.
+    @Test(arguments: [nil, #"{"event":5}"#, #"{"event":"e","channel":"c","data":"x"}"#])
+    func aNoticeIsNotTheReason(message: String?) async throws {
+        let server = SocketServer { peer in
+            peer.acceptWebSocket()
+            peer.writeFrame(#"{"event":"pusher:connection_established","data":"{\"socket_id\":\"1.2\"}"}"#)
+            while !peer.read().isEmpty { if let message { peer.writeFrame(message) } }
+        }
+        for more in [[], ["--lines"]] {
+            let run = try CommandRun(
+                ["client-event", "private-a", "client-x", "--timeout", "1"] + (more.isEmpty ? ["x"] : more),
+                environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:\(server.port)"]) { $1 }, input: "1\n")
+            #expect(await run.status() == 69)
+            #expect(run.errors.last?.contains("the server did not answer the subscription") == true, "\(run.errors)")
+        }
+    }
+
+    @Test func linesOfClientEventsSayWhyThereIsNoConnection() async throws {
+        let run = try CommandRun(
+            ["client-event", "private-a", "client-x", "--lines", "--timeout", "0.5"],
+            environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:1"]) { $1 }, input: "1\n")
+        #expect(await run.status() == 69)
+        #expect(run.errors.last?.contains("no connection within 0.5 s: cannot connect to 127.0.0.1:1") == true)
+    }
+
+    @Test func aPageInPlaceOfTheAPINamesTheOptions() async throws {
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\nConnection: close\r\n\r\n<html>no\n")
+        }
+        let run = try CommandRun(
+            ["channels"], environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:\(server.port)"]) { $1 })
+        #expect(await run.status() == 69)
+        #expect(run.errors.last?.contains("check --host, --port and --path") == true)
+    }
+
+    @Test func aProxyThatIsNotThereIsNamed() async throws {
+        let run = try CommandRun(
+            ["channels", "--proxy", "http://127.0.0.1:1"],
+            environment: Self.app.merging(["PUSHER_HOST": "127.0.0.1:2"]) { $1 })
+        #expect(await run.status() == 69)
+        #expect(
+            run.errors.last?.contains("cannot connect to the proxy 127.0.0.1:1, for 127.0.0.1:2") == true,
+            "\(run.errors)")
     }
 
     @Test func triggerSaysEveryFormThatItHas() async throws {

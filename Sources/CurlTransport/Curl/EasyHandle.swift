@@ -261,14 +261,16 @@ final class EasyHandle {
         case CURLE_COULDNT_RESOLVE_HOST:
             return TransportError(.couldNotResolve, "the host of \(server) cannot be resolved")
         case CURLE_COULDNT_RESOLVE_PROXY:
-            return TransportError(.proxy, "the host of the proxy cannot be resolved")
+            let host = words.firstMatch(of: #/proxy: (\S+)/#).map { " \($0.1)" } ?? ""
+            return TransportError(.proxy, "the host of the proxy\(host) cannot be resolved")
         case CURLE_PROXY: return TransportError(.proxy, "the proxy does not connect to \(server): \(words)")
         case CURLE_COULDNT_CONNECT:
             let number = info(CURLINFO_OS_ERRNO)
             let reason = number == 0 ? words : String(cString: strerror(Int32(number)))
             return isAboutProxy(words)
-                ? TransportError(.proxy, "cannot connect to the proxy for \(server): \(reason)")
+                ? TransportError(.proxy, "cannot connect to the proxy\(Self.whom(words)), for \(server): \(reason)")
                 : TransportError(.couldNotConnect, "cannot connect to \(server): \(reason)")
+        case CURLE_PARTIAL_FILE: return TransportError(.connectionLost, "the answer of \(server) broke off")
         case CURLE_OPERATION_TIMEDOUT: return TransportError(.timedOut, "\(server) took too long")
         case CURLE_SEND_FAIL_REWIND:
             return TransportError(
@@ -307,6 +309,11 @@ final class EasyHandle {
         if words.contains("SSL_ERROR_SYSCALL") { return "it closed the connection" }
         return words.replacing(#/^.*error:[0-9A-Fa-f]+:[^:]*:[^:]*:/#, with: "")
             .replacing(#/^OpenSSL[^:]*: /#, with: "")
+    }
+
+    /// Whom libcurl tried to connect to, as ` host:port`; empty if it does not say.
+    private static func whom(_ words: String) -> String {
+        words.firstMatch(of: #/to (\S+) port (\d+)/#).map { " \($0.1):\($0.2)" } ?? ""
     }
 
     /// Whether a connection that failed was one to a proxy. libcurl says so only since 8.7, but names whom it tried.

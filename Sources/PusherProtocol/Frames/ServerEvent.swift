@@ -81,7 +81,7 @@ package enum ServerEvent: Sendable {
 
     private static func subscriptionErrorReason(_ event: RealtimeEvent) -> String {
         let object = event.data.flatMap(JSON.object) ?? [:]
-        let parts = [object["type"] as? String, object["error"] as? String].compactMap { $0 }
+        let parts = [object["type"] as? String, object["error"] as? String].compactMap(\.self).filter { !$0.isEmpty }
         let status = JSON.integer(object["status"]).map { " (status \($0))" } ?? ""
         return parts.isEmpty ? "the server gave no reason" : parts.joined(separator: ": ") + status
     }

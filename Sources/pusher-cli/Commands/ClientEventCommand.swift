@@ -67,12 +67,7 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
         let pusher = try client()
         let trouble = Trouble(of: pusher)
         try await withDeadline(.seconds(timeout)) {
-            let reason = trouble.last.map { ": \($0.message)" } ?? ""
-            guard pusher.connection.connectionState == .connected else {
-                return CommandFailure(.unavailable, "no connection within \(Seconds.text(timeout))\(reason)")
-            }
-            return CommandFailure(
-                .unavailable, "\(channel) was not subscribed within \(Seconds.text(timeout))\(reason)")
+            trouble.giveUp(channel, of: pusher, after: timeout)
         } _: {
             try await send(text, through: pusher)
             if let error = trouble.first { throw error }

@@ -43,6 +43,7 @@ final class ClientEventLines: PusherDelegate {
     private let event: String
     private let rate: Double
     private let patience: Duration
+    private let trouble: Trouble
     private let rejections = Lock(Rejections())
 
     /// - Parameters:
@@ -51,6 +52,7 @@ final class ClientEventLines: PusherDelegate {
     init(pusher: Pusher, channel: String, event: String, rate: Double, patience: Duration) {
         (self.pusher, self.channel, self.event) = (pusher, channel, event)
         (self.rate, self.patience) = (rate, patience)
+        trouble = Trouble(of: pusher)
     }
 
     /// Sends until the end of the input, or until Ctrl-C.
@@ -120,10 +122,9 @@ final class ClientEventLines: PusherDelegate {
     private func subscribe(_ subscription: PusherChannel, _ source: LineSource) async throws {
         do {
             try await StatusLine.waiting(for: "the subscription of \(channel)") {
-                try await source.untilStopped { [pusher, channel, patience] in
+                try await source.untilStopped { [pusher, channel, patience, trouble] in
                     try await withDeadline(patience) {
-                        CommandFailure(
-                            .unavailable, "\(channel) was not subscribed within \(patience / .seconds(1)) s")
+                        trouble.giveUp(channel, of: pusher, after: patience / .seconds(1))
                     } _: {
                         try await pusher.connected()
                         try await subscription.subscribed()
@@ -164,7 +165,12 @@ final class ClientEventLines: PusherDelegate {
         }
     }
 
+    func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+        trouble.changedConnectionState(from: old, to: new)
+    }
+
     func receivedError(error: PusherError) {
+        trouble.receivedError(error: error)
         guard error.kind == .serverError else { return StandardError.write("warning: \(error)") }
         rejections.withLock { rejections in
             rejections.reports.append(.now)

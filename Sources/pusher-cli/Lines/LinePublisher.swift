@@ -116,7 +116,8 @@ struct LinePublisher: Sendable {
             if source.isStopping { break }
             guard MonotonicInstant.now < end else { return .hopeless(failure) }
             if delay == .milliseconds(100) {
-                StandardError.write("warning: \(failure); trying again for up to \(patience / .seconds(1)) s")
+                StandardError.write(
+                    "warning: \(failure); trying again for up to \(Seconds.text(patience / .seconds(1)))")
             }
             let next = min(MonotonicInstant.now + delay, end)
             try? await source.untilStopped { try await MonotonicInstant.wait(until: next) }

@@ -16,6 +16,10 @@ enum Input {
             throw CommandFailure(.badData, "\(file) cannot be read: \(String(cString: strerror(errno)))")
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
+            throw CommandFailure(.badData, "\(file) is a folder")
+        }
         guard let data = try? handle.readToEnd() ?? Data() else {
             throw CommandFailure(.badData, "\(file) cannot be read to its end")
         }

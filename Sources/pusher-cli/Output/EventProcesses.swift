@@ -5,12 +5,12 @@ import Foundation
 
 /// Runs a command for each event, a few at a time.
 ///
-/// Each is a process group of its own: a terminal's Ctrl-C ends the stream, and what has begun is finished.
+/// Each has a session of its own, and so no terminal: Ctrl-C ends the stream, and what has begun is finished.
 final class EventProcesses: Sendable {
     private struct State {
         var isOver = false
-        /// Whether those that run were told to end.
-        var isEnding = false
+        /// What those that run were told to end with; nil if they were not.
+        var end: Int32?
         var running = 0
         /// Of those whose numbers are still theirs.
         var ids: Set<pid_t> = []
@@ -20,6 +20,8 @@ final class EventProcesses: Sendable {
 
     /// How long those that run at the end may take before the user is told what is waited for.
     private static let patience = Duration.milliseconds(500)
+    /// Seconds that those that were asked to end have.
+    private static let grace = 2.0
 
     private let command: String
     private let free: DispatchSemaphore
@@ -50,7 +52,7 @@ final class EventProcesses: Sendable {
             let id = try start(for: event, at: time)
             state.withLock { state in
                 state.ids.insert(id)
-                if state.isEnding { kill(-id, SIGTERM) }
+                if let end = state.end { kill(-id, end) }
             }
             Thread.detachNewThread { [self] in
                 let failure = failure(of: id)
@@ -84,11 +86,20 @@ final class EventProcesses: Sendable {
         free.signal()
     }
 
-    /// Asks those that run to end, with all that they have started.
+    /// Ends those that run, with all that they have started: asks first, and kills what is still there after a moment, or when it
+    /// is called again.
     func end() {
+        let isFirst = state.withLock { $0.end == nil }
+        end(by: isFirst ? SIGTERM : SIGKILL)
+        if isFirst {
+            DispatchQueue.global().asyncAfter(deadline: .now() + Self.grace) { [self] in end(by: SIGKILL) }
+        }
+    }
+
+    private func end(by signal: Int32) {
         state.withLock { state in
-            state.isEnding = true
-            for id in state.ids { kill(-id, SIGTERM) }
+            state.end = signal
+            for id in state.ids { kill(-id, signal) }
         }
     }
 
@@ -105,7 +116,7 @@ final class EventProcesses: Sendable {
             await allEnded()
             group.cancelAll()
         }
-        return state.withLock { $0.isEnding ? .interrupted : $0.hasFailed ? .unavailable : .done }
+        return state.withLock { $0.end != nil ? .interrupted : $0.hasFailed ? .unavailable : .done }
     }
 
     private func allEnded() async {
@@ -142,8 +153,7 @@ final class EventProcesses: Sendable {
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
         posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
-        posix_spawnattr_setpgroup(&attributes, 0)
+            &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID))
         var words = ["/bin/sh", "-c", command].map { $0.withCString { strdup($0) } } + [nil]
         var variables = Self.environment(of: event, at: time).map { strdup($0) } + [nil]
         defer { for pointer in words + variables { Glibc.free(pointer) } }

@@ -54,14 +54,18 @@ extension Settings {
         guard let text = Environment["PUSHER_URL"] else { return nil }
         // Nothing of it is repeated in an error: it holds the secret.
         let failure = CommandFailure(.wrongUse, "PUSHER_URL is not like https://key:secret@host:port/apps/id")
-        guard var url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
+        // Foundation makes something of spaces and broken escapes.
+        guard text.wholeMatch(of: /(?:[^%\s]|%[0-9A-Fa-f]{2})+/) != nil, var url = URLComponents(string: text),
+            let scheme = url.scheme?.lowercased(),
             ["http", "https"].contains(scheme), url.host?.isEmpty == false, url.query == nil, url.fragment == nil
         else { throw failure }
         var settings = Settings()
         settings.origin = .url
         (settings.key, settings.secret) = (url.user, url.password)
+        guard settings.key?.isEmpty != true, settings.secret?.isEmpty != true else { throw failure }
         (url.user, url.password) = (nil, nil)
         var segments = url.path.split(separator: "/").map(String.init)
+        guard segments.last != "apps" else { throw failure }
         if segments.count >= 2, segments[segments.count - 2] == "apps" {
             settings.appID = segments.removeLast()
             segments.removeLast()

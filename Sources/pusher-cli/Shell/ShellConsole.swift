@@ -46,7 +46,11 @@ final class ShellConsole: Sendable {
     }
 
     /// Whether both sides of it are there: standard input, and one of the two that it writes to.
-    static var isThere: Bool { isatty(STDIN_FILENO) == 1 && (isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1) }
+    /// One that understands the codes for moving about in a line.
+    static var isThere: Bool {
+        isatty(STDIN_FILENO) == 1 && (isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1)
+            && Environment["TERM"] != "dumb"
+    }
 
     // MARK: From beginning to end
 

@@ -278,6 +278,7 @@ final class ShellSession: PusherDelegate {
     }
 
     func changedConnectionState(from old: ConnectionState, to new: ConnectionState) {
+        if new == .connected { state.withLock { $0.lastError = nil } }
         print(.state(from: old, to: new, socketID: new == .connected ? pusher.connection.socketId : nil))
     }
 
@@ -294,7 +295,7 @@ final class ShellSession: PusherDelegate {
 
     func receivedError(error: PusherError) {
         state.withLock { state in
-            state.lastError = error
+            if error.explainsWait { state.lastError = error }
             guard !error.willRetry else { return }
             state.failure = error
             state.failures += 1
