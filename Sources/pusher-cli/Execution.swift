@@ -25,7 +25,7 @@ enum Execution {
         signal(SIGPIPE, SIG_IGN)  // a reader that leaves shows as a failed write
         signal(SIGQUIT, SIG_DFL)  // Swift would take Ctrl-\ for a crash
         // ArgumentParser traps where a help text has no room.
-        let columns = Environment["COLUMNS"].flatMap { Int($0) } ?? TerminalSize.columns(of: STDOUT_FILENO)
+        let columns = Environment["COLUMNS"].flatMap { Int($0) } ?? StandardOutput.columns ?? leastColumns
         if columns < leastColumns { setenv("COLUMNS", "\(leastColumns)", 1) }
         var status = ExitStatus.done
         let usage = UsageMistake(arguments ?? Array(CommandLine.arguments.dropFirst()))

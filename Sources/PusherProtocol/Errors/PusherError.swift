@@ -116,7 +116,7 @@ extension PusherError: CustomStringConvertible {
         var parts = [message]
         if let channelName { parts.insert("channel \(channelName)", at: 0) }
         var text = parts.joined(separator: ": ")
-        if let code, !message.contains(" \(code)") { text += " (code \(code))" }
+        if let code, !message.contains("answered \(code)") { text += " (code \(code))" }
         if omittedCount > 0 { text += "; \(omittedCount) more errors of this kind are not reported" }
         guard willRetry else { return text }
         guard let retryAfter else { return text + "; will retry" }
