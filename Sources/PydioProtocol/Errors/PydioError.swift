@@ -72,6 +72,21 @@ public struct PydioError: Error, Sendable, Hashable {
         }
     }
 
+    /// Whether the login wants a captcha solved.
+    package var wantsCaptcha: Bool { code == .getSeedWithCaptcha || code == .loginWithCaptcha }
+
+    /// Whether the server refused a login, or wants a captcha for it.
+    var isOfLogin: Bool {
+        switch code {
+        case .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
+        case .requireAuthorization, .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer,
+            .notAZipFileResponse, .http, .unsupportedServer, .network, .timedOut, .cancelled, .invalidArgument,
+            .tooLarge,
+            .file:
+            false
+        }
+    }
+
     package static let cancelled = PydioError(.cancelled, "the operation was cancelled")
 }
 

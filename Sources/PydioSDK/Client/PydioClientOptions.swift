@@ -42,6 +42,9 @@ public struct PydioClientOptions: Sendable {
     /// nothing.
     public var logger: Logger?
 
+    /// Keeps processes with the same account from logging in at the same time. Nil: there are no others.
+    package var loginTurns: (any LoginTurns)?
+
     /// The defaults.
     public init() {}
 

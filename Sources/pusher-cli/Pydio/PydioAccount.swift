@@ -6,10 +6,14 @@ struct PydioAccount: Sendable {
     let login: PydioLogin
     let client: PydioClient
     private let params: ServersParamsManager
+    private let turns: AccountTurns
 
     init(_ login: PydioLogin, options: PydioClientOptions) {
         self.login = login
+        turns = AccountTurns(login)
         params = login.makeParams()
+        var options = options
+        options.loginTurns = turns
         client = PydioClient(server: login.server, params: params, options: options)
     }
 
@@ -35,13 +39,7 @@ struct PydioAccount: Sendable {
     func keepSession() {
         var now = login
         now.take(params)
-        if now.keyPair != nil { now.password = nil }
-        guard now != login else { return }
-        do {
-            try PydioLoginFile().renew(login, as: now)
-        } catch {
-            StandardError.write("warning: the session is not saved for the next command: \(error)")
-        }
+        turns.keep(now.session)
     }
 
     /// Those that hold files.
