@@ -8,6 +8,75 @@ import Testing
 /// What real servers do differently from what their documentation lets one expect (section 0 of the protocol's notes).
 @Suite(.overSockets)
 struct RealServerTests {
+    private static func params(_ name: String, dir: String = "/") -> UploadNodesRequestParams {
+        UploadNodesRequestParams(workspaceId: "0", dir: dir, fileName: name)
+    }
+
+    // MARK: Names
+
+    @Test(arguments: FakePydioMode.allCases)
+    func anUploadReplacesNoFileWhoseNameItsOwnBecomes(mode: FakePydioMode) async throws {
+        try await PydioScene.with(FakePydioServer.Configuration(mode: mode), options: { $0.uploadPartSize = 1000 }) {
+            scene in
+            try scene.server.addFile("/plan.txt", Array("theirs".utf8))
+            let answer = try await scene.client.uploadNodes(Self.params("pl\"an.txt"), data: Data("mine".utf8))
+            #expect(answer.nodesDiff?.added.map(\.fullPath) == ["/plan-1.txt"])
+            let large = try scene.file("large", [UInt8](repeating: 1, count: 2500))
+            let parts = try await scene.client.uploadNodes(Self.params("pla|n.txt"), file: large)
+            #expect(parts.nodesDiff?.updated.map(\.fullPath) == ["/plan-2.txt"])
+            #expect(scene.server.contents(of: "/plan.txt") == Array("theirs".utf8))
+            #expect(scene.server.contents(of: "/plan-1.txt") == Array("mine".utf8))
+            #expect(scene.server.size(of: "/plan-2.txt") == 2500)
+            var refused = Self.params("p?lan.txt")
+            refused.replaces = false
+            let error = await failure { try await scene.client.uploadNodes(refused, data: Data("mine".utf8)) }
+            #expect(error?.code == .file)
+        }
+    }
+
+    @Test(arguments: FakePydioMode.allCases)
+    func answersTellTheNameThatTheServerMade(mode: FakePydioMode) async throws {
+        try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in
+            let folder = try await scene.client.mkdir(
+                MkDirRequestParams(workspaceId: "0", dir: "/", dirname: "d\"q"))
+            #expect(folder.nodesDiff?.added.map(\.fullPath) == ["/dq"])
+            let file = try await scene.client.mkfile(workspaceId: "0", dir: "/", fileName: "m?")
+            #expect(file.nodesDiff?.added.map(\.fullPath) == ["/m"])
+            let renamed = try await scene.client.rename(workspaceId: "0", path: "/m", newName: "x|y")
+            #expect(renamed.nodesDiff?.updated.map(\.fullPath) == ["/xy"])
+            #expect(renamed.nodesDiff?.updated.first?.originalPath == "/m")
+            let hidden = await failure {
+                _ = try await scene.client.mkdir(MkDirRequestParams(workspaceId: "0", dir: "/", dirname: ".a"))
+            }
+            #expect(hidden?.serverMessage == "Forbidden")
+        }
+    }
+
+    // MARK: Uploads
+
+    @Test(arguments: FakePydioMode.allCases)
+    func emptyFilesAreUploaded(mode: FakePydioMode) async throws {
+        try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in
+            let empty = scene.folder.appending(path: "empty")
+            try Data().write(to: empty)
+            let answer = try await scene.client.uploadNodes(Self.params("new"), file: empty)
+            #expect(answer.nodesDiff?.added.map(\.fullPath) == ["/new"] && scene.server.size(of: "/new") == 0)
+            try await scene.client.uploadNodes(Self.params("data"), data: Data())
+            #expect(scene.server.size(of: "/data") == 0)
+            var refused = Self.params("a.txt")
+            refused.replaces = false
+            let kept = await failure { try await scene.client.uploadNodes(refused, data: Data()) }
+            #expect(kept?.code == .file)
+            var both = Self.params("a.txt")
+            both.keepsBoth = true
+            try await scene.client.uploadNodes(both, data: Data())
+            #expect(scene.server.size(of: "/a-1.txt") == 0 && scene.server.size(of: "/a.txt") == 5)
+            try await scene.client.uploadNodes(Self.params("a.txt"), file: empty)
+            #expect(scene.server.size(of: "/a.txt") == 0 && scene.server.count("upload") == 0)
+            #expect(!scene.server.paths().contains { $0.hasSuffix(".upload") })
+        }
+    }
+
     // MARK: Key pairs
 
     /// 5.2.5 asks for clear passwords unless told otherwise, and its REST interface has no key store.

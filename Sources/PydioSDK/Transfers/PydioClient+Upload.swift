@@ -78,8 +78,32 @@ extension OperationsClient {
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
     ) async throws -> PydioSuccessResponse {
         try Self.checkName(params)
+        guard size > 0 else { return try await uploadNothing(params) }
         if !params.replaces && !params.keepsBoth { _ = try await isTaken(params) }
         return try await self.upload(params, upload, from: 0, of: size, onProgress)
+    }
+
+    /// Servers take no upload without content: they are asked to make an empty file.
+    private func uploadNothing(_ params: UploadNodesRequestParams) async throws -> PydioSuccessResponse {
+        let isTaken = params.keepsBoth ? try await exists(params) : try await isTaken(params)
+        guard isTaken else { return try await makeFile(params) }
+        var whole = params
+        whole.fileName = "\(ServerConnection.randomText().prefix(12)).upload"
+        do {
+            _ = try await makeFile(whole)
+            return try await name(whole, as: params)
+        } catch {
+            await remove(whole)
+            throw error
+        }
+    }
+
+    private func makeFile(_ file: UploadNodesRequestParams) async throws -> PydioSuccessResponse {
+        try await value(
+            of: .editing(
+                "mkfile", file.workspaceId,
+                ["dir": .text(file.dir), "filename": .text(file.fileName), "content": ""],
+                path: ["dir", "filename"]), .success(of: "mkfile"))
     }
 
     private static func checkName(_ params: UploadNodesRequestParams) throws {
@@ -87,6 +111,11 @@ extension OperationsClient {
         else {
             throw PydioError(
                 .invalidArgument, "a file's name is not empty, not dots, and has no slash; nothing was sent")
+        }
+        guard !NodeName.stored(params.fileName).isEmpty else {
+            throw PydioError(
+                .invalidArgument,
+                "the name “\(params.fileName)” only has characters that servers leave out; nothing was sent")
         }
     }
 
@@ -125,7 +154,7 @@ extension OperationsClient {
         if !params.keepsBoth { _ = try await isTaken(params) }
         let id = ServerConnection.randomText().prefix(12)
         var part = params
-        part.keepsBoth = false
+        (part.keepsBoth, part.replaces) = (false, true)  // nobody else has its name
         var whole = params
         whole.fileName = "\(id).upload"
         let partName = "\(id).part"
@@ -162,14 +191,14 @@ extension OperationsClient {
         _ upload: UploadNodesRequestParams, as params: UploadNodesRequestParams
     ) async throws -> PydioSuccessResponse {
         var target = params
-        if params.keepsBoth {
+        if params.keepsBoth || params.replaces && !params.mayReplace {
             var number = 0
             while try await exists(target) {
                 number += 1
                 guard number < 1000 else {
                     throw PydioError(.file, "the folder has too many files of this name; the upload was undone")
                 }
-                target.fileName = Self.numbered(params.fileName, number)
+                target.fileName = Self.numbered(NodeName.stored(params.fileName), number)
             }
         } else if try await isTaken(target) {
             return try await replace(target, by: upload)
@@ -202,8 +231,7 @@ extension OperationsClient {
     ) async throws -> PydioSuccessResponse {
         try await value(
             of: .editing(
-                "rename", file.workspaceId,
-                ["file": .text(file.path), "filename_new": .text(target.fileName), "dest": .text(target.path)]),
+                "rename", file.workspaceId, ["file": .text(file.path), "filename_new": .text(target.fileName)]),
             .success(of: "rename"))
     }
 
@@ -230,8 +258,7 @@ extension OperationsClient {
         let params = DeleteNodesRequestParams(workspaceId: file.workspaceId, nodes: [file.path])
         // The call may have been cancelled; this is not.
         await Task {
-            _ = try? await self.value(
-                of: PydioRequest(.post, "delete", params, path: ["nodes"]), .success(of: "delete"))
+            _ = try? await self.value(of: PydioRequest(.post, "delete", params), .success(of: "delete"))
         }.value
     }
 
@@ -243,6 +270,6 @@ extension OperationsClient {
 }
 
 extension UploadNodesRequestParams {
-    /// Where the file will be.
-    fileprivate var path: String { (dir.hasSuffix("/") ? dir : dir + "/") + fileName }
+    /// Where the file will be, as far as is known before.
+    fileprivate var path: String { (dir.hasSuffix("/") ? dir : dir + "/") + NodeName.stored(fileName) }
 }

@@ -19,7 +19,7 @@ import Transport
 
     // MARK: Upload
 
-    @Test(arguments: [0, 1, 41, 65_536, 65_537, 3_000_001])
+    @Test(arguments: [1, 41, 65_536, 65_537, 3_000_001])
     func whatIsUploadedArrivesWhole(count: Int) async throws {
         let client = try await client()
         let bytes = Self.bytes(count)
@@ -29,6 +29,26 @@ import Transport
         #expect(answer.attribute("bytesize") == "\(count)")
         #expect(client.server.contents(of: "/b", upTo: .max) == bytes)
         #expect(client.server.requests("upload").first?.uploadSize == count)
+    }
+
+    @Test func namesAreCleanedInSilence_andWhatHasTheNameIsReplaced() async throws {
+        let client = try await client()
+        try client.server.addFile("/plan.txt", [1])
+        func upload(_ more: KeyValuePairs<String, String>) async throws -> String? {
+            try await client.upload([2], more).attribute("filename")
+        }
+        #expect(
+            try await upload([
+                "dir": "/", "urlencoded_filename": " pl\"an.txt ", "xhr_uploader": "true", "auto_rename": "true",
+            ]) == "/plan-1.txt")
+        #expect(client.server.contents(of: "/plan.txt") == [1])
+        #expect(
+            try await upload(["dir": "/", "urlencoded_filename": "p|l?an\\.txt", "xhr_uploader": "true"]) == "/plan.txt"
+        )
+        #expect(client.server.contents(of: "/plan.txt") == [2])
+        let hidden = try await client.upload(
+            [2], ["dir": "/", "urlencoded_filename": ".hidden", "xhr_uploader": "true"])
+        #expect(hidden.text == "Forbidden (411)")
     }
 
     @Test func withoutASwitchTheAnswerIsEmptyAndErrorsAreSilent() async throws {

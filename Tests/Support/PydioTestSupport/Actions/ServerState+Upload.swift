@@ -34,11 +34,13 @@ extension ServerState {
             throw Refused(code: 411, text: "No file was uploaded")
         }
         // A second time, after the one that every parameter gets.
-        let name = TreePath(call["urlencoded_filename"]?.urlDecoded ?? upload.name).name
+        let name = TreePath.cleaned(call["urlencoded_filename"]?.urlDecoded ?? upload.name)
         guard !name.isEmpty else { throw Refused(code: 411, text: "The file has no name") }
+        guard !name.hasPrefix(".") else { throw Refused(code: 411, text: "Forbidden") }
+        guard upload.size > 0 else { throw Refused(code: 410, text: "You must select a file") }
         guard !isOverQuota(adding: upload.size, call) else { throw Refused(code: 507, text: "Your quota is exceeded") }
         if let whole = call["appendto_urlencoded_part"]?.urlDecoded {
-            return try append(upload, part: folder / name, to: folder / TreePath(whole).name, call)
+            return try append(upload, part: folder / name, to: folder / TreePath.cleaned(whole), call)
         }
         let path = call["auto_rename"] != nil ? tree.freePath(folder / name) : folder / name
         return try keep(FileContent(upload), at: path, call)
