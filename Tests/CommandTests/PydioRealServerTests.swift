@@ -137,6 +137,30 @@ struct PydioRealServerTests {
         #expect(paths(scene) == ["/d", "/d/empty", "/d/full", "/piped"])
     }
 
+    // MARK: Key pairs
+
+    @Test func logoutRevokesTheKeyPair() async throws {
+        let scene = try await scene(.v8)
+        #expect(try await scene.pydio("ls", "plans:").status == 0)
+        #expect(scene.kept.contains("keyPair"))
+        let kept = try Data(contentsOf: scene.file)
+        #expect(try await scene.pydio("logout").status == 0)
+        #expect(scene.kept.isEmpty)
+        try kept.write(to: scene.file)
+        try scene.setMode(0o600)
+        #expect(try await scene.pydio("ls", "plans:").status == 77)
+    }
+
+    @Test func removingAndReplacingWorkWithAKeyPair() async throws {
+        let scene = try await scene(.v8)
+        for name in ["/a", "/b", "/c", "/recycle_bin/d"] { try scene.server.addFile(name, Array(name.utf8)) }
+        #expect(try await scene.pydio("mv", "plans:/a", "plans:/b", "--force").status == 0)
+        #expect(scene.remoteText("/b") == "/a")
+        #expect(try await scene.pydio("rm", "plans:/c", "plans:/recycle_bin/d").status == 0)
+        #expect(paths(scene) == ["/b"])
+        #expect(!scene.server.exists("/recycle_bin/d"))
+    }
+
     // MARK: Logins
 
     @Test func aRefusedLoginIsNotTriedByEachWorkspace() async throws {

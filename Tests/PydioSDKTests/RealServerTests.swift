@@ -79,6 +79,41 @@ struct RealServerTests {
 
     // MARK: Key pairs
 
+    @Test func theTopOfAWorkspaceIsListedWithAKeyPair() async throws {
+        try await PydioScene.with(FakePydioServer.Configuration(mode: .v8)) { scene in
+            let top = try await scene.client.listNodes(ListNodesRequestParams(workspaceId: "0"))
+            #expect(top.first?.children?.map(\.fullPath) == ["/docs", "/a.txt", "/recycle_bin"])
+            #expect(scene.server.requests("ls").last?.rawPath == "/api/0/ls/")
+        }
+    }
+
+    @Test func nodesAreDeletedWithAKeyPair() async throws {
+        try await PydioScene.with(FakePydioServer.Configuration(mode: .v8)) { scene in
+            try await scene.client.deleteNodes(DeleteNodesRequestParams(workspaceId: "0", nodes: ["/a.txt"]))
+            try await scene.client.deleteNodes(
+                DeleteNodesRequestParams(workspaceId: "0", nodes: ["/docs/b.txt", "/docs"]))
+            #expect(
+                scene.server.paths() == ["/recycle_bin"]
+                    + ["a.txt", "b.txt", "docs", "old.txt"].map { "/recycle_bin/" + $0 })
+        }
+    }
+
+    @Test func loggingOutIsNoSuccessUnlessTheServerSaysSo() async throws {
+        try await PydioScene.with(FakePydioServer.Configuration(mode: .v8)) { scene in
+            _ = try await scene.client.stat(workspaceId: "0", path: "/a.txt")
+            let pair = try #require(scene.params.keystoreToken(forServer: scene.server.url))
+            scene.server.inject(.emptyBody, into: "keystore_revoke_tokens")
+            let silent = await failure { try await scene.client.logout() }
+            #expect(silent?.code == .receivedNotExpectedAnswer)
+            scene.params.setKeystoreToken(pair, forServer: scene.server.url)
+            try await scene.client.logout()
+            scene.params.setKeystoreToken(pair, forServer: scene.server.url)
+            scene.server.forgetRequests()
+            _ = try await scene.client.stat(workspaceId: "0", path: "/a.txt")
+            #expect(scene.server.count("keystore_generate_auth_token") == 1)  // the old one is refused
+        }
+    }
+
     /// 5.2.5 asks for clear passwords unless told otherwise, and its REST interface has no key store.
     @Test func anOlderServerWithClearPasswordsHasNoKeyPairs() async throws {
         var configuration = FakePydioServer.Configuration()

@@ -73,11 +73,6 @@ extension AnswerRecogniser where Value == Data {
 }
 
 extension AnswerRecogniser where Value == Void {
-    /// Any answer that is no error.
-    package static func anything(for action: String) -> Self {
-        Self(action) { _ in .value(()) }
-    }
-
     /// Nothing, or a document without an error.
     package static func nothing(for action: String) -> Self {
         Self(action) { $0.isBlank || $0.root != nil ? .value(()) : .other }
