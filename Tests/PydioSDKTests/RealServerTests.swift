@@ -77,6 +77,57 @@ struct RealServerTests {
         }
     }
 
+    @Test(arguments: FakePydioMode.allCases)
+    func uploadsGoInPartsThatTheServerTakes(mode: FakePydioMode) async throws {
+        var configuration = FakePydioServer.Configuration(mode: mode)
+        (configuration.uploadLimit, configuration.postLimit) = (1 << 20, (1 << 20) + 100_000)
+        try await PydioScene.with(configuration) { scene in
+            let content = (0..<(5 << 19)).map { UInt8(truncatingIfNeeded: $0 / 3) }
+            let file = try scene.file("large", content)
+            for name in ["one", "two"] {
+                try await scene.client.uploadNodes(Self.params(name), file: file)
+                #expect(scene.server.contents(of: "/\(name)", upTo: .max) == content)
+            }
+            #expect(scene.server.requests("upload").allSatisfy { $0.uploadSize ?? 0 <= 1 << 20 })
+            #expect(scene.server.requests("upload").count == 6)
+            let registry = scene.server.count("get_xml_registry") + scene.server.count("state")
+            #expect(registry == 1)
+        }
+    }
+
+    /// Small files are sent without asking for the limit, and large ones if the server does not say it.
+    @Test func aLimitThatShowsLateIsHeeded() async throws {
+        try await PydioScene.with { scene in
+            let small = try scene.file("small", [UInt8](repeating: 1, count: 3000))
+            scene.server.configure { $0.uploadLimit = 1000 }
+            try await scene.client.uploadNodes(Self.params("small"), file: small)
+            #expect(scene.server.size(of: "/small") == 3000 && scene.server.count("upload") == 7)
+        }
+        try await PydioScene.with { scene in
+            let large = try scene.file("large", [UInt8](repeating: 1, count: 3 << 20))
+            scene.server.configure { ($0.uploadLimit, $0.tellsUploadLimit) = (2 << 20, false) }
+            try await scene.client.uploadNodes(Self.params("large"), file: large)
+            #expect(scene.server.size(of: "/large") == 3 << 20 && scene.server.count("upload") == 5)
+        }
+    }
+
+    /// The limits are not known before: the first part shows them.
+    @Test func uploadsThatTheServerCannotTakeAreExplained() async throws {
+        var configuration = FakePydioServer.Configuration()
+        (configuration.uploadLimit, configuration.tellsUploadLimit) = (1000, false)
+        try await PydioScene.with(configuration) { scene in
+            let file = try scene.file("large", [UInt8](repeating: 1, count: 3000))
+            let tooLarge = await failure { try await scene.client.uploadNodes(Self.params("new"), file: file) }
+            #expect(tooLarge?.code == .tooLarge)
+            #expect(tooLarge?.message.contains("3000 bytes are more than the server takes at once") == true)
+            #expect(tooLarge?.message.contains("uploadPartSize") == true)
+            scene.server.configure { ($0.uploadLimit, $0.postLimit) = (nil, 2000) }
+            let notThere = await failure { try await scene.client.uploadNodes(Self.params("new"), file: file) }
+            #expect(notThere?.code == .tooLarge && notThere?.message.contains("3000 bytes") == true)
+            #expect(!scene.server.exists("/new"))
+        }
+    }
+
     // MARK: Key pairs
 
     @Test func theTopOfAWorkspaceIsListedWithAKeyPair() async throws {

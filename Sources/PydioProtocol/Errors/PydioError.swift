@@ -87,6 +87,15 @@ public struct PydioError: Error, Sendable, Hashable {
         }
     }
 
+    /// What stands for the server's words when it took nothing of an upload.
+    static let lostUpload = "nothing of the upload has arrived"
+
+    /// Whether the server refused an upload that has content because of its size (409, 410, or without a word).
+    package var isRefusalOfSize: Bool {
+        guard code == .errorResponse, let serverMessage else { return false }
+        return serverMessage == Self.lostUpload || serverMessage.hasSuffix("(409)") || serverMessage.hasSuffix("(410)")
+    }
+
     package static let cancelled = PydioError(.cancelled, "the operation was cancelled")
 }
 

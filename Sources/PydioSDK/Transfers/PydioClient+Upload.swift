@@ -7,7 +7,7 @@ extension PydioClient {
     /// Uploads a file, with little memory however large it is. A file of its name there is replaced, unless
     /// ``UploadNodesRequestParams/keepsBoth``, or ``UploadNodesRequestParams/replaces`` is false.
     ///
-    /// A file larger than ``PydioClientOptions/uploadPartSize`` goes in parts: they are put together under another name, which
+    /// A file larger than ``PydioClientOptions/uploadPartSize``, or than the server says it takes at once, goes in parts: they are put together under another name, which
     /// then becomes the right one, so that nobody sees half a file. The file that was there gets a name that ends with `.old`
     /// and is deleted last. If something fails, it gets its name back, and what has come is deleted, as far as possible.
     ///
@@ -20,11 +20,7 @@ extension PydioClient {
         let operations = try operations()
         return try await operations.call {
             let size = Int64(try PartialFile.size(of: file))
-            guard size > max(operations.options.uploadPartSize, 1) else {
-                let part = HTTPBodyFile(path: file.path, count: size)
-                return try await operations.uploadWhole(params, .file(part), of: size, onProgress)
-            }
-            return try await operations.uploadParts(params, file, size, onProgress)
+            return try await operations.uploadFile(params, file, size, onProgress)
         }
     }
 
@@ -72,6 +68,31 @@ extension PydioClient {
 }
 
 extension OperationsClient {
+    /// Uploads a file in as many requests as the server wants.
+    fileprivate func uploadFile(
+        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws -> PydioSuccessResponse {
+        let partSize = try await partSize(for: size)
+        do {
+            return try await uploadFile(params, file, size, inPartsOf: partSize, onProgress)
+        } catch let error as PydioError where error.code == .tooLarge {
+            guard let smaller = try await smallerPartSize(than: min(size, partSize)) else { throw error }
+            return try await uploadFile(params, file, size, inPartsOf: smaller, onProgress)
+        }
+    }
+
+    private func uploadFile(
+        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64, inPartsOf partSize: Int64,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws -> PydioSuccessResponse {
+        guard size > partSize else {
+            return try await uploadWhole(
+                params, .file(HTTPBodyFile(path: file.path, count: size)), of: size, onProgress)
+        }
+        return try await uploadParts(params, file, size, inPartsOf: partSize, onProgress)
+    }
+
     /// Uploads a file as one request.
     fileprivate func uploadWhole(
         _ params: UploadNodesRequestParams, _ upload: PydioRequest.Upload, of size: Int64,
@@ -129,11 +150,15 @@ extension OperationsClient {
         var request = PydioRequest(.post, "upload", params, path: ["dir"])
         request.restAction = ["upload", "put"]
         request.upload = upload
-        return try await value(of: request, .upload) { progress in
-            // What is around the file counts for the connection only.
-            let around = progress.totalToSend - Self.size(of: upload)
-            let sent = min(max(progress.sent - around, 0), Self.size(of: upload))
-            onProgress?(PydioTransferProgress(completed: start + sent, total: total))
+        do {
+            return try await value(of: request, .upload) { progress in
+                // What is around the file counts for the connection only.
+                let around = progress.totalToSend - Self.size(of: upload)
+                let sent = min(max(progress.sent - around, 0), Self.size(of: upload))
+                onProgress?(PydioTransferProgress(completed: start + sent, total: total))
+            }
+        } catch let error as PydioError {
+            throw error.explained(forUploadOf: Self.size(of: upload))
         }
     }
 
@@ -146,7 +171,7 @@ extension OperationsClient {
 
     /// The first part makes a file, the others are appended to it; then it gets its name.
     fileprivate func uploadParts(
-        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64,
+        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64, inPartsOf partSize: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
     ) async throws -> PydioSuccessResponse {
         try Self.checkName(params)
@@ -161,7 +186,7 @@ extension OperationsClient {
         var start: Int64 = 0
         do {
             while start < size {
-                let count = min(options.uploadPartSize, size - start)
+                let count = min(partSize, size - start)
                 part.fileName = start == 0 ? whole.fileName : partName
                 if start > 0 {
                     part.additional["appendto_urlencoded_part"] = .text(whole.fileName.percentEncoded)

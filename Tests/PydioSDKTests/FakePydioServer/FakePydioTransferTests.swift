@@ -51,6 +51,22 @@ import Transport
         #expect(hidden.text == "Forbidden (411)")
     }
 
+    @Test func whatIsEmptyOrTooLargeIsRefused() async throws {
+        let client = try await client()
+        client.server.configure { ($0.uploadLimit, $0.postLimit) = (1000, 5000) }
+        func answer(_ count: Int) async throws -> String {
+            try await client.upload(
+                Self.bytes(count), ["dir": "/", "urlencoded_filename": "b", "xhr_uploader": "true"]
+            ).text
+        }
+        #expect(try await answer(0) == "You must select a file (410)")
+        #expect(try await answer(1001) == "You must select a file (410)")
+        #expect(try await answer(6000).hasSuffix("<tree ></tree>"))
+        #expect(client.server.paths() == [])
+        let registry = try await client.get("get_xml_registry", ["xPath": "plugins"])
+        #expect(registry.text.contains(#"<property name="UPLOAD_MAX_SIZE">&quot;1000&quot;</property>"#))
+    }
+
     @Test func withoutASwitchTheAnswerIsEmptyAndErrorsAreSilent() async throws {
         let client = try await client()
         for dir in ["/", "/no"] {
