@@ -161,6 +161,32 @@ struct PydioRealServerTests {
         #expect(!scene.server.exists("/recycle_bin/d"))
     }
 
+    // MARK: Listing
+
+    @Test func aFolderThatCannotBeOpenedIsTold_andTheOthersAreListed() async throws {
+        let scene = try await scene()
+        for name in ["/a/x", "/b/y", "/c/z"] { try scene.server.addFile(name) }
+        scene.server.setGate { request in
+            guard request.action == "ls", request.parameter("dir") == "/b" else { return nil }
+            return .error("Error while trying to open directory /b")
+        }
+        let (status, run) = try await scene.pydio("ls", "-r", "plans:", "--json")
+        #expect(status == 65)
+        let listed = run.objects.compactMap { $0["path"] as? String }
+        #expect(listed == ["/a", "/a/x", "/b", "/c", "/c/z", "/recycle_bin"])
+        #expect(run.errors.count == 1 && run.errors.first?.contains("plans:/b: the server says: ") == true)
+    }
+
+    @Test func anAccountWithoutWorkspacesIsTold() async throws {
+        let scene = try await scene()
+        scene.server.configure { $0.users[0].condition = .mustChangePassword }
+        let (status, run) = try await scene.pydio("workspaces")
+        #expect(status == 0)
+        #expect(run.errors.count == 1 && run.errors.first?.contains("may open no workspace") == true)
+        let named = try await scene.pydio("ls", "plans:")
+        #expect(named.status == 65 && named.run.words.contains("may open no workspace"))
+    }
+
     // MARK: Logins
 
     @Test func aRefusedLoginIsNotTriedByEachWorkspace() async throws {

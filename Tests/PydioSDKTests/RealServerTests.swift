@@ -128,6 +128,58 @@ struct RealServerTests {
         }
     }
 
+    // MARK: Downloads
+
+    @Test(arguments: FakePydioMode.allCases)
+    func smallFilesComeFromServersThatBufferTheirOutput(mode: FakePydioMode) async throws {
+        var configuration = FakePydioServer.Configuration(mode: mode)
+        configuration.bufferSize = 4096
+        try await PydioScene.with(configuration) { scene in
+            let params = DownloadNodesRequestParams(workspaceId: "0", nodes: ["/a.txt"])
+            let file = try scene.file("got")
+            try await scene.client.downloadNodes(params, to: file)
+            #expect(try Data(contentsOf: file) == Data("hello".utf8))
+            #expect(try await scene.client.downloadNodes(params) == Data("hello".utf8))
+            try scene.server.addFile("/empty")
+            let empty = DownloadNodesRequestParams(workspaceId: "0", nodes: ["/empty"])
+            #expect(try await scene.client.downloadNodes(empty) == Data())
+            let folder = scene.folder.appending(path: "folder")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let named = try await scene.client.downloadNodes(params, intoFolder: folder)
+            #expect(named.lastPathComponent == "a.txt")
+        }
+    }
+
+    @Test func thePartOfAFormerVersionGoes() async throws {
+        try await PydioScene.with(options: { $0.downloadResumptions = 0 }) { scene in
+            let params = DownloadNodesRequestParams(workspaceId: "0", nodes: ["/large"])
+            let file = try scene.file("large")
+            try Data("not ours".utf8).write(to: scene.folder.appending(path: ".large.txt.0123.1-1.part"))
+            for size in [300_000, 200_000] {
+                try scene.server.addFile("/large", size: size)
+                scene.server.inject(.cut(after: 70_000), into: "download")
+                _ = await failure { try await scene.client.downloadNodes(params, to: file, keepsPart: true) }
+            }
+            #expect(scene.files.count == 2 && scene.files[0].contains(".200000-"))
+            #expect(scene.files.contains(".large.txt.0123.1-1.part"))
+        }
+    }
+
+    @Test func theTextOfAnErrorInAPageIsTold() async throws {
+        try await PydioScene.with { scene in
+            try await scene.client.authorize()
+            scene.server.inject(.scriptError, into: "download")
+            let params = DownloadNodesRequestParams(workspaceId: "0", nodes: ["/a.txt"])
+            let download = await failure { _ = try await scene.client.downloadNodes(params) }
+            #expect(download?.code == .errorResponse && download?.serverMessage == "Cannot write to the folder")
+            scene.server.inject(.scriptError, into: "mkdir")
+            let folder = await failure {
+                _ = try await scene.client.mkdir(MkDirRequestParams(workspaceId: "0", dir: "/", dirname: "a"))
+            }
+            #expect(folder?.serverMessage == "Cannot write to the folder")
+        }
+    }
+
     // MARK: Key pairs
 
     @Test func theTopOfAWorkspaceIsListedWithAKeyPair() async throws {

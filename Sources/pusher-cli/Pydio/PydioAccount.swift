@@ -44,7 +44,15 @@ struct PydioAccount: Sendable {
 
     /// Those that hold files.
     func workspaces() async throws -> [PydioWorkspace] {
-        try await client.listWorkspaces().filter(\.isFileStore).map { PydioWorkspace($0, client) }
+        let workspaces = try await client.listWorkspaces().filter(\.isFileStore)
+        if workspaces.isEmpty {
+            StandardError.write(
+                """
+                warning: \(login.user) may open no workspace on \(login.server.absoluteString): an administrator can change \
+                that; if the server wants a new password first, a browser shows it
+                """)
+        }
+        return workspaces.map { PydioWorkspace($0, client) }
     }
 
     /// The one that an argument names.

@@ -53,6 +53,8 @@ extension FakePydioServer {
         package var tellsUploadLimit = true
         /// Bytes of a whole request that PHP takes (`post_max_size`): of a larger one nothing arrives.
         package var postLimit: Int?
+        /// With PHP's output buffering, files of fewer bytes are announced as empty, unless a range of them is asked for.
+        package var bufferSize = 0
         /// Requests remembered.
         package var historyLimit = 100_000
 
