@@ -340,9 +340,9 @@ final class EventStream: PusherDelegate {
     private func settle(_ channel: String) {
         let server = serverName
         let news = state.withLock { state -> String? in
-            guard state.unsettled.remove(channel) != nil, state.unsettled.isEmpty, !state.hopes.isEmpty else {
-                return nil
-            }
+            guard state.unsettled.remove(channel) != nil, state.unsettled.isEmpty, !state.hopes.isEmpty,
+                state.outcome == nil
+            else { return nil }
             defer { state.hasListened = true }
             return state.hasListened ? "again" : "to \(state.hopes.sorted().inWords()) on \(server)"
         }

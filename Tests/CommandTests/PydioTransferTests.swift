@@ -265,25 +265,44 @@ struct PydioTransferTests {
         #expect(scene.remoteText("/d/a") == "theirs")
     }
 
-    @Test func foldersGoWithEverything_butForLinksToFolders() async throws {
+    @Test func foldersGoWithEverything_butForLinks() async throws {
         let scene = try await PydioScene()
         for name in ["d/a", "d/e/b"] { try scene.write(name, to: name) }
         try FileManager.default.createDirectory(at: scene.local("d/empty"), withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(at: scene.local("d/file"), withDestinationURL: scene.local("d/a"))
         let refused = try await scene.pydio("put", scene.local("d").path, "plans:")
         #expect(refused.status == 65)
         #expect(refused.run.errors.first?.hasSuffix("d is a folder: --recursive uploads what is in it") == true)
         #expect(try await scene.pydio("put", "-r", scene.local("d").path, "plans:").status == 0)
-        let all = ["/d", "/d/a", "/d/e", "/d/e/b", "/d/empty", "/d/file"]
+        let all = ["/d", "/d/a", "/d/e", "/d/e/b", "/d/empty"]
         #expect(scene.server.paths() == all)
-        #expect(scene.remoteText("/d/file") == "d/a")
-        try FileManager.default.createSymbolicLink(at: scene.local("d/loop"), withDestinationURL: scene.local("d"))
+        try scene.write("outside", to: "o/x")
+        for (name, target) in ["file": "d/a", "folder": "o", "loop": "d", "nothing": "none"] {
+            try FileManager.default.createSymbolicLink(
+                at: scene.local("d/\(name)"), withDestinationURL: scene.local(target))
+        }
         let again = try await scene.pydio("put", "-r", scene.local("d").path, "plans:", "--force")
         #expect(again.status == 65)
-        #expect(again.run.errors.first?.contains("d/loop is neither a file nor a folder: it is left out") == true)
+        #expect(again.run.errors.count == 4)
+        let words = "d/loop is a symbolic link: it is left out; --dereference follows it"
+        #expect(again.run.errors.contains { $0.hasSuffix(words) })
         #expect(scene.server.paths() == all)
-        #expect(try await scene.pydio("put", "-r", scene.local("d").path, "plans:/other").status == 65)
-        #expect(scene.server.exists("/other/e/b"))
+    }
+
+    @Test func linksAreFollowedIfAskedFor_butNotRound() async throws {
+        let scene = try await PydioScene()
+        try scene.write("d/a", to: "d/a")
+        try scene.write("outside", to: "o/x")
+        for (name, target) in ["file": "d/a", "folder": "o", "loop": "d", "nothing": "none"] {
+            try FileManager.default.createSymbolicLink(
+                at: scene.local("d/\(name)"), withDestinationURL: scene.local(target))
+        }
+        let (status, run) = try await scene.pydio("put", "-r", "-L", scene.local("d").path, "plans:")
+        #expect(status == 65)
+        #expect(run.errors.count == 2)
+        #expect(run.errors.contains { $0.contains("d/loop leads back to a folder that it is in: it is left out") })
+        #expect(run.errors.contains { $0.contains("d/nothing is neither a file nor a folder") })
+        #expect(scene.server.paths() == ["/d", "/d/a", "/d/file", "/d/folder", "/d/folder/x"])
+        #expect(scene.remoteText("/d/file") == "d/a" && scene.remoteText("/d/folder/x") == "outside")
     }
 
     @Test func errorsOfUploadsAreToldWithTheirNumber() async throws {

@@ -118,7 +118,7 @@ struct DownloadTests {
     @Test(
         arguments: [
             (.errorDocument("No"), .errorResponse), (.htmlPage(), .notAZipFileResponse),
-            (.scriptError, .notAZipFileResponse), (.emptyBody, .notAZipFileResponse), (.garbage, .unableToParseAnswer),
+            (.scriptError, .errorResponse), (.emptyBody, .notAZipFileResponse), (.garbage, .unableToParseAnswer),
             (.htmlPage(503), .http(status: 503)),
         ] as [(FakePydioServer.Fault, PydioError.Code)])
     func errorsDoNotBecomeFiles(fault: FakePydioServer.Fault, code: PydioError.Code) async throws {

@@ -29,6 +29,20 @@ package struct PartialFile: Sendable {
         unlink(path)
     }
 
+    /// Removes the parts beside it whose names start the same, unless another download is at them.
+    package func removeOthers(named prefix: String) {
+        let (own, folder) = (URL(filePath: path).lastPathComponent, URL(filePath: path).deletingLastPathComponent())
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        for name in names where name != own && name.hasPrefix("." + prefix) && name.hasSuffix(".part") {
+            let other = PartialFile(path: folder.appending(path: name, directoryHint: .notDirectory).path)
+            guard let lock = PartialFileLock(other) else { continue }
+            other.remove()
+            withExtendedLifetime(lock) {}
+        }
+    }
+
+    private init(path: String) { self.path = path }
+
     /// Unlike removing it, this keeps a lock.
     package func empty() {
         let descriptor = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC)

@@ -53,6 +53,16 @@ package struct AnswerBody: Sendable {
         }
     }
 
+    /// The text of an error that a page shows, which PHP sends when it fails in the middle of its work.
+    package var pageError: String? {
+        guard (200..<300).contains(status), mimeType == "text/html" else { return nil }
+        // It comes last, behind whatever was sent before.
+        let end = String(decoding: bytes.suffix(16_384), as: UTF8.self)
+        guard let match = end.firstMatch(of: /displayMessage\(\s*["']ERROR["']\s*,\s*(["'])((?:\\.|(?!\1)[^\\])*)\1/)
+        else { return nil }
+        return String(match.2.replacing(/\\(.)/) { $0.1 == "n" ? " " : String($0.1) })
+    }
+
     /// The server's error message, if it comes first.
     package var errorMessage: String? {
         guard let message = root?.children.first, root?.name == "tree", message.name == "message",

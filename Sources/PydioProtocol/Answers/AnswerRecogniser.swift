@@ -52,6 +52,7 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
             if case .failure(let failure) = body.document {
                 return .unexpected(.unreadable(failure, body, to: subject))
             }
+            if let message = body.pageError { return .serverError(.server(message, secrets)) }
             return .unexpected(.notExpected(body, to: subject, secrets))
         }
     }

@@ -7,6 +7,10 @@ public struct PydioSuccessResponse: Sendable, Hashable {
     /// Whether messages wait for the client that polls for them.
     public let hasWaitingMessages: Bool
 
+    /// Where the node is that was created, uploaded or renamed. Servers may change the name that they are sent, and only say
+    /// so here. Nil if the answer doesn't say.
+    public var newPath: String? { (nodesDiff?.added.first ?? nodesDiff?.updated.first)?.fullPath }
+
     /// See the properties.
     public init(message: String? = nil, nodesDiff: NodesDiff? = nil, hasWaitingMessages: Bool = false) {
         self.message = message

@@ -33,6 +33,8 @@ extension AnswerRecogniser where Value == PydioSuccessResponse {
     package static let upload = Self("the upload") { body in
         if let root = body.root, root.name == "tree" {
             if let answer = PydioSuccessResponse(answer: root) { return .value(answer) }
+            // Of a request that is too large for it, PHP gives the server nothing.
+            if root.children.isEmpty, root.attributes.isEmpty { return .serverError(PydioError.lostUpload) }
             return root.children.first?.name == "nodes_diff" ? .value(PydioSuccessResponse(rest: root)) : .other
         }
         guard body.mimeType == "text/html" || body.mimeType == "text/plain", body.bytes.count < 2000,
@@ -73,11 +75,6 @@ extension AnswerRecogniser where Value == Data {
 }
 
 extension AnswerRecogniser where Value == Void {
-    /// Any answer that is no error.
-    package static func anything(for action: String) -> Self {
-        Self(action) { _ in .value(()) }
-    }
-
     /// Nothing, or a document without an error.
     package static func nothing(for action: String) -> Self {
         Self(action) { $0.isBlank || $0.root != nil ? .value(()) : .other }

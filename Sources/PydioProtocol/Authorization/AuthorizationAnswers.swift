@@ -55,6 +55,17 @@ extension AnswerRecogniser where Value == String {
     }
 }
 
+extension AnswerRecogniser where Value == Void {
+    /// The answer to `keystore_revoke_tokens`: an empty one means that nothing was revoked.
+    package static let revocation = Self("the revocation of a key pair") { body in
+        if let object = body.json as? [String: Any] {
+            return object["result"] as? String == "ERROR"
+                ? .serverError(object["message"] as? String ?? "the key pair was not revoked") : .value(())
+        }
+        return Match(body.root.flatMap { $0.name == "tree" ? () : nil })
+    }
+}
+
 extension AnswerRecogniser where Value == KeystoreToken? {
     /// The answer to `keystore_generate_auth_token`; nil if the server gives none (11.1).
     package static let keystoreToken = Self("the request for a key pair") { body in

@@ -32,6 +32,20 @@ extension AuthorizationMachine {
         order.step == .keystore || order.step == .login && seed == PasswordHash.clearSeed
     }
 
+    /// Others may be logging in at the same time, so that a refusal may have to do with them: it is tried once more.
+    package mutating func allowRepetition(of order: Order) {
+        if attempt?.id == order.attempt { attempt?.mayRepeat = true }
+    }
+
+    /// Ends an attempt with a session that another process has got meanwhile.
+    package mutating func adopt(_ session: KeptSession, for order: Order) -> Progress {
+        guard attempt?.id == order.attempt else { return .none }
+        cookies.removeAll()
+        for cookie in session.cookies { cookies.add(cookie) }
+        (secureToken, keystoreToken) = (session.secureToken, session.keystoreToken)
+        return done()
+    }
+
     /// The request could not be made.
     package mutating func failed(_ order: Order, _ error: PydioError) -> Progress {
         attempt?.id == order.attempt ? fail(error) : .none
@@ -59,6 +73,7 @@ extension AuthorizationMachine {
         guard var attempt else { return .none }
         attempt.step = step
         self.attempt = attempt
+        if step == .ping { beginSession() }
         return .send(Order(attempt: attempt.id, step: step))
     }
 
@@ -145,6 +160,9 @@ extension AuthorizationMachine {
                         .loginWithCaptcha,
                         "the server wants a captcha solved, or it was solved wrongly: get a new image, then log in with "
                             + "the code"))
+            case .refused where attempt?.mayRepeat == true:
+                attempt?.mayRepeat = false
+                return next(.ping)
             case .refused, .loggedOut, .noWorkspace, .rememberedLoginInvalid, .other:
                 return fail(.refusedLogin(response.result))
             }

@@ -91,6 +91,8 @@ package struct AuthorizationMachine: Sendable, Confidential {
         var isAnew = false
         /// Whether a pair was asked for in this attempt.
         var hasAskedForPair = false
+        /// Whether a refused login is tried once more.
+        var mayRepeat = false
     }
 
     /// What the server names the key pair by.
@@ -196,16 +198,23 @@ package struct AuthorizationMachine: Sendable, Confidential {
         cookies.take(fields, from: server, now: now, seconds: seconds)
     }
 
+    /// Calls that repeat by themselves may log in again.
+    package mutating func forgetRefusal() { lastFailure = nil }
+
     // MARK: Calls
 
     /// The server has refused a call.
+    ///
+    /// - Parameter repeatsLogin: Whether to log in although the server has refused the last login. Calls that nobody makes, but
+    ///   that repeat by themselves, must not: a few of them are enough for servers to want a captcha.
     package mutating func refused(
-        _ pass: Pass, _ refusal: Refusal, as kind: PydioAuthentication
+        _ pass: Pass, _ refusal: Refusal, as kind: PydioAuthentication, repeatsLogin: Bool = true
     ) -> CallAction {
         // What was refused is not what would be sent now.
         guard pass.generation == generation else { return attempt == nil ? .retry : .wait }
         guard attempt == nil else { return .wait }
         if pass.failures < failures, let lastFailure { return .fail(lastFailure) }
+        if !repeatsLogin, let lastFailure, lastFailure.isOfLogin { return .fail(lastFailure) }
         switch refusal {
         case .notAuthorized:
             return authorize(as: kind)
@@ -243,7 +252,16 @@ package struct AuthorizationMachine: Sendable, Confidential {
         nextAttempt += 1
         change(&attempt)
         self.attempt = attempt
+        if step == .ping { beginSession() }
         return .begin(Order(attempt: attempt.id, step: step))
+    }
+
+    /// A login has a session of its own: in one that is shared with other processes, their seeds replace each other.
+    mutating func beginSession() {
+        // The image of a captcha that somebody is looking at belongs to the session.
+        guard attempt?.captcha == nil, lastFailure?.wantsCaptcha != true else { return }
+        cookies.removeAll()
+        secureToken = nil
     }
 
     package static let nobody = PydioError(

@@ -72,6 +72,30 @@ public struct PydioError: Error, Sendable, Hashable {
         }
     }
 
+    /// Whether the login wants a captcha solved.
+    package var wantsCaptcha: Bool { code == .getSeedWithCaptcha || code == .loginWithCaptcha }
+
+    /// Whether the server refused a login, or wants a captcha for it.
+    var isOfLogin: Bool {
+        switch code {
+        case .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
+        case .requireAuthorization, .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer,
+            .notAZipFileResponse, .http, .unsupportedServer, .network, .timedOut, .cancelled, .invalidArgument,
+            .tooLarge,
+            .file:
+            false
+        }
+    }
+
+    /// What stands for the server's words when it took nothing of an upload.
+    static let lostUpload = "nothing of the upload has arrived"
+
+    /// Whether the server refused an upload that has content because of its size (409, 410, or without a word).
+    package var isRefusalOfSize: Bool {
+        guard code == .errorResponse, let serverMessage else { return false }
+        return serverMessage == Self.lostUpload || serverMessage.hasSuffix("(409)") || serverMessage.hasSuffix("(410)")
+    }
+
     package static let cancelled = PydioError(.cancelled, "the operation was cancelled")
 }
 

@@ -74,7 +74,7 @@ extension PydioRequest {
             query = Self.flattened(restParameters)
             fields["Authorization"] = "Basic " + Data("\(user.userid):\(user.password)".utf8).base64EncodedString()
         }
-        let target = query.isEmpty ? path : path + "?" + Self.encoded(query)
+        let target = query.isEmpty ? path : path + (endsWithAction(pass) ? "/?" : "?") + Self.encoded(query)
         var request = HTTPRequest(
             method: method.rawValue, url: server.origin + target, fields: fields, timeout: settings.timeout,
             maximumBodySize: settings.maximumAnswerSize)
@@ -92,8 +92,8 @@ extension PydioRequest {
             request.answerFileTakes = { Download.isDownload($0) }
             request.maximumFileSize = settings.maximumDownloadSize
             request.stallTimeout = settings.stallTimeout
-            request.fields["Range"] = range
         }
+        if let range { request.fields["Range"] = range }
         return request
     }
 
@@ -101,11 +101,29 @@ extension PydioRequest {
         parameters.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
     }
 
+    /// Whether the path ends with the action's name. The REST interface takes a question mark right behind it for a part of
+    /// the name, and answers nothing; a slash between them belongs to neither the path nor its signature.
+    private func endsWithAction(_ pass: RequestPass) -> Bool {
+        switch pass {
+        case .session: false
+        case .signed, .basic: pathParameters.allSatisfy { segments(of: $0).isEmpty }
+        }
+    }
+
     /// Without what is in the path.
     private var restParameters: [String: PydioParameter] {
-        parameters.filter { name, _ in
+        var rest = parameters.filter { name, _ in
             name != "tmp_repository_id" && (!pathParameters.contains(name) || segments(of: name).isEmpty)
         }
+        // It finds what to delete in these alone.
+        if action == "delete", case .list(let nodes) = rest.removeValue(forKey: "nodes") {
+            if nodes.count == 1 {
+                rest["file"] = .text(nodes[0])
+            } else {
+                for (index, node) in nodes.enumerated() { rest["file_\(index)"] = .text(node) }
+            }
+        }
+        return rest
     }
 
     /// A parameter as a part of a path; nothing of the root.

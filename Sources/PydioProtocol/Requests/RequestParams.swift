@@ -141,10 +141,13 @@ public struct UploadNodesRequestParams: PydioRequestParams, Hashable {
     public var dir: String
     /// Its name there.
     public var fileName: String
-    /// Whether a file of this name stays, and the new one gets a number; else it is replaced.
+    /// Whether a file of this name stays, and the new one gets a number; otherwise it is replaced.
     public var keepsBoth = false
-    /// Whether a file of this name may be replaced; if not, the upload fails where there is one. Servers know nothing of this:
-    /// it is looked for before, so that one which comes at the same moment is not seen. Without effect with ``keepsBoth``.
+    /// Whether a file of this name may be replaced; if not, the upload fails where there is one. A file that comes there at
+    /// the same moment stays, too: the new one then gets a number. Without effect with ``keepsBoth``.
+    ///
+    /// Servers leave out some characters of a name, such as quotation marks. A file whose name only then becomes the same
+    /// is never replaced.
     public var replaces = true
     /// Further parameters; these win over those above.
     public var additional: [String: PydioParameter] = [:]
@@ -161,7 +164,10 @@ public struct UploadNodesRequestParams: PydioRequestParams, Hashable {
             // The server decodes it once more than the others.
             "urlencoded_filename": .text(fileName.percentEncoded), "xhr_uploader": "true",
         ]
-        if keepsBoth { values["auto_rename"] = "true" }
+        if !mayReplace { values["auto_rename"] = "true" }
         return values.merging(additional) { $1 }
     }
+
+    /// Whether a file is to be replaced that has the name which this one will have.
+    package var mayReplace: Bool { replaces && !keepsBoth && NodeName.isKept(fileName) }
 }

@@ -11,12 +11,14 @@ final class AuthorizationClient: Sendable {
     let session: ServerSession
     private let kind: PydioAuthentication
     private let logger: Logger?
+    private let turns: (any LoginTurns)?
 
     init(_ connection: ServerConnection, session: ServerSession, options: PydioClientOptions) {
         self.connection = connection
         self.session = session
         kind = options.authentication
         logger = options.logger
+        turns = options.loginTurns
     }
 
     // MARK: Calls
@@ -65,7 +67,8 @@ final class AuthorizationClient: Sendable {
 
     /// A call was refused; returns when it can be sent again.
     func recover(_ pass: AuthorizationMachine.Pass, _ refusal: AuthorizationMachine.Refusal) async throws {
-        try await carryOut { [kind] in $0.refused(pass, refusal, as: kind) }
+        let repeatsLogin = LoginRepetition.isAllowed
+        try await carryOut { [kind] in $0.refused(pass, refusal, as: kind, repeatsLogin: repeatsLogin) }
     }
 
     /// Logs in, whatever there is.
@@ -105,6 +108,24 @@ final class AuthorizationClient: Sendable {
     // MARK: The attempt
 
     private func make(_ first: AuthorizationMachine.Order) async {
+        // The code of a captcha is for the session that this process has.
+        guard let turns, first.step != .login else { return await makeAlone(first) }
+        let turn = await turns.begin()
+        if let kept = turn.session {
+            _ = session.progress { $0.adopt(kept, for: first) }
+        } else {
+            if turn.hasWaited { session.change { $0.allowRepetition(of: first) } }
+            await makeAlone(first)
+        }
+        turns.end(
+            session.read {
+                KeptSession(
+                    cookies: $0.cookies.cookies(now: .now), secureToken: $0.secureToken, keystoreToken: $0.keystoreToken
+                )
+            })
+    }
+
+    private func makeAlone(_ first: AuthorizationMachine.Order) async {
         var order = first
         while true {
             switch await progress(of: order) {

@@ -83,7 +83,7 @@ extension OperationsClient {
             let pass = RequestPass.signed(pair, nonce: ServerConnection.randomText())
             let response = try await authorization.connection.send(request, as: pass)
             try acceptEnd(
-                AnswerRecogniser.anything(for: "the revocation of a key pair").read(response, secrets: secrets))
+                AnswerRecogniser.revocation.read(response, secrets: secrets))
         }
         if hasSession {
             let response = try await sendInSession(PydioRequest(.get, "logout"))

@@ -1,6 +1,6 @@
 import PydioProtocol
 
-// Each of these gives the server's words and what has changed.
+// Most of these give the server's words and what has changed: servers may make another name of one that they are sent.
 extension PydioClient {
     /// Makes a folder.
     @discardableResult
@@ -49,8 +49,7 @@ extension PydioClient {
     @discardableResult
     public func deleteNodes(_ params: DeleteNodesRequestParams) async throws -> PydioSuccessResponse {
         try await call(
-            PydioRequest(.post, "delete", params, path: params.nodes.count == 1 ? ["nodes"] : []),
-            .success(of: "delete"))
+            PydioRequest(.post, "delete", params), .success(of: "delete"))
     }
 
     /// The same with blocks.
@@ -70,11 +69,9 @@ extension PydioClient {
         guard !newName.contains("/") else {
             throw PydioError(.invalidArgument, "a name has no slash; nothing was sent. To move nodes there is move")
         }
-        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
+        // With the whole path as well, servers ignore the name, and their answer tells neither.
         return try await call(
-            .editing(
-                "rename", workspaceId,
-                ["file": .text(path), "filename_new": .text(newName), "dest": .text(folder + newName)]),
+            .editing("rename", workspaceId, ["file": .text(path), "filename_new": .text(newName)]),
             .success(of: "rename"))
     }
 
@@ -127,6 +124,94 @@ extension PydioClient {
         start(success, failure) {
             try await self.copy(workspaceId: workspaceId, nodes: nodes, destination: destination)
         }
+    }
+}
+
+// Servers' answers to these do not tell where the node is: it is looked for.
+extension PydioClient {
+    /// Moves a node to another place in its workspace, under another name if need be. Fails if something is there already.
+    ///
+    /// - Parameter newPath: Where it will be. Servers leave out some characters of names, such as quotation marks.
+    /// - Returns: Where it is.
+    @discardableResult
+    public func move(workspaceId: String, path: String, to newPath: String) async throws -> String {
+        let operations = try operations()
+        return try await operations.call { try await operations.move(workspaceId, path, to: newPath) }
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func move(
+        workspaceId: String, path: String, to newPath: String, success: @escaping (String) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) { try await self.move(workspaceId: workspaceId, path: path, to: newPath) }
+    }
+
+    /// Copies a node to another place in its workspace, under another name if need be: in the same folder, too. Fails if
+    /// something is there already.
+    ///
+    /// The copy is made in a new folder beside the place, which is deleted afterwards.
+    ///
+    /// - Parameter newPath: Where the copy will be. Servers leave out some characters of names, such as quotation marks.
+    /// - Returns: Where the copy is.
+    @discardableResult
+    public func copy(workspaceId: String, path: String, to newPath: String) async throws -> String {
+        let operations = try operations()
+        return try await operations.call { try await operations.copy(workspaceId, path, to: newPath) }
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func copy(
+        workspaceId: String, path: String, to newPath: String, success: @escaping (String) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) { try await self.copy(workspaceId: workspaceId, path: path, to: newPath) }
+    }
+}
+
+extension OperationsClient {
+    fileprivate func move(_ workspaceId: String, _ path: String, to newPath: String) async throws -> String {
+        // A whole path is taken as it is: the name would be one that other requests cannot give.
+        let target = NodeName.stored(path: newPath)
+        _ = try await value(
+            of: .editing("rename", workspaceId, ["file": .text(path), "dest": .text(target)]), .success(of: "rename"))
+        guard try await value(of: .stat(workspaceId: workspaceId, path: target), .stat) != nil else {
+            throw PydioError(
+                .receivedNotExpectedAnswer, "the server says that it has moved \(path), but \(target) is not there")
+        }
+        return target
+    }
+
+    fileprivate func copy(_ workspaceId: String, _ path: String, to newPath: String) async throws -> String {
+        let name = NodeName.split(path).name
+        // In a folder of its own the copy has the name of its original, and nothing is in its way.
+        let parent = NodeName.split(newPath).folder
+        let temporary = "copy-\(ServerConnection.randomText().prefix(12))"
+        let folder = parent == "/" ? "/" + temporary : "\(parent)/\(temporary)"
+        do {
+            let made = MkDirRequestParams(workspaceId: workspaceId, dir: parent, dirname: temporary)
+            _ = try await value(
+                of: PydioRequest(.post, "mkdir", made, path: ["dir", "dirname"]), .success(of: "mkdir"))
+            _ = try await value(
+                of: .editing("copy", workspaceId, ["nodes": .list([path]), "dest": .text(folder)]), .success(of: "copy")
+            )
+            let target = try await move(workspaceId, folder + "/" + name, to: newPath)
+            try await deleteForGood(folder, workspaceId)
+            return target
+        } catch {
+            // The call may have been cancelled; this is not.
+            await Task { try? await self.deleteForGood(folder, workspaceId) }.value
+            throw error
+        }
+    }
+
+    /// Not by way of the bin: there is nothing in it that somebody could want back.
+    private func deleteForGood(_ path: String, _ workspaceId: String) async throws {
+        var params = DeleteNodesRequestParams(workspaceId: workspaceId, nodes: [path])
+        params.additional["force_deletion"] = "true"
+        _ = try await value(of: PydioRequest(.post, "delete", params), .success(of: "delete"))
     }
 }
 

@@ -13,7 +13,7 @@ public struct PydioClientOptions: Sendable {
     public var maximumResponseSize = 64 << 20
     /// Bytes of a download that goes to a file. Default: 1 TiB.
     public var maximumDownloadSize = 1 << 40
-    /// Larger files are uploaded in parts of this size. Default: 1 GiB; servers may be set to take less.
+    /// Larger files are uploaded in parts of this size. Default: 1 GiB. Parts are smaller if the server takes less at once.
     public var uploadPartSize: Int64 = 1 << 30
     /// How often a download whose connection broke goes on where it was, as long as each time something comes. Default: 5.
     public var downloadResumptions = 5
@@ -41,6 +41,9 @@ public struct PydioClientOptions: Sendable {
     /// Gets a warning when a server wants the password over a connection that is not encrypted; nil, the default, logs
     /// nothing.
     public var logger: Logger?
+
+    /// Keeps processes with the same account from logging in at the same time. Nil: there are no others.
+    package var loginTurns: (any LoginTurns)?
 
     /// The defaults.
     public init() {}

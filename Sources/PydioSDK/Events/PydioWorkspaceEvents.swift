@@ -55,7 +55,10 @@ public final class PydioWorkspaceEvents: Sendable {
     // MARK: Life
 
     /// Begins to ask for changes, or tries again at once if a retry is waited for. Returns at once.
-    public func start() { core.withDriver { $0.start() } }
+    public func start() {
+        core.client.forgetRefusedLogin()
+        core.withDriver { $0.start() }
+    }
 
     /// Asks no more until ``resume()``. What happens meanwhile is told then, as after a loss of the network.
     public func pause() { core.withDriver { $0.pause() } }

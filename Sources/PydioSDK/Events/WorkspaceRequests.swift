@@ -11,6 +11,10 @@ struct WorkspaceRequests: Sendable {
     let clientId = UUID().uuidString.lowercased()
 
     func carryOut(_ request: WorkspaceMachine.Request) async throws -> WorkspaceMachine.Answer {
+        try await LoginRepetition.$isAllowed.withValue(false) { try await answer(to: request) }
+    }
+
+    private func answer(to request: WorkspaceMachine.Request) async throws -> WorkspaceMachine.Answer {
         switch request.step {
         case .discover: return .services(try await services())
         case .register:
@@ -34,7 +38,9 @@ struct WorkspaceRequests: Sendable {
     }
 
     func unregister() async {
-        try? await client.unregisterChannel(workspaceId: workspaceId, clientId: clientId)
+        await LoginRepetition.$isAllowed.withValue(false) {
+            _ = try? await client.unregisterChannel(workspaceId: workspaceId, clientId: clientId)
+        }
     }
 
     // MARK: Services
@@ -116,6 +122,9 @@ extension PydioClient {
         request.restAction = ["state"]
         return try await call(request, .document(of: "the request for the server's plugins"))
     }
+
+    /// What was wrong with the login may have been mended: the next one is tried.
+    func forgetRefusedLogin() { params.session(for: serverURL).change { $0.forgetRefusal() } }
 
     /// Tells the session from others: it is another after each login.
     fileprivate var sessionGeneration: Int { (try? operations().authorization.pass().0.generation) ?? 0 }

@@ -1,4 +1,5 @@
 import PydioProtocol
+import Basics
 import Transport
 
 /// Sends requests and recognises their answers; asks for an authorisation when the server does.
@@ -6,6 +7,8 @@ final class OperationsClient: Sendable {
     let authorization: AuthorizationClient
     let options: PydioClientOptions
     let report: StateReport
+    /// What is known of how much the server takes at once; nil if it wasn't asked.
+    let uploadLimit = Lock<KnownUploadLimit?>(nil)
 
     /// How often a call is sent again because others have renewed the authorisation meanwhile.
     private static let overtakings = 3
@@ -41,7 +44,7 @@ final class OperationsClient: Sendable {
         try request.validate()
         guard authorization.canAuthorize else { throw AuthorizationMachine.nobody }
         // A file is not sent in vain.
-        if request.upload != nil && authorization.hasNoPass { try await authorize { try await $0.authorize() } }
+        if request.upload != nil && authorization.hasNoPass { try await authorize() }
         var overtakings = Self.overtakings
         var recoveries: Set<AuthorizationMachine.Refusal> = []
         while true {
@@ -68,6 +71,9 @@ final class OperationsClient: Sendable {
             try await authorize { try await $0.recover(pass, refusal) }
         }
     }
+
+    /// Logs in.
+    func authorize() async throws { try await authorize { try await $0.authorize() } }
 
     /// Does something about the authorisation, which the client's state tells.
     private func authorize(_ body: (AuthorizationClient) async throws -> Void) async throws {

@@ -15,6 +15,8 @@ struct FileDownload: Sendable {
     /// What the server's file system said of the file before its first byte came; nil if that is not known.
     private(set) var version: PydioNodeStat?
     private let onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    /// Whether a part is asked for that is all of the file: servers with output buffering announce small files as empty.
+    var asksForRange = false
     /// Bytes of the file, as an answer with all of it says: those to requests for a part may be wrong.
     private let announcedSize = Lock<Int64?>(nil)
 
@@ -36,9 +38,10 @@ struct FileDownload: Sendable {
         // Another file, or another version of it, has another name, so that their parts are not mixed.
         let place = [server.normalized, params.workspaceId, path].joined(separator: "\0")
         let id = Array(Digest.sha256(Array(place.utf8)).prefix(8)).hexadecimal
-        let name = (FileName.sanitised(path) ?? "download").prefix(80)
-        let part = PartialFile(beside: target, name: "\(name).\(id).\(version.size)-\(time)")
+        let name = "\((FileName.sanitised(path) ?? "download").prefix(80)).\(id)."
+        let part = PartialFile(beside: target, name: "\(name)\(version.size)-\(time)")
         guard let lock = PartialFileLock(part) else { return }
+        part.removeOthers(named: name)  // of versions that are not there any more
         (self.part, self.lock, isKept) = (part, lock, true)
     }
 
@@ -50,6 +53,10 @@ struct FileDownload: Sendable {
         announcedSize.withLock { $0 = nil }
     }
 
+    func forgetAnnouncedSize() {
+        announcedSize.withLock { $0 = nil }
+    }
+
     /// Bytes; nil if nobody has said. What is sent counts: a file system may be behind, or ahead.
     var totalSize: Int64? { announcedSize.withLock { $0 } ?? version?.size }
 
@@ -58,7 +65,7 @@ struct FileDownload: Sendable {
         var request = PydioRequest.download(params)
         let present = part.size
         request.answerFile = HTTPAnswerFile(path: part.path, resumes: present > 0)
-        request.range = present > 0 ? "bytes=\(present)-" : nil
+        request.range = present > 0 || asksForRange ? "bytes=\(present)-" : nil
         return request
     }
 

@@ -66,7 +66,14 @@ extension PydioClient {
         let operations = try operations()
         return try await operations.call {
             do {
-                return try await operations.value(of: .download(params), .downloadedBytes)
+                let data = try await operations.value(of: .download(params), .downloadedBytes)
+                guard data.isEmpty, let version = try await operations.version(of: params), version.size > 0 else {
+                    return data
+                }
+                // A server with output buffering announces small files as empty, unless a part is asked for.
+                var request = PydioRequest.download(params)
+                request.range = "bytes=0-"
+                return try await operations.value(of: request, .downloadedBytes)
             } catch let error as PydioError {
                 throw error.insteadOfDownload
             }
@@ -125,6 +132,11 @@ extension OperationsClient {
             if present > 0, Int64(present) == download.version?.size { return HTTPResponse(status: 206) }
             do {
                 let head = try await value(of: download.request, .downloadHead, onProgress: download.report)
+                if download.part.size == 0, !download.asksForRange, let size = download.version?.size, size > 0 {
+                    download.asksForRange = true
+                    download.forgetAnnouncedSize()
+                    continue
+                }
                 guard let size = download.totalSize, download.part.size < size else { return head }
                 // Old servers send one byte too few of a part.
                 guard download.part.size > present else {
@@ -154,7 +166,7 @@ extension OperationsClient {
     }
 
     /// What the server says of a file; nil of a folder, of several nodes, and if the server says nothing.
-    private func version(of params: DownloadNodesRequestParams) async throws -> PydioNodeStat? {
+    fileprivate func version(of params: DownloadNodesRequestParams) async throws -> PydioNodeStat? {
         guard let path = params.singlePath else { return nil }
         do {
             let stat = try await value(of: .stat(workspaceId: params.workspaceId, path: path), .stat)

@@ -7,7 +7,7 @@ extension PydioClient {
     /// Uploads a file, with little memory however large it is. A file of its name there is replaced, unless
     /// ``UploadNodesRequestParams/keepsBoth``, or ``UploadNodesRequestParams/replaces`` is false.
     ///
-    /// A file larger than ``PydioClientOptions/uploadPartSize`` goes in parts: they are put together under another name, which
+    /// A file larger than ``PydioClientOptions/uploadPartSize``, or than the server says it takes at once, goes in parts: they are put together under another name, which
     /// then becomes the right one, so that nobody sees half a file. The file that was there gets a name that ends with `.old`
     /// and is deleted last. If something fails, it gets its name back, and what has come is deleted, as far as possible.
     ///
@@ -20,11 +20,7 @@ extension PydioClient {
         let operations = try operations()
         return try await operations.call {
             let size = Int64(try PartialFile.size(of: file))
-            guard size > max(operations.options.uploadPartSize, 1) else {
-                let part = HTTPBodyFile(path: file.path, count: size)
-                return try await operations.uploadWhole(params, .file(part), of: size, onProgress)
-            }
-            return try await operations.uploadParts(params, file, size, onProgress)
+            return try await operations.uploadFile(params, file, size, onProgress)
         }
     }
 
@@ -72,14 +68,63 @@ extension PydioClient {
 }
 
 extension OperationsClient {
+    /// Uploads a file in as many requests as the server wants.
+    fileprivate func uploadFile(
+        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws -> PydioSuccessResponse {
+        let partSize = try await partSize(for: size)
+        do {
+            return try await uploadFile(params, file, size, inPartsOf: partSize, onProgress)
+        } catch let error as PydioError where error.code == .tooLarge {
+            guard let smaller = try await smallerPartSize(than: min(size, partSize)) else { throw error }
+            return try await uploadFile(params, file, size, inPartsOf: smaller, onProgress)
+        }
+    }
+
+    private func uploadFile(
+        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64, inPartsOf partSize: Int64,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws -> PydioSuccessResponse {
+        guard size > partSize else {
+            return try await uploadWhole(
+                params, .file(HTTPBodyFile(path: file.path, count: size)), of: size, onProgress)
+        }
+        return try await uploadParts(params, file, size, inPartsOf: partSize, onProgress)
+    }
+
     /// Uploads a file as one request.
     fileprivate func uploadWhole(
         _ params: UploadNodesRequestParams, _ upload: PydioRequest.Upload, of size: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
     ) async throws -> PydioSuccessResponse {
         try Self.checkName(params)
+        guard size > 0 else { return try await uploadNothing(params) }
         if !params.replaces && !params.keepsBoth { _ = try await isTaken(params) }
         return try await self.upload(params, upload, from: 0, of: size, onProgress)
+    }
+
+    /// Servers take no upload without content: they are asked to make an empty file.
+    private func uploadNothing(_ params: UploadNodesRequestParams) async throws -> PydioSuccessResponse {
+        let isTaken = params.keepsBoth ? try await exists(params) : try await isTaken(params)
+        guard isTaken else { return try await makeFile(params) }
+        var whole = params
+        whole.fileName = "\(ServerConnection.randomText().prefix(12)).upload"
+        do {
+            _ = try await makeFile(whole)
+            return try await name(whole, as: params)
+        } catch {
+            await remove(whole)
+            throw error
+        }
+    }
+
+    private func makeFile(_ file: UploadNodesRequestParams) async throws -> PydioSuccessResponse {
+        try await value(
+            of: .editing(
+                "mkfile", file.workspaceId,
+                ["dir": .text(file.dir), "filename": .text(file.fileName), "content": ""],
+                path: ["dir", "filename"]), .success(of: "mkfile"))
     }
 
     private static func checkName(_ params: UploadNodesRequestParams) throws {
@@ -87,6 +132,11 @@ extension OperationsClient {
         else {
             throw PydioError(
                 .invalidArgument, "a file's name is not empty, not dots, and has no slash; nothing was sent")
+        }
+        guard !NodeName.stored(params.fileName).isEmpty else {
+            throw PydioError(
+                .invalidArgument,
+                "the name “\(params.fileName)” only has characters that servers leave out; nothing was sent")
         }
     }
 
@@ -100,11 +150,15 @@ extension OperationsClient {
         var request = PydioRequest(.post, "upload", params, path: ["dir"])
         request.restAction = ["upload", "put"]
         request.upload = upload
-        return try await value(of: request, .upload) { progress in
-            // What is around the file counts for the connection only.
-            let around = progress.totalToSend - Self.size(of: upload)
-            let sent = min(max(progress.sent - around, 0), Self.size(of: upload))
-            onProgress?(PydioTransferProgress(completed: start + sent, total: total))
+        do {
+            return try await value(of: request, .upload) { progress in
+                // What is around the file counts for the connection only.
+                let around = progress.totalToSend - Self.size(of: upload)
+                let sent = min(max(progress.sent - around, 0), Self.size(of: upload))
+                onProgress?(PydioTransferProgress(completed: start + sent, total: total))
+            }
+        } catch let error as PydioError {
+            throw error.explained(forUploadOf: Self.size(of: upload))
         }
     }
 
@@ -117,7 +171,7 @@ extension OperationsClient {
 
     /// The first part makes a file, the others are appended to it; then it gets its name.
     fileprivate func uploadParts(
-        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64,
+        _ params: UploadNodesRequestParams, _ file: URL, _ size: Int64, inPartsOf partSize: Int64,
         _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
     ) async throws -> PydioSuccessResponse {
         try Self.checkName(params)
@@ -125,14 +179,14 @@ extension OperationsClient {
         if !params.keepsBoth { _ = try await isTaken(params) }
         let id = ServerConnection.randomText().prefix(12)
         var part = params
-        part.keepsBoth = false
+        (part.keepsBoth, part.replaces) = (false, true)  // nobody else has its name
         var whole = params
         whole.fileName = "\(id).upload"
         let partName = "\(id).part"
         var start: Int64 = 0
         do {
             while start < size {
-                let count = min(options.uploadPartSize, size - start)
+                let count = min(partSize, size - start)
                 part.fileName = start == 0 ? whole.fileName : partName
                 if start > 0 {
                     part.additional["appendto_urlencoded_part"] = .text(whole.fileName.percentEncoded)
@@ -162,14 +216,14 @@ extension OperationsClient {
         _ upload: UploadNodesRequestParams, as params: UploadNodesRequestParams
     ) async throws -> PydioSuccessResponse {
         var target = params
-        if params.keepsBoth {
+        if params.keepsBoth || params.replaces && !params.mayReplace {
             var number = 0
             while try await exists(target) {
                 number += 1
                 guard number < 1000 else {
                     throw PydioError(.file, "the folder has too many files of this name; the upload was undone")
                 }
-                target.fileName = Self.numbered(params.fileName, number)
+                target.fileName = Self.numbered(NodeName.stored(params.fileName), number)
             }
         } else if try await isTaken(target) {
             return try await replace(target, by: upload)
@@ -202,8 +256,7 @@ extension OperationsClient {
     ) async throws -> PydioSuccessResponse {
         try await value(
             of: .editing(
-                "rename", file.workspaceId,
-                ["file": .text(file.path), "filename_new": .text(target.fileName), "dest": .text(target.path)]),
+                "rename", file.workspaceId, ["file": .text(file.path), "filename_new": .text(target.fileName)]),
             .success(of: "rename"))
     }
 
@@ -230,8 +283,7 @@ extension OperationsClient {
         let params = DeleteNodesRequestParams(workspaceId: file.workspaceId, nodes: [file.path])
         // The call may have been cancelled; this is not.
         await Task {
-            _ = try? await self.value(
-                of: PydioRequest(.post, "delete", params, path: ["nodes"]), .success(of: "delete"))
+            _ = try? await self.value(of: PydioRequest(.post, "delete", params), .success(of: "delete"))
         }.value
     }
 
@@ -243,6 +295,6 @@ extension OperationsClient {
 }
 
 extension UploadNodesRequestParams {
-    /// Where the file will be.
-    fileprivate var path: String { (dir.hasSuffix("/") ? dir : dir + "/") + fileName }
+    /// Where the file will be, as far as is known before.
+    fileprivate var path: String { (dir.hasSuffix("/") ? dir : dir + "/") + NodeName.stored(fileName) }
 }

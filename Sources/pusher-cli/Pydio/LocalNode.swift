@@ -27,3 +27,16 @@ enum LocalNode {
         }
     }
 }
+
+/// Tells a file or folder on this side from all others; links are followed.
+struct LocalIdentity: Hashable {
+    private let device: UInt
+    private let number: UInt
+
+    /// Nil if there is nothing.
+    init?(_ url: URL) {
+        var status = stat()
+        guard stat(url.path, &status) == 0 else { return nil }
+        (device, number) = (UInt(status.st_dev), UInt(status.st_ino))
+    }
+}

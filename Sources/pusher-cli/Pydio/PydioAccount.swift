@@ -6,10 +6,14 @@ struct PydioAccount: Sendable {
     let login: PydioLogin
     let client: PydioClient
     private let params: ServersParamsManager
+    private let turns: AccountTurns
 
     init(_ login: PydioLogin, options: PydioClientOptions) {
         self.login = login
+        turns = AccountTurns(login)
         params = login.makeParams()
+        var options = options
+        options.loginTurns = turns
         client = PydioClient(server: login.server, params: params, options: options)
     }
 
@@ -35,18 +39,20 @@ struct PydioAccount: Sendable {
     func keepSession() {
         var now = login
         now.take(params)
-        if now.keyPair != nil { now.password = nil }
-        guard now != login else { return }
-        do {
-            try PydioLoginFile().renew(login, as: now)
-        } catch {
-            StandardError.write("warning: the session is not saved for the next command: \(error)")
-        }
+        turns.keep(now.session)
     }
 
     /// Those that hold files.
     func workspaces() async throws -> [PydioWorkspace] {
-        try await client.listWorkspaces().filter(\.isFileStore).map { PydioWorkspace($0, client) }
+        let workspaces = try await client.listWorkspaces().filter(\.isFileStore)
+        if workspaces.isEmpty {
+            StandardError.write(
+                """
+                warning: \(login.user) may open no workspace on \(login.server.absoluteString): an administrator can change \
+                that; if the server wants a new password first, a browser shows it
+                """)
+        }
+        return workspaces.map { PydioWorkspace($0, client) }
     }
 
     /// The one that an argument names.

@@ -23,9 +23,4 @@ extension PydioError: ReportableError {
         @unknown default: false
         }
     }
-
-    /// Whether the login wants a captcha solved.
-    var wantsCaptcha: Bool {
-        code == .getSeedWithCaptcha || code == .loginWithCaptcha
-    }
 }

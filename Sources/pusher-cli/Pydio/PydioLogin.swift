@@ -33,11 +33,30 @@ struct PydioLogin: Codable, Hashable, Confidential {
         return params
     }
 
+    /// The session alone.
+    var session: KeptSession {
+        KeptSession(
+            cookies: cookies.map { PydioCookie(name: $0.name, value: $0.value) }, secureToken: secureToken,
+            keystoreToken: keyPair)
+    }
+
     /// Takes over the session that a client has by now.
     mutating func take(_ params: ServersParamsManager) {
-        keyPair = params.keystoreToken(forServer: server)
-        secureToken = params.secureToken(forServer: server)
-        cookies = params.allServerCookies(server).map { Cookie(name: $0.name, value: $0.value) }
+        take(
+            KeptSession(
+                cookies: params.allServerCookies(server), secureToken: params.secureToken(forServer: server),
+                keystoreToken: params.keystoreToken(forServer: server)))
+    }
+
+    mutating func take(_ session: KeptSession) {
+        keyPair = session.keystoreToken
+        secureToken = session.secureToken
+        cookies = session.cookies.map { Cookie(name: $0.name, value: $0.value) }
+    }
+
+    /// Whether it is another session of the same login.
+    func isOfSameAccount(as other: PydioLogin) -> Bool {
+        Self.isSame(server, other.server) && deviceID == other.deviceID && user == other.user
     }
 
     /// Addresses differ by a slash at the end at most.

@@ -67,8 +67,24 @@ struct PydioWorkspace: Sendable {
         try await client.listAllNodes(ListNodesRequestParams(workspaceId: id, path: path))?.children ?? []
     }
 
-    func makeFolder(_ path: RemotePath) async throws {
-        try await client.mkdir(
-            MkDirRequestParams(workspaceId: id, dir: path.parent.path, dirname: path.name))
+    // MARK: What comes there
+
+    /// - Returns: Where it is.
+    func makeFolder(_ path: RemotePath) async throws -> RemotePath {
+        try arrival(
+            try await client.mkdir(MkDirRequestParams(workspaceId: id, dir: path.parent.path, dirname: path.name)),
+            at: path)
+    }
+
+    /// Where something is by now that was to come to `wanted`: servers change names, and only their answer says so.
+    func arrival(_ answer: PydioSuccessResponse, at wanted: RemotePath) throws(CommandFailure) -> RemotePath {
+        guard let path = answer.newPath else {
+            throw CommandFailure(.unavailable, "the server does not say what it calls \(wanted) now")
+        }
+        guard let name = RemoteChild.name(of: path, in: wanted.parent.path) else {
+            throw CommandFailure(
+                .unavailable, "the server says that \(wanted) is “\(path.prefix(200))” now, where it cannot be")
+        }
+        return wanted.parent.appending(name)
     }
 }

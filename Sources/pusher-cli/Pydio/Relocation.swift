@@ -47,7 +47,9 @@ struct Relocation: Sendable {
         }
     }
 
-    private func relocate(_ source: RemotePath, to target: RemotePath) async throws {
+    private func relocate(_ source: RemotePath, to wanted: RemotePath) async throws {
+        // A name that stays is not made anew.
+        let target = source.name == wanted.name ? wanted : wanted.stored
         _ = try await workspace.existingNode(at: source.path)
         guard !target.isWithin(source) else {
             let isSame = target.path == source.path
@@ -55,19 +57,13 @@ struct Relocation: Sendable {
                 .badData, isSame ? "\(source) and \(target) are the same" : "\(target) would be inside itself")
         }
         let isReplaced = try await isTaken(target)
-        let between = target.parent.appending(source.name)
-        if between.path != target.path, between.path != source.path, try await workspace.node(at: between.path) != nil {
-            throw CommandFailure(
-                .badData, "\(between) is in the way: the source first arrives there under its old name")
-        }
-        if isReplaced {
-            try await replacing(target) { try await place(source, at: target) }
-        } else {
-            try await place(source, at: target)
-        }
+        let arrived =
+            isReplaced
+            ? try await replacing(target) { try await place(source, at: target) } : try await place(source, at: target)
+        report.tellName(of: arrived, insteadOf: wanted)
         report.done(
             TransferRecord(
-                kind: isMove ? .moved : .copied, workspaceID: workspace.id, path: target.path, from: source.path))
+                kind: isMove ? .moved : .copied, workspaceID: workspace.id, path: arrived.path, from: source.path))
     }
 
     /// Whether a file is there that may be replaced. Of other names servers would make up one, or replace what is there,
@@ -86,23 +82,27 @@ struct Relocation: Sendable {
 
     /// Puts a file aside until another is in its place, and back if none comes. Both are done, too, if somebody has
     /// interrupted the command.
-    private func replacing(_ target: RemotePath, _ place: () async throws -> Void) async throws {
-        // Not hidden: servers may refuse such names.
-        let aside = target.parent.appending("old-\(UInt32.random(in: .min ... .max))-\(target.name)")
+    private func replacing(
+        _ target: RemotePath, _ place: () async throws -> RemotePath
+    ) async throws -> RemotePath {
+        // Not hidden: servers refuse such names.
+        var aside = target.parent.appending("old-\(UInt32.random(in: .min ... .max))-\(target.name)").stored
+        let arrived: RemotePath
         do {
-            try await rename(target, to: aside)
-            try await place()
+            aside = try await rename(target, to: aside)
+            arrived = try await place()
         } catch {
-            await Task { await putBack(aside, to: target) }.value
+            await Task { [aside] in await putBack(aside, to: target) }.value
             throw error
         }
-        await Task { await delete(aside, replacedBy: target) }.value
+        await Task { [aside] in await delete(aside, replacedBy: target) }.value
+        return arrived
     }
 
     private func putBack(_ aside: RemotePath, to target: RemotePath) async {
         do {
             guard try await workspace.node(at: aside.path) != nil else { return }  // it never left
-            try await rename(aside, to: target)
+            _ = try await rename(aside, to: target)
         } catch {
             report.failed("what was \(target) may now be \(aside): \(error)", .unavailable)
         }
@@ -119,44 +119,27 @@ struct Relocation: Sendable {
 
     // MARK: What comes there
 
-    private func place(_ source: RemotePath, at target: RemotePath) async throws {
-        if isMove, source.parent.path == target.parent.path {
-            try await rename(source, to: target)
-        } else if source.name == target.name {
-            _ = try await transfer(source, to: target.parent)
-        } else {
-            try await transferRenaming(source, to: target)
+    /// - Returns: Where it is then.
+    private func place(_ source: RemotePath, at target: RemotePath) async throws -> RemotePath {
+        let (client, id) = (workspace.client, workspace.id)
+        if isMove, source.parent.path == target.parent.path { return try await rename(source, to: target) }
+        if source.name == target.name {
+            let answer =
+                isMove
+                ? try await client.move(workspaceId: id, nodes: [source.path], destination: target.parent.path)
+                : try await client.copy(workspaceId: id, nodes: [source.path], destination: target.parent.path)
+            return try workspace.arrival(answer, at: target)
         }
-    }
-
-    /// First into the other folder, and then its name: servers have no call for both.
-    private func transferRenaming(_ source: RemotePath, to target: RemotePath) async throws {
-        let between = target.parent.appending(source.name)
-        let arrived = try await transfer(source, to: target.parent) ?? between
-        // A copy beside its original has a name that only the server knows.
-        guard arrived.path != source.path else {
-            throw CommandFailure(
-                .unavailable, "the server does not say what the copy of \(source) is called: it is not renamed")
-        }
-        do {
-            try await rename(arrived, to: target)
-        } catch let error as PydioError where error.code != .cancelled {
-            throw CommandFailure(error.exitStatus, "\(arrived) did not become \(target.name): \(error)")
-        }
-    }
-
-    /// - Returns: Where it is then, as far as the server says.
-    private func transfer(_ source: RemotePath, to folder: RemotePath) async throws -> RemotePath? {
-        let client = workspace.client
-        let answer =
+        let path =
             isMove
-            ? try await client.move(workspaceId: workspace.id, nodes: [source.path], destination: folder.path)
-            : try await client.copy(workspaceId: workspace.id, nodes: [source.path], destination: folder.path)
-        guard let path = answer.nodesDiff?.added.first?.fullPath else { return nil }
-        return RemoteChild.name(of: path, in: folder.path).map { folder.appending($0) }
+            ? try await client.move(workspaceId: id, path: source.path, to: target.path)
+            : try await client.copy(workspaceId: id, path: source.path, to: target.path)
+        return target.parent.appending(RemoteChild.name(of: path, in: target.parent.path) ?? target.name)
     }
 
-    private func rename(_ node: RemotePath, to target: RemotePath) async throws {
-        try await workspace.client.rename(workspaceId: workspace.id, path: node.path, newName: target.name)
+    private func rename(_ node: RemotePath, to target: RemotePath) async throws -> RemotePath {
+        let answer = try await workspace.client.rename(
+            workspaceId: workspace.id, path: node.path, newName: target.name)
+        return try workspace.arrival(answer, at: target)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PydioSDK
 
 /// Where something is on a Pydio server, as users write it: `WORKSPACE:/path`.
 struct RemotePath: Hashable, Sendable, CustomStringConvertible {
@@ -43,6 +44,12 @@ struct RemotePath: Hashable, Sendable, CustomStringConvertible {
 
     func appending(_ name: String) -> RemotePath {
         RemotePath(workspace: workspace, path: isTop ? "/" + name : "\(path)/\(name)", isFolder: false)
+    }
+
+    /// Where servers put what comes there, as far as is known: they leave out some characters of names.
+    var stored: RemotePath {
+        let name = NodeName.stored(name)
+        return isTop || name.isEmpty ? self : parent.appending(name)
     }
 
     /// All folders above it, the outermost first, without the top.

@@ -1,47 +1,73 @@
 import Foundation
 import PydioSDK
+import Basics
 
 /// Files and folders on their way into a workspace.
 struct WorkspaceUpload: Sendable {
     let workspace: PydioWorkspace
     let replaces: Bool
+    /// Whether what links in folders lead to is put, too; otherwise they are left out.
+    let followsLinks: Bool
     let report: TransferReport
+    /// What each path there has come from: servers leave out characters of names, so that two sources may want one.
+    private let sources = Lock<[String: String]>([:])
+
+    init(workspace: PydioWorkspace, replaces: Bool, followsLinks: Bool, report: TransferReport) {
+        (self.workspace, self.replaces, self.followsLinks) = (workspace, replaces, followsLinks)
+        self.report = report
+    }
 
     /// Puts a file.
     ///
     /// - Parameter source: Its path for people.
-    func file(_ file: URL, _ source: String, to target: RemotePath) async throws {
-        try await requireRoom(at: target)
+    func file(_ file: URL, _ source: String, to wanted: RemotePath) async throws {
+        let target = try await room(at: wanted, for: source)
         var params = UploadNodesRequestParams(
             workspaceId: workspace.id, dir: target.parent.path, fileName: target.name)
         params.replaces = replaces  // it looks again once all parts of a large file are there
-        try await workspace.client.uploadNodes(params, file: file, onProgress: report.progress(target.name))
+        let answer = try await workspace.client.uploadNodes(
+            params, file: file, onProgress: report.progress(target.name))
+        let arrived = try workspace.arrival(answer, at: target)
+        claim(arrived, for: source)
+        report.tellName(of: arrived, insteadOf: wanted)
         report.done(
             TransferRecord(
-                kind: .uploaded, workspaceID: workspace.id, path: target.path, file: source,
+                kind: .uploaded, workspaceID: workspace.id, path: arrived.path, file: source,
                 size: (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber)?.int64Value),
-            "\(target)")
+            "\(arrived)")
     }
 
-    /// Whether something may come there.
-    func requireRoom(at target: RemotePath) async throws {
-        switch try await workspace.node(at: target.path) {
-        case nil: break
-        case .folder: throw CommandFailure(.badData, "\(target) is a folder")
+    /// Where a file can go: by its own name if nothing has the one that the server will make of it.
+    func room(at wanted: RemotePath, for source: String) async throws -> RemotePath {
+        let stored = wanted.stored
+        try checkClaim(stored, for: source)
+        switch try await workspace.node(at: stored.path) {
+        case nil: return wanted
+        case .folder: throw CommandFailure(.badData, "\(stored) is a folder")
         case .file:
-            guard replaces else { throw CommandFailure(.badData, "\(target) already exists: --force replaces it") }
+            guard replaces else { throw CommandFailure(.badData, "\(stored) already exists: --force replaces it") }
+            return stored
         }
     }
 
-    /// Puts a folder with everything in it. Links to files are followed, others left out, as is what is neither.
-    func folder(_ folder: URL, to target: RemotePath) async throws {
-        switch try await workspace.node(at: target.path) {
-        case .folder: break
-        case .file: throw CommandFailure(.badData, "\(target) exists and is not a folder")
-        case nil:
-            try await workspace.makeFolder(target)
-            report.done(TransferRecord(kind: .created, workspaceID: workspace.id, path: target.path))
+    private func checkClaim(_ target: RemotePath, for source: String) throws(CommandFailure) {
+        guard let other = sources.withLock({ $0[target.path] }) else { return }
+        throw CommandFailure(
+            .badData, "\(source) is left out: the server would call it \(target), which is what \(other) has become")
+    }
+
+    private func claim(_ target: RemotePath, for source: String) {
+        sources.withLock { $0[target.path] = source }
+    }
+
+    /// Puts a folder with everything in it but links, unless they are followed, and what is neither file nor folder.
+    ///
+    /// - Parameter ancestors: The folders that it is in: a link may lead back to one of them.
+    func folder(_ folder: URL, to wanted: RemotePath, in ancestors: [LocalIdentity] = []) async throws {
+        guard let identity = LocalIdentity(folder), !ancestors.contains(identity) else {
+            throw CommandFailure(.badData, "\(folder.path) leads back to a folder that it is in: it is left out")
         }
+        let target = try await existingOrNew(wanted, for: folder.path)
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() else {
             throw CommandFailure(.badData, "the folder \(folder.path) cannot be read")
         }
@@ -49,15 +75,33 @@ struct WorkspaceUpload: Sendable {
             let source = folder.appending(path: name, directoryHint: .notDirectory)
             let child = target.appending(name)
             try await report.skipping(source.path) {
-                switch LocalNode(source) {
-                case .folder: try await self.folder(source, to: child)
+                switch followsLinks ? LocalNode.followed(source) : LocalNode(source) {
+                case .folder: try await self.folder(source, to: child, in: ancestors + [identity])
                 case .file: try await file(source, source.path, to: child)
-                case .link where LocalNode.followed(source) == .file:
-                    try await file(source, source.path, to: child)
-                case .link, .other, nil:
+                case .link:
+                    throw CommandFailure(
+                        .badData, "\(source.path) is a symbolic link: it is left out; --dereference follows it")
+                case .other, nil:
                     throw CommandFailure(.badData, "\(source.path) is neither a file nor a folder: it is left out")
                 }
             }
+        }
+    }
+
+    private func existingOrNew(_ wanted: RemotePath, for source: String) async throws -> RemotePath {
+        let stored = wanted.stored
+        try checkClaim(stored, for: source)
+        switch try await workspace.node(at: stored.path) {
+        case .folder:
+            claim(stored, for: source)
+            return stored
+        case .file: throw CommandFailure(.badData, "\(stored) exists and is not a folder")
+        case nil:
+            let made = try await workspace.makeFolder(wanted)
+            claim(made, for: source)
+            report.tellName(of: made, insteadOf: wanted)
+            report.done(TransferRecord(kind: .created, workspaceID: workspace.id, path: made.path))
+            return made
         }
     }
 }

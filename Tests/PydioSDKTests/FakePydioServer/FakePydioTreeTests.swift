@@ -150,17 +150,34 @@ import Testing
                 #"<remove><tree filename="/b.txt"/></remove><add><tree is_file="true" filename="/d/b.txt""#))
         #expect(moved.attribute("original_path") == nil)
         let copied = try await client.post("copy", ["nodes[]": "/d/b.txt", "dest": "/d"])
-        #expect(copied.xml.contains(#"<nodes_diff><add><tree is_file="true" filename="/d/b-1.txt""#))
-        let whole = try await client.post("rename", ["file": "/d/b-1.txt", "dest": "/c.txt"])
-        #expect(whole.attribute("filename") == "/c.txt")
+        // The copy is there, but it is the original that is named.
+        #expect(copied.xml.contains(#"<nodes_diff><add><tree is_file="true" filename="/d/b.txt""#))
+        #expect(client.server.exists("/d/b-1.txt"))
+        let whole = try await client.post("rename", ["file": "/d/b-1.txt", "dest": "/c.txt", "filename_new": "x"])
+        #expect(whole.xml.contains("renamed to </message>"))
+        #expect(whole.attribute("filename") == "/d/" && whole.attribute("is_file") == "false")
         #expect(
             client.server.paths() == ["/c.txt", "/d", "/d/b.txt"] && client.server.contents(of: "/c.txt") == [1, 2])
     }
 
     @Test func pathsNeverLeaveTheWorkspace() async throws {
         let client = try await client()
-        _ = try await client.post("mkdir", ["dir": "/../..", "dirname": "../../x"])
-        #expect(client.server.paths() == ["/x"])
+        _ = try await client.post("mkdir", ["dir": "/../..", "dirname": "x"])
+        _ = try await client.post("mkdir", ["dir": "/", "dirname": "a/../../y"])
+        #expect(client.server.paths() == ["/a....y", "/x"])
+    }
+
+    @Test func namesAreCleanedInSilence_butNotInWholePaths() async throws {
+        let client = try await client()
+        #expect(try await client.post("mkdir", ["dir": "/", "dirname": " d\"q "]).attribute("filename") == "/dq")
+        #expect(try await client.post("mkfile", ["dir": "/", "filename": "a|?b"]).attribute("filename") == "/ab")
+        let renamed = try await client.post("rename", ["file": "/ab", "filename_new": "c\\/d"])
+        #expect(renamed.attribute("filename") == "/cd")
+        _ = try await client.post("rename", ["file": "/cd", "dest": "/e\"f"])
+        #expect(client.server.paths() == ["/dq", "/e\"f"])
+        for (action, name) in [("mkdir", "dirname"), ("mkfile", "filename")] {
+            #expect(try await client.post(action, ["dir": "/", name: ".a"]).text.contains("Forbidden"))
+        }
     }
 
     // MARK: Contents

@@ -40,13 +40,28 @@ struct PydioMakeFolderCommand: AsyncParsableCommand {
     }
 
     private func make(_ remote: RemotePath, in workspace: PydioWorkspace, _ report: TransferReport) async throws {
-        for folder in parents ? remote.ancestors + [remote] : [remote] {
-            if parents, let node = try await workspace.node(at: folder.path) {
-                guard node == .folder else { throw CommandFailure(.badData, "\(folder) exists and is not a folder") }
+        var made: RemotePath?
+        for named in parents ? remote.ancestors + [remote] : [remote] {
+            // What the server has made of the folder above may have another name.
+            let folder = made.map { $0.appending(named.name) } ?? named
+            if parents, let existing = try await existing(folder, in: workspace) {
+                made = existing
                 continue
             }
-            try await workspace.makeFolder(folder)
-            report.done(TransferRecord(kind: .created, workspaceID: workspace.id, path: folder.path))
+            let new = try await workspace.makeFolder(folder)
+            report.tellName(of: new, insteadOf: folder)
+            report.done(TransferRecord(kind: .created, workspaceID: workspace.id, path: new.path))
+            made = new
         }
+    }
+
+    /// By its name, or by the one that the server makes of it.
+    private func existing(_ folder: RemotePath, in workspace: PydioWorkspace) async throws -> RemotePath? {
+        for path in folder.path == folder.stored.path ? [folder] : [folder, folder.stored] {
+            guard let node = try await workspace.node(at: path.path) else { continue }
+            guard node == .folder else { throw CommandFailure(.badData, "\(path) exists and is not a folder") }
+            return path
+        }
+        return nil
     }
 }

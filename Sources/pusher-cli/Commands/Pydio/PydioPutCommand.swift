@@ -8,8 +8,11 @@ struct PydioPutCommand: AsyncParsableCommand {
         usage: "pusher-cli pydio put <local> ... <remote> [<options>]",
         discussion: """
             Uploads into REMOTE if that is a folder or ends with a slash; otherwise REMOTE is the new name. With \
-            --recursive, folders are uploaded with everything in them. Whatever cannot be uploaded is reported, and \
-            the rest is still uploaded.
+            --recursive, folders are uploaded with everything in them, except symbolic links unless you use \
+            --dereference. Whatever cannot be uploaded is reported, and the rest is still uploaded.
+
+            Servers leave out some characters of names, such as quotation marks and question marks. The path that is \
+            printed is the one that the server made. Two files whose names become the same never replace each other.
 
             Examples:
               pusher-cli pydio put plan.pdf photo.jpg plans:/docs/
@@ -26,6 +29,10 @@ struct PydioPutCommand: AsyncParsableCommand {
 
     @Flag(name: .shortAndLong, help: "Upload folders with everything in them.")
     var recursive = false
+
+    @Flag(
+        name: [.customLong("dereference"), .customShort("L")], help: "Upload what symbolic links in folders lead to.")
+    var followsLinks = false
 
     @Flag(help: "Replace existing files.")
     var force = false
@@ -56,9 +63,10 @@ struct PydioPutCommand: AsyncParsableCommand {
         try await pydio.run { account in
             let workspace = try await account.workspace(remote.workspace)
             let report = TransferReport(json: json)
-            let upload = WorkspaceUpload(workspace: workspace, replaces: force, report: report)
+            let upload = WorkspaceUpload(
+                workspace: workspace, replaces: force, followsLinks: followsLinks, report: report)
             if locals.first == "-" {
-                try await upload.requireRoom(at: remote)  // before it waits for what may take long to come
+                _ = try await upload.room(at: remote, for: "-")  // before it waits for what may take long to come
                 try await TemporaryFile.withPath { file in
                     try Input.copyStandardInput(to: file)
                     try await upload.file(file, "-", to: remote)

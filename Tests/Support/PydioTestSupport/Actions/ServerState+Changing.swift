@@ -61,6 +61,10 @@ extension ServerState {
             parts.append(
                 XMLElement("update", [], diff.updated.map { nodeElement($0.path, tree[$0.path], $0.original, call) }))
         }
+        if let folder = diff.nameless {
+            let attributes = [("is_file", "false"), ("filename", folder.text + "/"), ("text", "")]
+            parts.append(XMLElement("update", [], [XMLElement("tree", attributes)]))
+        }
         return XMLElement("nodes_diff", [], parts)
     }
 
@@ -78,8 +82,10 @@ extension ServerState {
 
     private mutating func makeFolder(_ call: Call) -> Outcome {
         let path =
-            call["dirname"].map { TreePath(call["dir"] ?? "/") / TreePath($0).name } ?? call.selection.first ?? .root
+            call["dirname"].map { TreePath(call["dir"] ?? "/") / TreePath.cleaned($0) }
+            ?? call.selection.first.map { $0.parent / TreePath.cleaned($0.name) } ?? .root
         guard !path.name.isEmpty else { return .failed("The folder needs a name") }
+        guard !path.name.hasPrefix(".") else { return .failed("Forbidden") }
         let tree = tree(call.treeKey)
         guard tree[path] == nil else {
             if call.isSet("ignore_exists") { return Outcome(message: "The directory \(path.name) is there") }
@@ -94,8 +100,10 @@ extension ServerState {
 
     private mutating func makeFile(_ call: Call) -> Outcome {
         let path =
-            call["node"].map { TreePath($0) } ?? TreePath(call["dir"] ?? "/") / TreePath(call["filename"] ?? "").name
+            call["node"].map { TreePath($0) }.map { $0.parent / TreePath.cleaned($0.name) }
+            ?? TreePath(call["dir"] ?? "/") / TreePath.cleaned(call["filename"] ?? "")
         guard !path.name.isEmpty else { return .failed("The file needs a name") }
+        guard !path.name.hasPrefix(".") else { return .failed("Forbidden") }
         let tree = tree(call.treeKey)
         guard tree[path] == nil || call.isSet("force") else { return .failed("This file already exists") }
         guard tree.isFolder(path.parent), let content = try? FileContent(Array((call["content"] ?? "").utf8)) else {
@@ -109,7 +117,9 @@ extension ServerState {
 
     private mutating func rename(_ call: Call) -> Outcome {
         guard let from = call.selection.first else { return .failed("The selection is empty!") }
-        let to = call["dest"].map { TreePath($0) } ?? from.parent / TreePath(call["filename_new"] ?? "").name
+        // With a whole path the new name counts for nothing, and the path is taken as it is.
+        let to = call["dest"].map { TreePath($0) } ?? from.parent / TreePath.cleaned(call["filename_new"] ?? "")
+        guard call["dest"] != nil || !to.name.hasPrefix(".") else { return .failed("Forbidden") }
         let tree = tree(call.treeKey)
         guard let node = tree[from] else { return .failed("Cannot find file!") }
         guard !to.name.isEmpty, tree[to] == nil else {
@@ -119,9 +129,14 @@ extension ServerState {
             return .failed("Cannot find the folder of the new name")
         }
         relocate(node, from: from, to: to, call)
-        return Outcome(
+        var outcome = Outcome(
             message: "\(from.name) has been renamed to \(to.name)",
             diff: NodesDiff(updated: [(to, from)]), events: [.moved(from: from, to: to)])
+        if call["dest"] != nil {
+            outcome.message = "\(from.name) has been renamed to "
+            outcome.diff = NodesDiff(nameless: from.parent)
+        }
+        return outcome
     }
 
     // MARK: Several things
@@ -146,7 +161,8 @@ extension ServerState {
                 put(node.copied(now: now) { makeNodeID() }, at: to, call)
                 outcome.events.append(.created(to))
             }
-            outcome.diff.added.append(to)
+            // A copy beside its original is there, but the answer names the original.
+            outcome.diff.added.append(!isMove && from.parent == folder ? from : to)
         }
         return outcome
     }

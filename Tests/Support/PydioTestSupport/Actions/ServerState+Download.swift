@@ -42,7 +42,8 @@ extension ServerState {
         ]
         let type = "application/force-download; name=\"\(quoted)\""
         guard let field, size > 0 else {
-            var answer = FakePydioAnswer(type: type, content.body)
+            let isBuffered = size < configuration.bufferSize
+            var answer = FakePydioAnswer(type: type, isBuffered ? .bytes([]) : content.body)
             // Strange, but so it is.
             if size > 0 { fields.append(("Content-Range", "bytes 0-\(size - 1)/\(size);")) }
             answer.fields += fields
@@ -55,10 +56,11 @@ extension ServerState {
         let isShort = mode == .v5_2 && asked.hasEnd
         let end = isShort ? asked.range.upperBound - 1 : asked.range.upperBound
         var answer = FakePydioAnswer(
-            status: 206, type: mode == .v5_2 ? "text/html; charset=UTF-8" : type,
+            status: 206, type: "text/html; charset=UTF-8",
             content.body(asked.range.lowerBound..<max(end, asked.range.lowerBound)))
         answer.fields += fields
-        answer.fields.append(("Content-Range", "bytes \(asked.range.lowerBound)-\(asked.range.upperBound - 1)/\(size)"))
+        // Counted from one, unlike the first byte.
+        answer.fields.append(("Content-Range", "bytes \(asked.range.lowerBound)-\(asked.range.upperBound)/\(size)"))
         return answer
     }
 

@@ -59,6 +59,9 @@ extension ServerState {
             result.append(plugin("core.mq", messageProperties))
         }
         if configuration.hasChanges { result.append(plugin("meta.syncable", [])) }
+        if let limit = configuration.uploadLimit, configuration.tellsUploadLimit {
+            result.append(plugin("core.uploader", [("UPLOAD_MAX_SIZE", .string(String(limit)))]))
+        }
         return result
     }
 

@@ -6,6 +6,8 @@ extension ServerState {
     }
 
     mutating func uploadAnswer(_ call: Call) -> FakePydioAnswer {
+        // PHP has thrown away the form, and with it all that the action goes by.
+        if let limit = configuration.postLimit, call.request.bodySize > limit { return .tree("") }
         do {
             let diff = try store(call)
             if call["simple_uploader"] != nil {
@@ -34,11 +36,16 @@ extension ServerState {
             throw Refused(code: 411, text: "No file was uploaded")
         }
         // A second time, after the one that every parameter gets.
-        let name = TreePath(call["urlencoded_filename"]?.urlDecoded ?? upload.name).name
+        let name = TreePath.cleaned(call["urlencoded_filename"]?.urlDecoded ?? upload.name)
         guard !name.isEmpty else { throw Refused(code: 411, text: "The file has no name") }
+        guard !name.hasPrefix(".") else { throw Refused(code: 411, text: "Forbidden") }
+        // PHP gives a file that is too large as one without bytes.
+        guard upload.size > 0, upload.size <= configuration.uploadLimit ?? .max else {
+            throw Refused(code: 410, text: "You must select a file")
+        }
         guard !isOverQuota(adding: upload.size, call) else { throw Refused(code: 507, text: "Your quota is exceeded") }
         if let whole = call["appendto_urlencoded_part"]?.urlDecoded {
-            return try append(upload, part: folder / name, to: folder / TreePath(whole).name, call)
+            return try append(upload, part: folder / name, to: folder / TreePath.cleaned(whole), call)
         }
         let path = call["auto_rename"] != nil ? tree.freePath(folder / name) : folder / name
         return try keep(FileContent(upload), at: path, call)

@@ -47,6 +47,14 @@ extension FakePydioServer {
         package var hasREST: Bool
         /// False: the password is needed in each session, and asking for a key pair is answered with nothing.
         package var hasKeystore = true
+        /// Bytes of one uploaded file that PHP takes (`upload_max_filesize`); nil is any number. The registry tells it.
+        package var uploadLimit: Int?
+        /// Whether the registry tells the limit.
+        package var tellsUploadLimit = true
+        /// Bytes of a whole request that PHP takes (`post_max_size`): of a larger one nothing arrives.
+        package var postLimit: Int?
+        /// With PHP's output buffering, files of fewer bytes are announced as empty, unless a range of them is asked for.
+        package var bufferSize = 0
         /// Requests remembered.
         package var historyLimit = 100_000
 

@@ -11,7 +11,10 @@ extension ServerState {
             return .error("Cannot find this workspace")
         }
         let name = pieces[1]
+        // The question mark and all behind it is taken for a part of the action's name, which no action then has.
+        if pieces.count == 2, request.hasQuery, !request.rawPath.hasSuffix("/") { return .empty }
         let action = Action(rawValue: name)
+        if action == .delete, !request.form.hasFiles { return .error("The selection is empty!") }
         var parameters = request.parameters
         for (name, value) in Self.restParameters(action, Array(pieces.dropFirst(2))) { parameters.append(name, value) }
         return answer(
@@ -52,6 +55,7 @@ extension ServerState {
             [("channel", pieces[0])] + pieces.dropFirst().prefix(1).map { ("client_id", $0) }
         case .state: [("state_path", pieces.joined(separator: "/"))]
         case .makeKeyPair: [("device", pieces[0])]
+        case .revokeKeyPairs: []  // without the parameter it is all of them
         case _: [("file", path)]
         }
     }

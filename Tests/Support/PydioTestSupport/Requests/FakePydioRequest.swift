@@ -6,6 +6,8 @@ package struct FakePydioRequest: Sendable {
     /// As sent: percent-encoded, without the query.
     package let rawPath: String
     package let query: FormParameters
+    /// Whether the address has a question mark.
+    var hasQuery: Bool { !query.pairs.isEmpty }
     /// Of a form, or of a multipart body but for its file.
     package let form: FormParameters
     package let fields: [(name: String, value: String)]

@@ -16,6 +16,9 @@ package struct FormParameters: Sendable {
     /// The last of that name counts.
     package subscript(name: String) -> String? { pairs.last { $0.name == name }?.value }
 
+    /// Whether `file` or `file_0` is among them.
+    var hasFiles: Bool { pairs.contains { $0.name == "file" || $0.name == "file_0" } }
+
     /// Values of an array: `name[]=…`, or with numbers between the brackets.
     package func array(_ name: String) -> [String] {
         pairs.filter { $0.name.hasPrefix(name + "[") && $0.name.hasSuffix("]") }.map(\.value)

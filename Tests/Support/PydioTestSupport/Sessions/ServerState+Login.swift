@@ -12,7 +12,7 @@ extension ServerState {
         let seed = isClear ? "-1" : Digest.md5("\(now)")
         sessions[id]?.seed = seed
         if needsCaptcha(request) {
-            let value: JSONValue = isClear && mode == .v8 ? .number(-1) : .string(seed)
+            let value: JSONValue = isClear ? .number(-1) : .string(seed)
             return .json(.object([("seed", value), ("captcha", .bool(true))]))
         }
         switch configuration.seedForm {

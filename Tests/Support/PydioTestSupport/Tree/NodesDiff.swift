@@ -5,7 +5,10 @@ struct NodesDiff {
     /// `original` is nil if the answer does not say where it was before.
     var updated: [(path: TreePath, original: TreePath?)] = []
 
-    var isEmpty: Bool { removed.isEmpty && added.isEmpty && updated.isEmpty }
+    /// The folder of what was renamed to a whole path: servers put together its name from one that they have not.
+    var nameless: TreePath?
+
+    var isEmpty: Bool { removed.isEmpty && added.isEmpty && updated.isEmpty && nameless == nil }
 }
 
 /// What happened to a node, as it is told to those who listen.

@@ -19,6 +19,16 @@ struct TreePath: Hashable, Sendable {
     var parent: TreePath { TreePath(pieces: pieces.dropLast()) }
     var isInBin: Bool { pieces.count > 1 && pieces.first == Self.recycleBin.name }
 
+    /// A name as servers make it of one that they are sent, without a word about it.
+    static func cleaned(_ name: String) -> String {
+        let inner = name.unicodeScalars.drop { isTrimmed($0) }.reversed().drop { isTrimmed($0) }.reversed()
+        var kept = String.UnicodeScalarView()
+        kept.append(contentsOf: inner.filter { !"\"/|?\\\0".unicodeScalars.contains($0) })
+        return String(kept)
+    }
+
+    private static func isTrimmed(_ scalar: Unicode.Scalar) -> Bool { " \t\n\r\0\u{B}".unicodeScalars.contains(scalar) }
+
     static func / (path: TreePath, name: String) -> TreePath { TreePath(pieces: path.pieces + [name]) }
 
     func isAtOrBelow(_ other: TreePath) -> Bool { pieces.starts(with: other.pieces) }

@@ -1,0 +1,81 @@
+import Foundation
+import PydioSDK
+import Basics
+
+/// Lets one command at a time log in to an account: the others then go on with its session.
+final class AccountTurns: LoginTurns {
+    /// A login takes a few requests of a minute at most.
+    private static let patience: Duration = .seconds(200)
+
+    private struct State {
+        /// As the file has it, as far as this process knows.
+        var login: PydioLogin
+        var lock: Int32?
+    }
+
+    private let state: Lock<State>
+
+    init(_ login: PydioLogin) { state = Lock(State(login: login)) }
+
+    /// What is known to be in the file.
+    var login: PydioLogin { state.withLock { $0.login } }
+
+    func begin() async -> LoginTurn {
+        let hasWaited = await lock()
+        let known = login
+        guard let kept = try? PydioLoginFile().login(known.server.absoluteString), kept.isOfSameAccount(as: known),
+            kept != known
+        else { return LoginTurn(session: nil, hasWaited: hasWaited) }
+        state.withLock { $0.login = kept }
+        return LoginTurn(session: kept.session, hasWaited: hasWaited)
+    }
+
+    func end(_ session: KeptSession) {
+        keep(session)
+        let descriptor = state.withLock { state in
+            defer { state.lock = nil }
+            return state.lock
+        }
+        if let descriptor { close(descriptor) }
+    }
+
+    /// Writes what has changed, for the next command.
+    func keep(_ session: KeptSession) {
+        let old = login
+        var new = old
+        new.take(session)
+        if new.keyPair != nil { new.password = nil }
+        guard new != old else { return }
+        do {
+            try PydioLoginFile().renew(old, as: new)
+            state.withLock { $0.login = new }
+        } catch {
+            StandardError.write("warning: the session is not saved for the next command: \(error)")
+        }
+    }
+
+    /// Without a lock the login goes on: at worst the server refuses it.
+    ///
+    /// - Returns: Whether another process had it.
+    private func lock() async -> Bool {
+        guard let path = try? lockFile() else { return false }
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return false }
+        state.withLock { $0.lock = descriptor }
+        let end = ContinuousClock.now + Self.patience
+        var hasWaited = false
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0, ContinuousClock.now < end {
+            hasWaited = true
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return hasWaited
+    }
+
+    private func lockFile() throws(CommandFailure) -> String {
+        let store = PydioLoginFile().store
+        try store.makeFolder()
+        let account = "\(login.server.absoluteString)\0\(login.user)"
+        let name = Array(Digest.sha256(Array(account.utf8)).prefix(8)).hexadecimal
+        return store.folder.appending(path: "pydio-\(name).lock").path
+    }
+}
