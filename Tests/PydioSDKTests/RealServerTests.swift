@@ -111,6 +111,20 @@ struct RealServerTests {
         }
     }
 
+    /// A server that says so means harm.
+    @Test func aLimitOfOneByteMakesNoMillionsOfRequests() async throws {
+        var configuration = FakePydioServer.Configuration()
+        (configuration.uploadLimit, configuration.tellsUploadLimit) = (1, true)
+        try await PydioScene.with(configuration) { scene in
+            let file = try scene.file("large", [UInt8](repeating: 1, count: 2 << 20))
+            let refused = await failure { try await scene.client.uploadNodes(Self.params("new"), file: file) }
+            #expect(refused?.code == .tooLarge)
+            // The fake refuses what is larger than it says: the parts were.
+            #expect(scene.server.requests("upload").allSatisfy { $0.uploadSize ?? 0 >= (2 << 20) / 10_000 })
+            #expect(scene.server.count("upload") <= 2)
+        }
+    }
+
     /// The limits are not known before: the first part shows them.
     @Test func uploadsThatTheServerCannotTakeAreExplained() async throws {
         var configuration = FakePydioServer.Configuration()

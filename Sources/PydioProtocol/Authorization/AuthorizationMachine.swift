@@ -214,7 +214,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
         guard pass.generation == generation else { return attempt == nil ? .retry : .wait }
         guard attempt == nil else { return .wait }
         if pass.failures < failures, let lastFailure { return .fail(lastFailure) }
-        if !repeatsLogin, let lastFailure, lastFailure.isOfLogin { return .fail(lastFailure) }
+        if !repeatsLogin, let lastFailure, lastFailure.isRefusedLogin { return .fail(lastFailure) }
         switch refusal {
         case .notAuthorized:
             return authorize(as: kind)

@@ -76,13 +76,12 @@ public struct PydioError: Error, Sendable, Hashable {
     package var wantsCaptcha: Bool { code == .getSeedWithCaptcha || code == .loginWithCaptcha }
 
     /// Whether the server refused a login, or wants a captcha for it.
-    var isOfLogin: Bool {
+    var isRefusedLogin: Bool {
         switch code {
         case .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .requireAuthorization, .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer,
             .notAZipFileResponse, .http, .unsupportedServer, .network, .timedOut, .cancelled, .invalidArgument,
-            .tooLarge,
-            .file:
+            .tooLarge, .file:
             false
         }
     }

@@ -77,7 +77,7 @@ extension OperationsClient {
         do {
             return try await uploadFile(params, file, size, inPartsOf: partSize, onProgress)
         } catch let error as PydioError where error.code == .tooLarge {
-            guard let smaller = try await smallerPartSize(than: min(size, partSize)) else { throw error }
+            guard let smaller = try await smallerPartSize(than: min(size, partSize), for: size) else { throw error }
             return try await uploadFile(params, file, size, inPartsOf: smaller, onProgress)
         }
     }

@@ -8,11 +8,15 @@ struct KnownUploadLimit: Sendable {
 
     /// Less than any server is set to take.
     static let always: Int64 = 1 << 20
+    /// Parts that a file is sent in at most, whatever a server says: one could make a client send it byte by byte.
+    private static let maximumParts: Int64 = 10_000
     /// A request has more bytes than its file, and may be bounded by the same number.
     private static let margin: Int64 = 4096
 
-    /// Bytes of a part that the server takes.
-    var partSize: Int64? { bytes.map { max($0 - Self.margin, $0 / 2, 1) } }
+    /// Bytes of each part of a file of this size that the server takes, if they are not too many.
+    func partSize(for size: Int64) -> Int64? {
+        bytes.map { max($0 - Self.margin, $0 / 2, size / Self.maximumParts, 1) }
+    }
 }
 
 extension OperationsClient {
@@ -20,17 +24,17 @@ extension OperationsClient {
     func partSize(for size: Int64) async throws -> Int64 {
         let own = max(options.uploadPartSize, 1)
         guard size > KnownUploadLimit.always else { return own }
-        return min(own, try await knownUploadLimit().partSize ?? own)
+        return min(own, try await knownUploadLimit().partSize(for: size) ?? own)
     }
 
     /// Bytes of each part after the server refused as many at once: it may take less than it says, or say nothing.
-    func smallerPartSize(than refused: Int64) async throws -> Int64? {
+    func smallerPartSize(than refused: Int64, for size: Int64) async throws -> Int64? {
         let told = try await knownUploadLimit()
-        if let size = told.partSize, size < refused { return size }
+        if let part = told.partSize(for: size), part < refused { return part }
         let least = KnownUploadLimit(bytes: KnownUploadLimit.always)
-        guard let size = least.partSize, size < refused else { return nil }
+        guard let part = least.partSize(for: size), part < refused else { return nil }
         uploadLimit.withLock { $0 = least }
-        return size
+        return part
     }
 
     /// Asked for once.
