@@ -273,7 +273,13 @@ final class EventStream: PusherDelegate {
     }
 
     private func tell(_ news: FeedNews, ofFeed index: Int) {
-        if news.isConnected { state.withLock { _ = $0.awaited.remove(.feed(index)) } }
+        if news.isConnected {
+            let isAll = state.withLock { state in
+                state.awaited.remove(.feed(index))
+                return state.awaited.isEmpty
+            }
+            if isAll { StatusLine.endWait() }
+        }
         print(news.record)
         for warning in news.warnings { StandardError.write("warning: \(warning)") }
         if news.counts { count() }

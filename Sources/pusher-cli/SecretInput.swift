@@ -6,6 +6,10 @@ enum SecretInput {
 
     /// All of standard input but the line's end. Nil if the task was cancelled meanwhile.
     static func fromStandardInput(_ what: String) throws(CommandFailure) -> String? {
+        try StatusLine.pausing { () throws(CommandFailure) in try allOfStandardInput(what) }
+    }
+
+    private static func allOfStandardInput(_ what: String) throws(CommandFailure) -> String? {
         var bytes: [UInt8] = []
         while true {
             switch byte(from: STDIN_FILENO) {
@@ -44,6 +48,14 @@ enum SecretInput {
     ///
     /// - Parameter reason: Says what to do if there is no terminal.
     static func typedLine(
+        _ prompt: TerminalText, isShown: Bool, withoutTerminal reason: String
+    ) throws(CommandFailure) -> String? {
+        try StatusLine.pausing { () throws(CommandFailure) in
+            try typedLineAtTerminal(prompt, isShown: isShown, withoutTerminal: reason)
+        }
+    }
+
+    private static func typedLineAtTerminal(
         _ prompt: TerminalText, isShown: Bool, withoutTerminal reason: String
     ) throws(CommandFailure) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)

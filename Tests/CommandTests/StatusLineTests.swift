@@ -1,5 +1,6 @@
 import Foundation
 import PusherMockServer
+import PydioTestSupport
 import TestSupport
 import Testing
 
@@ -42,6 +43,62 @@ struct StatusLineTests {
         run.signal(SIGINT)
         #expect(await run.status() == 130)
         await server.stop()
+    }
+
+    @Test func matrixIsWaitedFor() async throws {
+        let home = FileManager.default.temporaryDirectory.appending(path: "waits-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: home) }
+        try Self.keep(
+            #"{"homeServer":"http://127.0.0.1:\#(silent.port)","userId":"@a:b","accessToken":"t","deviceId":"D","accessTokenExpiresAt":0}"#,
+            as: "matrix.json", in: home)
+        for command in [["rooms"], ["members", "!r:b"], ["send", "!r:b", "x"], ["topic", "!r:b"]] {
+            let run = try TerminalRun(
+                nil, ["matrix"] + command + ["--proxy", ""], environment: ["XDG_CONFIG_HOME": home.path])
+            #expect(await run.shows("Waiting 1 s for the answer of 127.0.0.1"), "\(command)")
+            run.signal(SIGTERM)
+            #expect(await run.status() == 130)
+            #expect(await run.shows { !$0.lines.contains { $0.contains("Waiting") } })
+        }
+    }
+
+    @Test func logInsAreWaitedFor() async throws {
+        let home = FileManager.default.temporaryDirectory.appending(path: "waits-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: home) }
+        let server = "http://127.0.0.1:\(silent.port)"
+        for (command, isAsked) in [(["matrix", "login"], false), (["pydio", "login"], true)] {
+            let run = try TerminalRun(
+                nil, command + [server, "--user", "ada", "--proxy", ""], environment: ["XDG_CONFIG_HOME": home.path])
+            if isAsked {
+                #expect(await run.shows("Password of ada:"))
+                try run.type("secret\r")
+            }
+            #expect(await run.shows("Waiting 1 s for the answer of 127.0.0.1"), "\(command)")
+            run.signal(SIGTERM)
+            #expect(await run.status() == 130)
+        }
+    }
+
+    @Test func pydioIsWaitedFor() async throws {
+        let scene = try await PydioScene()
+        scene.server.inject(.silence, times: nil)
+        for command in [["workspaces"], ["ls", "plans:"], ["rm", "plans:/a", "--force"]] {
+            let run = try TerminalRun(nil, ["pydio"] + command + ["--proxy", ""], environment: scene.environment)
+            #expect(await run.shows("Waiting 1 s for the answer of"), "\(command)")
+            run.signal(SIGTERM)
+            #expect(await run.status() == 130)
+            #expect(await run.shows { !$0.lines.contains { $0.contains("Waiting") } })
+        }
+        await scene.server.stop()
+    }
+
+    private static func keep(_ json: String, as name: String, in home: URL) throws {
+        let folder = home.appending(path: "pusher-cli")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        #expect(
+            FileManager.default.createFile(
+                atPath: folder.appending(path: name).path, contents: Data(json.utf8),
+                attributes: [.posixPermissions: 0o600]))
     }
 
     /// The time is up when the line would be drawn again.

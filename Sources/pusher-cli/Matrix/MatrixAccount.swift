@@ -1,14 +1,18 @@
+import Foundation
 import MatrixSDK
 
 /// The account that commands act for.
 struct MatrixAccount: Sendable {
     let client: MXRestClient
     let userID: String
+    /// The homeserver, for people.
+    let serverName: String
 
     /// The one that is logged in.
     init(_ options: MXRestClientOptions) throws(CommandFailure) {
         let credentials = try MatrixCredentialFile().load()
         userID = credentials.userId ?? ""
+        serverName = credentials.homeServer.flatMap { URL(string: $0)?.host } ?? "the homeserver"
         client = MXRestClient(credentials: credentials, options: options)
     }
 

@@ -8,7 +8,9 @@ enum Input {
     static func bytes(of file: String) throws(CommandFailure) -> Data {
         if file == "-" {
             var data = Data()
-            try readStandardInput { data.append(contentsOf: $0) }
+            try StatusLine.pausing { () throws(CommandFailure) in
+                try readStandardInput { data.append(contentsOf: $0) }
+            }
             return data
         }
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)

@@ -12,7 +12,11 @@ struct MatrixOptions: ParsableArguments {
     }
 
     /// The account that `login` has left.
-    func account() throws(CommandFailure) -> MatrixAccount { try MatrixAccount(rest) }
+    func account() throws(CommandFailure) -> MatrixAccount {
+        let account = try MatrixAccount(rest)
+        StatusLine.wait(for: "the answer of \(account.serverName)")
+        return account
+    }
 }
 
 extension MXRestClientOptions {

@@ -25,7 +25,9 @@ struct PydioOptions: ParsableArguments {
 
     /// The account that `login` has left.
     func account() throws(CommandFailure) -> PydioAccount {
-        PydioAccount(try PydioLoginFile().login(server), options: try connection.client)
+        let account = PydioAccount(try PydioLoginFile().login(server), options: try connection.client)
+        StatusLine.wait(for: "the answer of \(account.login.server.host ?? "the server")")
+        return account
     }
 
     /// Does a command's work in the account's session.

@@ -30,6 +30,14 @@ enum StatusLine {
     /// Held while something is written, so that nothing is drawn in the middle of it.
     private static let state = Lock(State())
 
+    /// Ends the wait while somebody types, and begins it anew afterwards.
+    static func pausing<Result>(_ work: () throws(CommandFailure) -> Result) throws(CommandFailure) -> Result {
+        let what = state.withLock { $0.wait?.what }
+        endWait()
+        defer { if let what { wait(for: what) } }
+        return try work()
+    }
+
     static func show(_ text: TerminalText) {
         state.withLock { state in
             endWait(&state)

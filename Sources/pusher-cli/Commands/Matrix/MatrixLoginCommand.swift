@@ -78,6 +78,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
                 .refused, "\(file.file.path) already exists: log out first, with pusher-cli matrix logout")
         }
         try file.makeFolder()  // before a token is made that cannot be kept
+        StatusLine.wait(for: "the answer of \(askedServer)")
         let client = MXRestClient(homeServer: try await homeserverURL(), options: try matrix.rest)
         guard let credentials = try await logIn(client) else {
             throw CommandFailure(.interrupted, "interrupted: not logged in")
@@ -93,6 +94,16 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
     }
 
+    /// Who is asked first, for people.
+    private var askedServer: String {
+        if let url = homeserver ?? (isURL ? account : nil) { return URL(string: url)?.host ?? url }
+        return serverOfAccount
+    }
+
+    private var serverOfAccount: String {
+        isUser ? String(account.drop { $0 != ":" }.dropFirst()) : account
+    }
+
     /// Found, and asked whether it is one.
     private func homeserverURL() async throws -> URL {
         if let text = homeserver ?? (isURL ? account : nil), let url = URL(string: text) {
@@ -102,7 +113,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             }
             return url
         }
-        let server = isUser ? String(account.drop { $0 != ":" }.dropFirst()) : account
+        let server = serverOfAccount
         switch try await MXRestClient.discoverHomeserver(of: server, options: matrix.rest) {
         case .found(let wellKnown, _):
             if let url = wellKnown.homeserver.flatMap({ URL(string: $0) }) { return url }
@@ -174,7 +185,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         guard let page = client.ssoURL(redirectURL: redirect.url, identityProvider: identityProvider),
             StandardOutput.write("open \(page.absoluteString)")
         else { return nil }
-        let token = await redirect.token()
+        let token = await StatusLine.waiting(for: "the login in your browser") { await redirect.token() }
         await redirect.stop()
         guard let token else { return nil }
         return try await logIn(client, ["type": MXLoginFlowType.token.identifier, "token": token])

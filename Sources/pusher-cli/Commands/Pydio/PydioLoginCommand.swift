@@ -78,6 +78,8 @@ struct PydioLoginCommand: AsyncParsableCommand {
             server: server, user: user, password: password, keepsPassword: !forgetsPassword,
             captchaFile: captchaFile.map { URL(filePath: $0) } ?? PydioLoginAttempt.defaultCaptchaFile,
             code: captchaCode, canAsk: !passwordStdin, options: try connection.client)
-        return try await attempt.run()
+        return try await StatusLine.waiting(for: "the answer of \(server.host ?? server.absoluteString)") {
+            try await attempt.run()
+        }
     }
 }
