@@ -4,20 +4,30 @@ import os
 import threading
 import time
 
+from typing import NamedTuple
+
 MIB = 1 << 20
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
-def memory(pid, field="VmRSS"):
-    """Bytes that the process holds in memory; 0 if it is gone."""
+class Resident(NamedTuple):
+    own: int  # what the process wrote
+    file: int  # pages of its program and libraries: how many the kernel reads ahead is no work of a peer
+    mark: int  # the most of both so far
+
+
+def memory(pid):
+    """Bytes of `Resident` memory that the process holds; of none if it is gone."""
+    found = {}
     try:
         with open(f"/proc/{pid}/status") as status:
             for line in status:
-                if line.startswith(field):
-                    return int(line.split()[1]) * 1024
+                field, _, value = line.partition(":")
+                if field in ("RssAnon", "RssFile", "RssShmem", "VmHWM"):
+                    found[field] = int(value.split()[0]) * 1024
     except (OSError, ValueError):
         pass
-    return 0
+    return Resident(found.get("RssAnon", 0) + found.get("RssShmem", 0), found.get("RssFile", 0), found.get("VmHWM", 0))
 
 
 def cpu(pid):
@@ -36,7 +46,7 @@ class Meter:
     def __init__(self, subject):
         self.subject = subject
         self.pid = subject.process.pid
-        self.baseline = memory(self.pid)
+        self.baseline = memory(self.pid).own
         self.cpu_before = cpu(self.pid)
         self.lines_before = subject.log_lines
         self.peak = self.baseline
@@ -55,8 +65,8 @@ class Meter:
             return False
 
     def look(self):
-        mark = memory(self.pid, "VmHWM") if self.has_mark else 0
-        self.peak = max(self.peak, memory(self.pid), mark)
+        held = memory(self.pid)
+        self.peak = max(self.peak, held.own, held.mark - held.file if self.has_mark else 0)
         self.cpu_now = max(self.cpu_now, cpu(self.pid))
 
     def sample(self):

@@ -12,7 +12,8 @@ class Report:
     def __init__(self, names):
         self.width = max(map(len, names), default=8)
         self.lock = threading.Lock()
-        self.passed = self.failed = self.skipped = 0
+        self.passed = self.skipped = 0
+        self.failures = []
         print("scenario".ljust(self.width) + "".join(name.rjust(width) for name, width in COLUMNS) + "  ok", flush=True)
 
     def add(self, trial, remark=""):
@@ -24,10 +25,10 @@ class Report:
             str(figure).rjust(width) for figure, (_, width) in zip(figures, COLUMNS))
         with self.lock:
             self.passed += trial.is_fine
-            self.failed += not trial.is_fine
             print(line + "  " + ("ok" if trial.is_fine else "NO: " + "; ".join(trial.errors + trial.delays))
                   + (f" ({remark})" if remark else ""), flush=True)
             if not trial.is_fine:
+                self.failures.append(f"{bounds.name}: {'; '.join(trial.errors + trial.delays)}")
                 for subject in trial.subjects:
                     for log_line in subject.log[-6:]:
                         print("    " + ascii(log_line)[1:300], flush=True)
@@ -39,5 +40,7 @@ class Report:
 
     def end(self, seconds):
         print(f"in {seconds:.0f} s" + (f", {self.skipped} skipped" if self.skipped else ""))
-        print(f"{self.passed} passed, {self.failed} failed", flush=True)
-        return 1 if self.failed or not self.passed else 0
+        for failure in self.failures:  # once more: of a long log often only the end is kept
+            print(f"failed: {failure}")
+        print(f"{self.passed} passed, {len(self.failures)} failed", flush=True)
+        return 1 if self.failures or not self.passed else 0
