@@ -184,7 +184,7 @@ struct ConnectionRuleTests {
         }
         #expect(
             lines == [
-                "send ping", "drop 1", "error h:443 did not answer a ping in time (code 1006); will retry in 0.0 s",
+                "send ping", "drop 1", "error h:443 did not answer a ping in time (code 1006); will retry at once",
                 "connected → reconnecting",
             ])
     }

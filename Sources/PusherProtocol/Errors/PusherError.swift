@@ -121,6 +121,7 @@ extension PusherError: CustomStringConvertible {
         guard willRetry else { return text }
         guard let retryAfter else { return text + "; will retry" }
         let tenths = retryAfter.wholeTenthsOfSeconds
+        guard tenths > 0 else { return text + "; will retry at once" }
         return text + "; will retry in \(tenths / 10).\(tenths % 10) s"
     }
 }
