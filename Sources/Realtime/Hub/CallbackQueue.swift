@@ -22,6 +22,11 @@ package struct CallbackLoad: Sendable {
         (self.count, self.byteCount) = (count, byteCount)
     }
 
+    /// That of one notice: each of its events counts, or the notice itself where it has none.
+    init(of batch: EventBatch?) {
+        self.init(count: batch?.count ?? 1, byteCount: batch?.byteCount ?? 0)
+    }
+
     static func += (lhs: inout CallbackLoad, rhs: CallbackLoad) {
         lhs.count += rhs.count
         lhs.byteCount += rhs.byteCount
@@ -38,7 +43,6 @@ package struct CallbackLoad: Sendable {
 /// Notices cross to the queue through a locked inbox that one block empties, so a batch costs one hop.
 final class CallbackQueue<Notice: HubNotice>: Sendable {
     private enum Item: Sendable {
-        /// - Parameter count: Each event counts.
         case notices([Notice], CallbackLoad)
         case work(@Sendable () -> Void, CallbackLoad)
 
@@ -73,8 +77,10 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     }
 
     /// Hands `notices` to `owner`. Called by one thread at a time.
-    func add(_ notices: [Notice], to owner: some HubOwner<Notice>) {
-        enqueue(.notices(notices, notices.reduce(into: CallbackLoad()) { $0 += $1.load }), for: owner)
+    ///
+    /// - Parameter load: Of all of them.
+    func add(_ notices: [Notice], load: CallbackLoad, to owner: some HubOwner<Notice>) {
+        enqueue(.notices(notices, load), for: owner)
     }
 
     /// Runs code of the application that answers a question.
@@ -136,14 +142,15 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
         case .notices(let notices, _):
             // A closed hub has neither bindings nor observers.
             for notice in notices {
-                if let batch = notice.events {
+                let batch = notice.events
+                if let batch {
                     run(batch, through: owner.hub, &route)
                 } else {
                     owner.hub.wakeUps.run()
                     owner.tell(notice)
                     if !notice.isUrgent { owner.hub.tellObservers(of: notice) }
                 }
-                finished(notice.load, for: owner)
+                finished(CallbackLoad(of: batch), for: owner)
             }
             owner.hub.wakeUps.run()
         }
@@ -171,12 +178,5 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
             return inbox.holder
         }
         if let holder { owner.releaseReading(for: holder) }
-    }
-}
-
-extension HubNotice {
-    /// Each event counts.
-    fileprivate var load: CallbackLoad {
-        events.map { CallbackLoad(count: $0.count, byteCount: $0.byteCount) } ?? CallbackLoad(count: 1)
     }
 }

@@ -170,7 +170,7 @@ package protocol HubNotice: Sendable {
     var events: EventBatch? { get }
     /// The channel that it concerns; nil for all of them.
     var channel: EventRouter.ChannelID? { get }
-    /// Whether observers are told at once instead of in line: the callbacks may be what it is about.
+    /// Whether observers are told at once instead of in line: the callbacks may be what it is about. Events never are.
     var isUrgent: Bool { get }
 }
 
@@ -216,8 +216,13 @@ extension HubOwner {
 
     /// Puts notices in line for the application. Called by one thread at a time.
     package func putInLine(_ notices: [Notice]) {
-        for notice in notices where notice.isUrgent { hub.tellObservers(of: notice) }
-        hub.line.add(notices, to: self)
+        var load = CallbackLoad()
+        for notice in notices {
+            let batch = notice.events
+            load += CallbackLoad(of: batch)
+            if batch == nil, notice.isUrgent { hub.tellObservers(of: notice) }
+        }
+        hub.line.add(notices, load: load, to: self)
     }
 
     /// Runs code of the application that answers a question, in its place among the callbacks.
