@@ -99,7 +99,7 @@ extension SyncSession {
             guard local.isStill(step.local, at: path), try await moveAside(step, for: upload),
                 try await remote.rename(temporary, to: path.name)
             else {
-                try await undo(upload)
+                try await undo(upload, isOver: true)
                 return .changedMeanwhile
             }
             var recorded = here
@@ -107,10 +107,11 @@ extension SyncSession {
             try settle([path: .file(local: recorded, remote: arrived, md5: md5)])
         } catch {
             // The call may have been cancelled; this is not. What it cannot do, the next run does.
-            await Task { try? await self.undo(upload) }.value
+            let isAnswered = (error as? PydioError)?.concernsOnePath ?? false
+            await Task { try? await self.undo(upload, isOver: isAnswered) }.value
             throw error
         }
-        if step.remote != nil { try await remote.deleteForGood(path.parent.appending(upload.old)) }
+        if step.remote?.version != nil { try await remote.deleteForGood(path.parent.appending(upload.old)) }
         try settle([:], ending: upload)
         return .done(step)
     }

@@ -15,7 +15,7 @@ actor SyncSession {
     let store: SyncStore
     let report: @Sendable (PydioSyncEvent) -> Void
     private(set) var records: [SyncPath: SyncRecord]
-    private var uploads: [SyncUpload]
+    private var uploads: [SyncUpload: Date]
     /// What is known of the server's side at a place in its log.
     private(set) var known: [SyncPath: SyncNode]
     private var sequence: Int64?
@@ -67,9 +67,9 @@ actor SyncSession {
 
     /// Uploads that were under way when a run before was killed, or lost the server.
     private func undoUploads() async throws {
-        for upload in uploads {
+        for (upload, begun) in uploads {
             do {
-                try await undo(upload)
+                try await undo(upload, isOver: abs(begun.timeIntervalSinceNow) > Self.longestRequest)
             } catch let error as PydioError where error.concernsOnePath {
                 refuse(PydioSyncRefusal(upload.path, "an unfinished upload cannot be cleaned up: \(error)"))
             }
@@ -82,9 +82,7 @@ actor SyncSession {
         scanned = here.nodes
         here.refused.forEach(refuse)
         let there = try await remoteTree()
-        // What an upload has moved aside is not gone.
-        return SyncPlan(
-            SyncInput(here, there, records, excluding: failed.union(uploads.map(\.path)), remote, options))
+        return SyncPlan(SyncInput(here, there, records, excluding: failed, remote, options))
     }
 
     /// The plan of a folder that has never been synced.
@@ -124,7 +122,7 @@ actor SyncSession {
                     isSettled = false
                 } else {
                     failed.insert(path)
-                    refuse(PydioSyncRefusal(path, error.message))
+                    refuse(PydioSyncRefusal(path, "\(step.kind.name) failed: \(error)"))
                 }
             }
         }
@@ -133,7 +131,7 @@ actor SyncSession {
 
     /// Whether a server refused a step because something else is there by now.
     private func hasChanged(since step: PydioSyncStep, _ error: PydioError) async throws -> Bool {
-        guard error.code == .errorResponse, !uploads.contains(where: { $0.path == step.syncPath }) else { return false }
+        guard error.code == .errorResponse else { return false }
         switch (try await remote.find(step.syncPath), step.remote) {
         case (nil, nil): return false
         case (let now?, let then?): return !now.hasSameStamp(as: then)
@@ -166,17 +164,24 @@ actor SyncSession {
             }
         }
         records.merge(new) { $1 }
-        if let upload { uploads.removeAll { $0 == upload } }
+        if let upload { uploads[upload] = nil }
     }
 
     func begin(_ upload: SyncUpload) throws(SyncStateFailure) {
-        try store.begin(upload)
-        uploads.append(upload)
+        let now = Date()
+        try store.begin(upload, at: now)
+        uploads[upload] = now
     }
+
+    /// Seconds after which a server does nothing any more of what it was asked for by a client that has gone.
+    private static let longestRequest: TimeInterval = 600
 
     /// Removes what an upload has left on the server under temporary names. If the former file was being replaced, it gets
     /// its name back, unless there is a file of that name by now.
-    func undo(_ upload: SyncUpload) async throws {
+    ///
+    /// - Parameter isOver: Whether the server has answered everything. Otherwise something may come late, and is looked for
+    ///   again by the next runs.
+    func undo(_ upload: SyncUpload, isOver: Bool) async throws {
         let folder = upload.path.parent
         let names = try await remote.names(in: folder)
         let old = folder.appending(upload.old)
@@ -190,7 +195,7 @@ actor SyncSession {
         for name in [upload.whole, upload.part] where names.contains(folder.appending(name)) {
             try await remote.deleteForGood(folder.appending(name))
         }
-        try settle([:], ending: upload)
+        if isOver { try settle([:], ending: upload) }
     }
 
     // MARK: The server's side
@@ -224,5 +229,21 @@ extension SyncInput {
             excluded: here.excluded.union(there.unlisted).union(excluding), conflictLabel: SyncSession.day)
         direction = options.direction
         isWorkspaceTop = remote.folder == "/"
+    }
+}
+
+extension PydioSyncStep.Kind {
+    /// For people.
+    fileprivate var name: String {
+        switch self {
+        case .makeLocalFolder: "creating the folder here"
+        case .makeRemoteFolder: "creating the folder on the server"
+        case .upload: "uploading"
+        case .download: "downloading"
+        case .deleteLocal: "deleting it here"
+        case .deleteRemote: "deleting it on the server"
+        case .compare: "comparing both sides"
+        case .keepBoth: "renaming the local one"
+        }
     }
 }

@@ -13,8 +13,8 @@ final class SyncStore: Sendable {
         var remote: [SyncPath: SyncNode] = [:]
         /// A place in the server's log of changes; nil if it keeps none, or not everything could be listed.
         var sequence: Int64?
-        /// Uploads that have not been cleaned up.
-        var uploads: [SyncUpload] = []
+        /// Uploads of which something may be left, and when they began.
+        var uploads: [SyncUpload: Date] = [:]
     }
 
     private let database: DatabaseQueue
@@ -70,8 +70,10 @@ final class SyncStore: Sendable {
                     CREATE TABLE remote (
                         path TEXT NOT NULL PRIMARY KEY, size INTEGER, modified INTEGER, md5 TEXT) WITHOUT ROWID;
 
-                    -- Written before an upload begins, removed when nothing of it is left under a temporary name.
-                    CREATE TABLE upload (id TEXT NOT NULL PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
+                    -- Written before an upload begins, removed when nothing of it can be left under a temporary name.
+                    -- begun: seconds since 1970.
+                    CREATE TABLE upload (
+                        id TEXT NOT NULL PRIMARY KEY, path TEXT NOT NULL, begun INTEGER NOT NULL) WITHOUT ROWID;
                     """)
         }
         return migrator
@@ -108,12 +110,13 @@ final class SyncStore: Sendable {
             }
             contents.sequence = try String.fetchOne(database, sql: "SELECT value FROM meta WHERE name = 'sequence'")
                 .flatMap { Int64($0) }
-            let uploads = try Row.fetchCursor(database, sql: "SELECT id, path FROM upload")
+            let uploads = try Row.fetchCursor(database, sql: "SELECT id, path, begun FROM upload")
             while let row = try uploads.next() {
-                contents.uploads.append(
-                    SyncUpload(
-                        id: try row.decode(String.self, atIndex: 0),
-                        path: SyncPath(try row.decode(String.self, atIndex: 1))))
+                let upload = SyncUpload(
+                    id: try row.decode(String.self, atIndex: 0), path: SyncPath(try row.decode(String.self, atIndex: 1))
+                )
+                let begun = try row.decode(Int64.self, atIndex: 2)
+                contents.uploads[upload] = Date(timeIntervalSince1970: Double(begun))
             }
             return contents
         }
@@ -202,15 +205,12 @@ final class SyncStore: Sendable {
         }
     }
 
-    func begin(_ upload: SyncUpload) throws(SyncStateFailure) {
+    func begin(_ upload: SyncUpload, at time: Date) throws(SyncStateFailure) {
         try perform { database in
             try database.execute(
-                sql: "INSERT INTO upload VALUES (?, ?)", arguments: [upload.id, upload.path.text])
+                sql: "INSERT INTO upload VALUES (?, ?, ?)",
+                arguments: [upload.id, upload.path.text, Int64(time.timeIntervalSince1970)])
         }
-    }
-
-    func end(_ upload: SyncUpload) throws(SyncStateFailure) {
-        try perform { try Self.delete(upload, in: $0) }
     }
 
     private static func delete(_ upload: SyncUpload, in database: Database) throws {

@@ -164,6 +164,19 @@ struct FolderSyncTests {
         #expect(scene.localTree.filter { $0.value == "here" }.count == 2)
     }
 
+    @Test(arguments: [FakePydioMode.v5_2, .v8])
+    func aFileInThePlaceOfASyncedFolderReplacesIt(mode: FakePydioMode) async throws {
+        let scene = try await SyncScene(.init(mode: mode))
+        for name in ["here/a", "there/a"] { try scene.server.addFile("/\(name)", Array(name.utf8)) }
+        try await scene.run()
+        try scene.remove("here")
+        try scene.write("a file", to: "here")
+        scene.delete("/there")
+        scene.change("/there", to: "a file")
+        #expect(try await scene.run().isComplete)
+        #expect(scene.localTree == ["/here": "a file", "/there": "a file"] && scene.localTree == scene.remoteTree)
+    }
+
     // MARK: One way
 
     @Test func oneWayChangesOneSideOnly() async throws {
