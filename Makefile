@@ -2,7 +2,7 @@
 .PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos hostile soak \
         soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test \
-        check-install pydio-transfer smoke clean
+        check-install pydio-transfer pydio-sync-kill smoke clean
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -76,6 +76,9 @@ soak-reconnects: setup ## Checks that the memory of a client stays flat while it
 
 matrix-kill: setup ## Kills the writer of a Matrix store with kill -9 at random moments. MOMENTS=200 SEED=any.
 	@Scripts/matrix-kill $(or $(MOMENTS),200) $(SEED)
+
+pydio-sync-kill: setup ## Kills a sync of a folder with kill -9 at random moments. MOMENTS=200 SEED=any.
+	@Scripts/pydio-sync-kill $(or $(MOMENTS),200) $(SEED)
 
 pydio-transfer: setup ## Compares uploads and downloads by pusher-cli with those by curl. SIZE=1024 (MiB) ROUNDS=5.
 	@Scripts/pydio/transfer $(or $(SIZE),1024) $(or $(ROUNDS),5)

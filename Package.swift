@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "MatrixSDK", targets: ["MatrixSDK", "LinuxCombine"]),
         .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK", "LinuxCombine"]),
         .library(name: "PydioSDK", targets: ["PydioSDK"]),
+        .library(name: "PydioSync", targets: ["PydioSync"]),
         .executable(name: "pusher-cli", targets: ["pusher-cli"]),
     ],
     traits: [
@@ -111,6 +112,8 @@ var libraries: [Target] {
         // Its calls with callbacks.
         library("SwiftMatrixSDK", ["MatrixSDK", "Realtime", "Basics"]),
         library("PydioSDK", ["PydioProtocol", "PeerLog", swiftLog] + client),
+        // Apart, since its state needs SQLite.
+        library("PydioSync", ["PydioSDK", "PydioProtocol", "CLibcrypto", grdb] + .pure),
     ]
 }
 
@@ -120,7 +123,8 @@ var command: [Target] {
             name: "pusher-cli",
             dependencies: [
                 "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "PydioSDK", "Basics", "JSONBytes", "Transport", "CLinux", argumentParser, swiftLog, nioCore, nioPosix,
+                "PydioSDK", "PydioSync", "Basics", "JSONBytes", "Transport", "CLinux", argumentParser, swiftLog,
+                nioCore, nioPosix,
                 nioHTTP1,
             ],
             swiftSettings: swiftSettings)
@@ -137,6 +141,8 @@ var tools: [Target] {
         tool("pydio-mock", ["PydioTestSupport"]),
         // Writes into a store, is killed, and looks at what is left.
         tool("MatrixKill", ["MatrixSDK", "MatrixProtocol", "TestSupport"]),
+        // Syncs a folder, is killed, and looks at what is left.
+        tool("PydioKill", ["PydioSync", "PydioSDK", "PydioTestSupport", "TestSupport", "Basics"]),
         // The peer of Autobahn.
         tool("ConformancePeer", ["CurlTransport", "PusherMockServer", "Transport"]),
         // A benchmark of what is not public: see Benchmarks/README.md.
@@ -189,6 +195,9 @@ var tests: [Target] {
         suites(
             "PydioSDKTests",
             ["PydioSDK", "PydioProtocol", "PusherSwift", "PusherTestSupport", "PydioTestSupport"]),
+        suites(
+            "PydioSyncTests",
+            ["PydioSync", "PydioSDK", "PydioProtocol", "PydioTestSupport", "PydioKill"]),
         suites(
             "CommandTests",
             [

@@ -187,7 +187,7 @@ struct SigningCommandTests {
         ["matrix", "download"], ["matrix", "push-gateway"], ["pydio"], ["pydio", "login"], ["pydio", "logout"],
         ["pydio", "workspaces"], ["pydio", "ls"], ["pydio", "get"], ["pydio", "put"], ["pydio", "mkdir"],
         ["pydio", "mv"],
-        ["pydio", "cp"], ["pydio", "rm"], ["pydio", "watch"],
+        ["pydio", "cp"], ["pydio", "rm"], ["pydio", "watch"], ["pydio", "sync"],
     ])
     func helpHasAnExample(command: [String]) async throws {
         let help = try CommandRun(command + ["--help"])

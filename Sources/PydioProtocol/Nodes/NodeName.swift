@@ -29,6 +29,18 @@ package enum NodeName {
         return (folder.isEmpty ? "/" : folder, String(Substring(bytes[bytes.index(after: slash)...])))
     }
 
+    /// The last part of a path that a server lists, if the others are the folder's, and if it can be a name anywhere.
+    package static func child(_ path: String, of folder: String) -> String? {
+        let prefix = folder == "/" ? "/" : folder + "/"
+        guard path.hasPrefix(prefix) else { return nil }
+        let name = String(path.dropFirst(prefix.count))
+        // By bytes: a slash and an accent after it are one character, and not a slash to Swift.
+        guard !name.isEmpty, name != ".", name != "..",
+            !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
+        else { return nil }
+        return name
+    }
+
     /// Whether servers keep a name as it is.
     package static func isKept(_ name: String) -> Bool {
         // What looks like a character reference may be resolved.

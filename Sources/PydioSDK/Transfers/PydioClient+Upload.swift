@@ -52,6 +52,19 @@ extension PydioClient {
         start(success, failure) { try await self.uploadNodes(params, data: data) }
     }
 
+    /// Uploads a file under a temporary name, for what gives it its name later. What is left of a failure is the caller's to
+    /// remove, under both names.
+    package func uploadTemporarily(
+        workspaceId: String, dir: String, file: URL, name: String, partName: String,
+        onProgress: (@Sendable (PydioTransferProgress) -> Void)? = nil
+    ) async throws {
+        let operations = try operations()
+        try await operations.call {
+            let whole = UploadNodesRequestParams(workspaceId: workspaceId, dir: dir, fileName: name)
+            try await operations.uploadTemporarily(whole, partName: partName, file, onProgress)
+        }
+    }
+
     /// The form with blocks of a transfer.
     func start<Value: Sendable>(
         _ progress: (@Sendable (PydioTransferProgress) -> Void)?, _ success: @escaping (Value) -> Void,
@@ -91,6 +104,35 @@ extension OperationsClient {
                 params, .file(HTTPBodyFile(path: file.path, count: size)), of: size, onProgress)
         }
         return try await uploadParts(params, file, size, inPartsOf: partSize, onProgress)
+    }
+
+    /// Uploads a file under a temporary name that nobody else has. What is left of a failure is the caller's to remove.
+    ///
+    /// - Parameter partName: Another such name, for parts.
+    fileprivate func uploadTemporarily(
+        _ whole: UploadNodesRequestParams, partName: String, _ file: URL,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws {
+        let size = Int64(try PartialFile.size(of: file))
+        guard size > 0 else {
+            _ = try await makeFile(whole)
+            return
+        }
+        func upload(inPartsOf partSize: Int64) async throws {
+            guard size > partSize else {
+                let body = HTTPBodyFile(path: file.path, count: size)
+                _ = try await self.upload(whole, .file(body), from: 0, of: size, onProgress)
+                return
+            }
+            try await putTogether(whole, partName: partName, file, size, inPartsOf: partSize, onProgress)
+        }
+        let partSize = try await partSize(for: size)
+        do {
+            try await upload(inPartsOf: partSize)
+        } catch let error as PydioError where error.code == .tooLarge {
+            guard let smaller = try await smallerPartSize(than: min(size, partSize), for: size) else { throw error }
+            try await upload(inPartsOf: smaller)
+        }
     }
 
     /// Uploads a file as one request.
@@ -177,38 +219,46 @@ extension OperationsClient {
         try Self.checkName(params)
         // Refused before the first byte, and once more when it gets its name.
         if !params.keepsBoth { _ = try await isTaken(params) }
-        let id = ServerConnection.randomText().prefix(12)
-        var part = params
-        (part.keepsBoth, part.replaces) = (false, true)  // nobody else has its name
         var whole = params
+        let id = ServerConnection.randomText().prefix(12)
         whole.fileName = "\(id).upload"
         let partName = "\(id).part"
-        var start: Int64 = 0
         do {
-            while start < size {
-                let count = min(partSize, size - start)
-                part.fileName = start == 0 ? whole.fileName : partName
-                if start > 0 {
-                    part.additional["appendto_urlencoded_part"] = .text(whole.fileName.percentEncoded)
-                }
-                let piece = HTTPBodyFile(path: file.path, offset: start, count: count)
-                _ = try await upload(part, .file(piece), from: start, of: size, onProgress)
-                start += count
-            }
-            guard let stat = try await value(of: .stat(workspaceId: params.workspaceId, path: whole.path), .stat),
-                stat.size == size
-            else {
-                throw PydioError(
-                    .receivedNotExpectedAnswer, "the server did not put the parts of the upload together; it was undone"
-                )
-            }
+            try await putTogether(whole, partName: partName, file, size, inPartsOf: partSize, onProgress)
             return try await name(whole, as: params)
         } catch {
             // Also after the first part, which may have come although its answer has not.
             await remove(whole)
+            var part = params
             part.fileName = partName
             await remove(part)
             throw error
+        }
+    }
+
+    /// Uploads a file in parts under a name that nobody else has.
+    private func putTogether(
+        _ whole: UploadNodesRequestParams, partName: String, _ file: URL, _ size: Int64, inPartsOf partSize: Int64,
+        _ onProgress: (@Sendable (PydioTransferProgress) -> Void)?
+    ) async throws {
+        var part = whole
+        (part.keepsBoth, part.replaces) = (false, true)
+        var start: Int64 = 0
+        while start < size {
+            let count = min(partSize, size - start)
+            part.fileName = start == 0 ? whole.fileName : partName
+            if start > 0 {
+                part.additional["appendto_urlencoded_part"] = .text(whole.fileName.percentEncoded)
+            }
+            let piece = HTTPBodyFile(path: file.path, offset: start, count: count)
+            _ = try await upload(part, .file(piece), from: start, of: size, onProgress)
+            start += count
+        }
+        guard let stat = try await value(of: .stat(workspaceId: whole.workspaceId, path: whole.path), .stat),
+            stat.size == size
+        else {
+            throw PydioError(
+                .receivedNotExpectedAnswer, "the server did not put the parts of the upload together; it was undone")
         }
     }
 

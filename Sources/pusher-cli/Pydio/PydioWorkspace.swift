@@ -81,7 +81,7 @@ struct PydioWorkspace: Sendable {
         guard let path = answer.newPath else {
             throw CommandFailure(.unavailable, "the server does not say what it calls \(wanted) now")
         }
-        guard let name = RemoteChild.name(of: path, in: wanted.parent.path) else {
+        guard let name = NodeName.child(path, of: wanted.parent.path) else {
             throw CommandFailure(
                 .unavailable, "the server says that \(wanted) is “\(path.prefix(200))” now, where it cannot be")
         }

@@ -29,7 +29,7 @@ struct RecycleBin: Sendable {
         }
         let entries = try await entries()
         guard remote.path.utf8.starts(with: (path + "/").utf8) else { return try called(remote, among: entries) }
-        guard let name = RemoteChild.name(of: remote.path, in: path) else {
+        guard let name = NodeName.child(remote.path, of: path) else {
             let whole = remote.ancestors.dropFirst().first ?? remote
             throw CommandFailure(.badData, "\(remote) was deleted with the folder that it is in: restore \(whole)")
         }

@@ -134,7 +134,7 @@ struct Relocation: Sendable {
             isMove
             ? try await client.move(workspaceId: id, path: source.path, to: target.path)
             : try await client.copy(workspaceId: id, path: source.path, to: target.path)
-        return target.parent.appending(RemoteChild.name(of: path, in: target.parent.path) ?? target.name)
+        return target.parent.appending(NodeName.child(path, of: target.parent.path) ?? target.name)
     }
 
     private func rename(_ node: RemotePath, to target: RemotePath) async throws -> RemotePath {

@@ -16,20 +16,8 @@ struct RemoteChild {
 
     /// - Returns: Nil if the server is not to be trusted with it.
     init?(_ response: NodeResponse, in folder: String) {
-        guard let name = Self.name(of: response.fullPath, in: folder) else { return nil }
+        guard let name = NodeName.child(response.fullPath, of: folder) else { return nil }
         (self.response, self.name) = (response, name)
-    }
-
-    /// The last part of a path, if the others are the folder's, and if it is one that can be a name anywhere.
-    static func name(of path: String, in folder: String) -> String? {
-        let prefix = folder == "/" ? "/" : folder + "/"
-        guard path.hasPrefix(prefix) else { return nil }
-        let name = String(path.dropFirst(prefix.count))
-        // By bytes: a slash and an accent after it are one character, and not a slash to Swift.
-        guard !name.isEmpty, name != ".", name != "..",
-            !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })
-        else { return nil }
-        return name
     }
 
     /// What is in a folder.

@@ -14,11 +14,14 @@ final class TransferReport: Sendable {
     }
 
     /// - Parameter words: What people read of it; nil for nothing.
-    func done(_ record: TransferRecord, _ words: String? = nil) {
+    func done(_ record: TransferRecord, _ words: String? = nil) { done(json: record.json, words) }
+
+    /// The same of a JSON object.
+    func done(json object: String, _ words: String? = nil) {
         line.erase()
         // Whether or not somebody reads it, the files are what was asked for.
         if json {
-            _ = StandardOutput.write(json: record.json)
+            _ = StandardOutput.write(json: object)
         } else if let words {
             _ = StandardOutput.write(TerminalText(words))
         }

@@ -18,6 +18,6 @@ struct PydioCommand: AsyncParsableCommand {
             PydioCatCommand.self, PydioGetCommand.self, PydioPutCommand.self, PydioMakeFolderCommand.self,
             PydioMoveCommand.self, PydioCopyCommand.self, PydioRemoveCommand.self, PydioRestoreCommand.self,
             PydioEmptyBinCommand.self, PydioShareCommand.self, PydioUnshareCommand.self, PydioBookmarksCommand.self,
-            PydioChangesCommand.self, PydioWatchCommand.self,
+            PydioChangesCommand.self, PydioWatchCommand.self, PydioSyncCommand.self,
         ])
 }

@@ -1,0 +1,98 @@
+/// Names that a sync makes up.
+package enum SyncNames {
+    /// The folder in the local folder that the state is kept in. It is not synced.
+    package static let stateFolder = ".pydio-sync"
+
+    /// Bytes that file systems take for a name.
+    private static let maximumLength = 240
+
+    /// A path beside this one for the local side of a conflict: `plan (conflict 2026-11-24).txt`.
+    ///
+    /// - Parameter label: What tells conflicts apart for people, such as the day.
+    package static func conflict(_ path: SyncPath, _ label: String, isTaken: (SyncPath) -> Bool) -> SyncPath {
+        let name = path.name
+        let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 == name.startIndex ? nil : $0 }
+        let ending = dot.map { String(Substring(name.utf8[$0...])) } ?? ""
+        let stem = String(Substring(name.utf8[..<(dot ?? name.endIndex)]))
+        var number = 1
+        while true {
+            let mark = " (conflict \(label)\(number == 1 ? "" : " \(number)"))"
+            var start = stem
+            while start.utf8.count + mark.utf8.count + ending.utf8.count > maximumLength, !start.isEmpty {
+                start.unicodeScalars.removeLast()
+            }
+            let candidate = path.parent.appending(start + mark + ending)
+            if !isTaken(candidate) { return candidate }
+            number += 1
+        }
+    }
+
+    /// Why a server takes nothing under a name; nil if it does.
+    package static func refusal(_ path: SyncPath, isTop: Bool) -> String? {
+        let name = path.name
+        if SyncUpload.isTemporary(name) { return "the name is one that syncs use for unfinished uploads; rename it" }
+        if name.hasPrefix(".") { return "servers refuse names that begin with a dot; rename it to sync it" }
+        if isTop, "/" + name == PydioRecycleBin.usualPath { return "the server's recycle bin has this name; rename it" }
+        if !NodeName.isKept(name) {
+            return
+                "servers change this name: they take no \\ | ? \" or &…; and no space at its ends; rename it to sync it"
+        }
+        return nil
+    }
+}
+
+/// The names that an upload goes by on the server until it has its own: recognisable, so that one that was killed can be
+/// cleaned up.
+package struct SyncUpload: Hashable, Sendable {
+    /// Part of all its names.
+    package let id: String
+    /// Where the file is to be.
+    package let path: SyncPath
+
+    private static let prefix = "pydio-sync-"
+    private static let digits = 12
+
+    /// - Parameter random: At least 12 hexadecimal digits.
+    package init(to path: SyncPath, random: String) {
+        self.init(id: Self.prefix + random.prefix(Self.digits), path: path)
+    }
+
+    /// One that was begun before.
+    package init(id: String, path: SyncPath) {
+        (self.id, self.path) = (id, path)
+    }
+
+    /// What has come of it.
+    package var whole: String { "\(id).upload" }
+    /// A part on its way.
+    package var part: String { "\(id).part" }
+    /// The former file while it is replaced. Its own name comes first, for people.
+    package var old: String { "\(path.name.prefix(Self.shownLength)).\(id).old" }
+
+    private static let shownLength = 40
+
+    /// Whether a name is one of an upload's, whoever's it is.
+    package static func isTemporary(_ name: String) -> Bool {
+        [".upload", ".part"].contains { start(of: name, endingWith: $0) == "" } || shownName(of: name) != nil
+    }
+
+    /// Whether a name may be that of a file which has the name `old` while it is replaced.
+    package static func isOld(_ old: String, of name: String) -> Bool {
+        shownName(of: old).map { $0 == name.prefix(shownLength) } ?? false
+    }
+
+    private static func shownName(of old: String) -> Substring? {
+        start(of: old, endingWith: ".old").flatMap { $0.last == "." ? $0.dropLast() : nil }
+    }
+
+    /// What comes before the id; nil if there is none.
+    private static func start(of name: String, endingWith ending: String) -> Substring? {
+        guard name.hasSuffix(ending) else { return nil }
+        let rest = name.dropLast(ending.count)
+        let id = rest.suffix(prefix.count + digits)
+        guard id.hasPrefix(prefix), id.count == prefix.count + digits,
+            id.dropFirst(prefix.count).allSatisfy({ $0.isHexDigit && $0.isASCII })
+        else { return nil }
+        return rest.dropLast(prefix.count + digits)
+    }
+}

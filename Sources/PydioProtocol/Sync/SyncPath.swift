@@ -1,0 +1,75 @@
+/// Where a file or folder is below the two folders that are synced: names with slashes between them, empty for the two
+/// folders themselves.
+///
+/// Paths are compared by their bytes, as file systems compare them: two spellings of a letter make two names.
+package struct SyncPath: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let text: String
+
+    package static let root = SyncPath("")
+
+    /// - Parameter text: Without a slash at either end.
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    /// - Parameters:
+    ///   - path: A path in a workspace.
+    ///   - folder: The synced folder, without a slash at its end unless it is `/`.
+    /// - Returns: Nil if the path is neither the folder nor in it.
+    package init?(remote path: String, below folder: String) {
+        var bytes = path.utf8[...]
+        while bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        let prefix = folder == "/" ? "" : folder
+        guard bytes.starts(with: prefix.utf8) else { return nil }
+        let rest = bytes.dropFirst(prefix.utf8.count)
+        guard !rest.isEmpty else {
+            self = .root
+            return
+        }
+        guard rest.first == UInt8(ascii: "/") else { return nil }
+        text = String(Substring(rest.dropFirst()))
+    }
+
+    package var isRoot: Bool { text.isEmpty }
+
+    /// The last part.
+    package var name: String {
+        String(Substring(text.utf8[(lastSlash.map { text.utf8.index(after: $0) } ?? text.startIndex)...]))
+    }
+
+    /// The folder that it is in; the root is its own.
+    package var parent: SyncPath { SyncPath(lastSlash.map { String(Substring(text.utf8[..<$0])) } ?? "") }
+
+    package func appending(_ name: String) -> SyncPath { SyncPath(isRoot ? name : "\(text)/\(name)") }
+
+    /// Whether it is this or in it.
+    package func isWithin(_ folder: SyncPath) -> Bool {
+        if folder.isRoot || self == folder { return true }
+        let (mine, other) = (text.utf8, folder.text.utf8)
+        guard mine.count > other.count, mine.starts(with: other) else { return false }
+        return mine[mine.index(mine.startIndex, offsetBy: other.count)] == UInt8(ascii: "/")
+    }
+
+    /// In the workspace.
+    package func remote(below folder: String) -> String {
+        if isRoot { return folder }
+        return folder == "/" ? "/" + text : "\(folder)/\(text)"
+    }
+
+    package var description: String { isRoot ? "/" : text }
+
+    private var lastSlash: String.Index? { text.utf8.lastIndex(of: UInt8(ascii: "/")) }
+
+    package static func == (lhs: SyncPath, rhs: SyncPath) -> Bool {
+        lhs.text.utf8.count == rhs.text.utf8.count && lhs.text.utf8.elementsEqual(rhs.text.utf8)
+    }
+
+    /// A folder comes before everything in it.
+    package static func < (lhs: SyncPath, rhs: SyncPath) -> Bool {
+        lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
+    }
+}

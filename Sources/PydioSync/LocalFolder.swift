@@ -1,0 +1,216 @@
+import Foundation
+import PydioProtocol
+import PydioSDK
+
+/// What is in the local folder.
+struct LocalTree: Sendable {
+    var nodes: [SyncPath: SyncNode] = [:]
+    /// What is left out, with everything in it.
+    var excluded: Set<SyncPath> = [SyncPath(SyncNames.stateFolder)]
+    var refused: [PydioSyncRefusal] = []
+
+    fileprivate mutating func leaveOut(_ path: SyncPath, _ message: String) {
+        excluded.insert(path)
+        refused.append(PydioSyncRefusal(path, message))
+    }
+}
+
+/// The folder on this side. Links are not followed, so that nothing outside of it is read or written.
+struct LocalFolder: Sendable {
+    /// Folders in each other, more than anybody makes.
+    private static let maximumDepth = 200
+
+    /// Without a slash at its end.
+    let path: String
+
+    func place(_ path: SyncPath) -> String { path.isRoot ? self.path : "\(self.path)/\(path.text)" }
+
+    /// What is at a path.
+    enum Found: Hashable {
+        case nothing
+        case node(SyncNode)
+        /// A link, a device, or something that cannot be looked at.
+        case other
+
+        var node: SyncNode? {
+            switch self {
+            case .node(let node): node
+            case .nothing, .other: nil
+            }
+        }
+    }
+
+    func find(_ path: SyncPath) -> Found { Self.find(place(path)) }
+
+    private static func find(_ file: String) -> Found {
+        var status = stat()
+        guard lstat(file, &status) == 0 else { return errno == ENOENT || errno == ENOTDIR ? .nothing : .other }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            let time = status.st_mtim
+            return .node(
+                .file(
+                    SyncVersion(
+                        size: Int64(status.st_size), modified: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec),
+                        number: UInt64(status.st_ino))))
+        case S_IFDIR: return .node(.folder)
+        case _: return .other
+        }
+    }
+
+    /// Whether a step still finds what it expects.
+    func isStill(_ node: SyncNode?, at path: SyncPath) -> Bool {
+        switch (find(path), node) {
+        case (.nothing, nil): true
+        case (.node(let now), let node?): now.hasSameStamp(as: node)
+        case (.nothing, _?), (.node, nil), (.other, _): false
+        }
+    }
+
+    /// Bytes; nil if it is no file.
+    func size(ofFile file: String) -> Int64? { Self.find(file).node?.version?.size }
+
+    // MARK: Scanning
+
+    /// Everything in the folder.
+    ///
+    /// - Parameter records: Files that look changed and have their recorded size are read, to know whether they have.
+    ///   Nil reads none.
+    func scan(_ records: [SyncPath: SyncRecord]?) throws(PydioError) -> LocalTree {
+        var tree = LocalTree()
+        var waiting: [(path: SyncPath, depth: Int)] = [(.root, 0)]
+        while let (folder, depth) = waiting.popLast() {
+            guard !Task.isCancelled else { throw .cancelled }
+            guard depth <= Self.maximumDepth else {
+                tree.leaveOut(folder, "folders are nested more than \(Self.maximumDepth) deep")
+                continue
+            }
+            let names: [String?]
+            switch Self.names(in: place(folder)) {
+            case .success(let found): names = found
+            case .failure(let failure):
+                guard !folder.isRoot else { throw .ofFile("\(path) cannot be read", errno: failure.number) }
+                // It was there a moment ago, and what is in it may still be.
+                tree.leaveOut(folder, "the folder cannot be read: \(String(cString: strerror(failure.number)))")
+                continue
+            }
+            for name in names {
+                guard let name else {
+                    // The folder must not be deleted for it.
+                    tree.leaveOut(folder.appending("\u{FFFD}"), "a name in this folder is not valid UTF-8; rename it")
+                    continue
+                }
+                let child = folder.appending(name)
+                guard !tree.excluded.contains(child) else { continue }
+                switch find(child) {
+                case .nothing: break
+                case .other: tree.leaveOut(child, "it is neither a file nor a folder; links are not followed")
+                case .node(.folder):
+                    tree.nodes[child] = .folder
+                    waiting.append((child, depth + 1))
+                case .node(.file(let version)):
+                    tree.nodes[child] = .file(records.map { hashed(version, at: child, $0[child]) } ?? version)
+                }
+            }
+        }
+        return tree
+    }
+
+    private func hashed(_ version: SyncVersion, at path: SyncPath, _ record: SyncRecord?) -> SyncVersion {
+        guard case .file(let recorded, _, _) = record, recorded.size == version.size,
+            !recorded.hasSameStamp(as: version), let md5 = try? FileDigest.md5(ofFile: place(path)),
+            isStill(.file(version), at: path)
+        else { return version }
+        var version = version
+        version.md5 = md5
+        return version
+    }
+
+    private struct SystemFailure: Error {
+        let number: Int32
+    }
+
+    /// Nil for a name that is no text.
+    private static func names(in folder: String) -> Result<[String?], SystemFailure> {
+        guard let directory = opendir(folder) else { return .failure(SystemFailure(number: errno)) }
+        defer { closedir(directory) }
+        var names: [String?] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(directory) else {
+                // A list that breaks off would make files look deleted.
+                return errno == 0 ? .success(names) : .failure(SystemFailure(number: errno))
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+    }
+
+    // MARK: Changing
+
+    func makeFolder(_ path: SyncPath) throws(PydioError) {
+        guard mkdir(place(path), 0o777) == 0 else {
+            throw .ofFile("the folder \(place(path)) cannot be created", errno: errno)
+        }
+    }
+
+    /// Deletes what is expected there, from the inside out.
+    ///
+    /// - Returns: False if something else is there; what it was in is left then.
+    func delete(_ contents: [SyncPath: SyncNode]) throws(PydioError) -> Bool {
+        for (path, node) in contents.sorted(by: { $0.key > $1.key }) {
+            if find(path) == .nothing { continue }
+            guard isStill(node, at: path) else { return false }
+            let file = place(path)
+            guard (node.isFolder ? rmdir(file) : unlink(file)) == 0 else {
+                if errno == ENOTEMPTY || errno == EEXIST { return false }
+                throw .ofFile("\(file) cannot be deleted", errno: errno)
+            }
+        }
+        return true
+    }
+
+    /// Gives something another name, unless that is taken.
+    func move(_ path: SyncPath, to target: SyncPath) throws(PydioError) -> Bool {
+        guard find(target) == .nothing else { return false }
+        guard rename(place(path), place(target)) == 0 else {
+            throw .ofFile("\(place(path)) cannot be renamed to \(target.name)", errno: errno)
+        }
+        return true
+    }
+
+    /// Puts a complete download into its place.
+    ///
+    /// - Parameter former: The file that it replaces; nil if there must be none.
+    /// - Returns: What is there now; nil if something else is there.
+    func put(_ part: String, at path: SyncPath, insteadOf former: SyncNode?) throws(PydioError) -> SyncVersion? {
+        try Self.keep(part, modeOf: former == nil ? nil : place(path))
+        guard isStill(former, at: path) else { return nil }
+        let file = place(path)
+        if former != nil {
+            guard rename(part, file) == 0 else { throw .ofFile("\(file) cannot be replaced", errno: errno) }
+        } else if link(part, file) == 0 {  // unlike renaming, this never replaces a file
+            unlink(part)
+        } else if errno == EEXIST {
+            return nil
+        } else {
+            // Some file systems have no links.
+            guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno), rename(part, file) == 0 else {
+                throw .ofFile("\(file) cannot be written", errno: errno)
+            }
+        }
+        return find(path).node?.version
+    }
+
+    /// So that the file has its content, and who may do what with it, before it has its name.
+    private static func keep(_ part: String, modeOf former: String?) throws(PydioError) {
+        let descriptor = open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .ofFile("\(part) cannot be opened", errno: errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        if let former, lstat(former, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777) }
+        guard fsync(descriptor) == 0 else { throw .ofFile("\(part) cannot be written", errno: errno) }
+    }
+}

@@ -1,0 +1,19 @@
+public import PydioSDK
+
+/// How a ``PydioFolderSync`` behaves. The defaults are good.
+public struct PydioSyncOptions: Sendable {
+    /// Which way changes are carried. Default: both.
+    public var direction = PydioSyncDirection.both
+    /// Whether to delete everything on one side when everything that was ever synced is gone from the other one. Default:
+    /// no, since a disk that is not mounted looks the same; nothing is done then, see ``PydioSyncSummary/emptySide``.
+    public var allowsEmptying = false
+    /// Whether to read the server's log of changes where it keeps one, and to list only what has changed. Default: yes.
+    public var usesChangesFeed = true
+    /// While watching: how often to look for changes in the local folder. Default: 5 seconds.
+    public var rescanInterval = Duration.seconds(5)
+    /// While watching: how the server's changes are heard of.
+    public var events = PydioEventsOptions()
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,249 @@
+import Basics
+import Foundation
+import PydioProtocol
+import PydioSDK
+
+/// Makes both folders the same, for as long as it holds the local one's state.
+actor SyncSession {
+    /// More than one is needed if both sides of something are kept, or something changes meanwhile.
+    private static let maximumPasses = 8
+
+    let local: LocalFolder
+    let remote: RemoteFolder
+    let options: PydioSyncOptions
+    let state: StateFolder
+    let store: SyncStore
+    let report: @Sendable (PydioSyncEvent) -> Void
+    private(set) var records: [SyncPath: SyncRecord]
+    private var uploads: [SyncUpload: Date]
+    /// What is known of the server's side at a place in its log.
+    private(set) var known: [SyncPath: SyncNode]
+    private var sequence: Int64?
+    private var summary = PydioSyncSummary()
+    private var refused: Set<PydioSyncRefusal> = []
+    /// What has failed in this run: not tried again in it.
+    private var failed: Set<SyncPath> = []
+    /// What the local folder was when the last run began.
+    private(set) var scanned: [SyncPath: SyncNode] = [:]
+
+    init(
+        _ local: LocalFolder, _ remote: RemoteFolder, _ options: PydioSyncOptions, identity: String,
+        _ report: @escaping @Sendable (PydioSyncEvent) -> Void
+    ) throws(SyncStateFailure) {
+        (self.local, self.remote, self.options, self.report) = (local, remote, options, report)
+        state = try StateFolder(in: local.path)
+        store = try SyncStore(state.database, identity: identity)
+        let contents = try store.contents()
+        (records, uploads, known) = (contents.records, contents.uploads, contents.remote)
+        sequence = contents.sequence
+    }
+
+    deinit {
+        store.close()
+    }
+
+    // MARK: Runs
+
+    func run() async throws -> PydioSyncSummary {
+        (summary, refused, failed) = (PydioSyncSummary(), [], [])
+        try await undoUploads()
+        for pass in 1...Self.maximumPasses {
+            let plan = try await plan()
+            if pass == 1, plan.emptySide != nil, !options.allowsEmptying {
+                summary.emptySide = plan.emptySide
+                return summary
+            }
+            plan.refused.forEach(refuse)
+            try settle(plan.adopted, forgetting: plan.forgotten)
+            if try await carryOut(plan.steps) {
+                // What is left of a large download goes on the next time.
+                if failed.isEmpty { state.removeParts() }
+                return summary
+            }
+        }
+        refuse(PydioSyncRefusal(.root, "it keeps changing; the next sync goes on"))
+        return summary
+    }
+
+    /// Uploads that were under way when a run before was killed, or lost the server.
+    private func undoUploads() async throws {
+        for (upload, begun) in uploads {
+            do {
+                try await undo(upload, isOver: abs(begun.timeIntervalSinceNow) > Self.longestRequest)
+            } catch let error as PydioError where error.concernsOnePath {
+                refuse(PydioSyncRefusal(upload.path, "an unfinished upload cannot be cleaned up: \(error)"))
+            }
+        }
+    }
+
+    /// What a run would do now, as far as can be told before. Changes nothing.
+    func plan() async throws -> SyncPlan {
+        let here = try local.scan(records)
+        scanned = here.nodes
+        here.refused.forEach(refuse)
+        let there = try await remoteTree()
+        return SyncPlan(SyncInput(here, there, records, excluding: failed, remote, options))
+    }
+
+    /// The plan of a folder that has never been synced.
+    static func firstPlan(
+        _ local: LocalFolder, _ remote: RemoteFolder, _ options: PydioSyncOptions,
+        _ refuse: (PydioSyncRefusal) -> Void
+    ) async throws -> SyncPlan {
+        let here = try local.scan([:])
+        here.refused.forEach(refuse)
+        let there = try await remote.tree([:], after: nil, refuse)
+        return SyncPlan(SyncInput(here, there, [:], excluding: [], remote, options))
+    }
+
+    static var day: String { Date().formatted(.iso8601.year().month().day()) }
+
+    /// - Returns: Whether both sides are the same now.
+    private func carryOut(_ steps: [PydioSyncStep]) async throws -> Bool {
+        var isSettled = true
+        for step in steps {
+            guard !Task.isCancelled else { throw PydioError.cancelled }
+            let path = step.syncPath
+            guard !failed.contains(where: { path.isWithin($0) }) else { continue }
+            do {
+                switch try await carryOut(step) {
+                case .done(let step):
+                    summary.counts[step.kind, default: 0] += 1
+                    report(.done(step))
+                    if step.kind == .keepBoth { isSettled = false }
+                case .same: break
+                case .changedMeanwhile: isSettled = false
+                case .refused(let message):
+                    failed.insert(path)
+                    refuse(PydioSyncRefusal(path, message))
+                }
+            } catch let error as PydioError where error.concernsOnePath {
+                if try await hasChanged(since: step, error) {
+                    isSettled = false
+                } else {
+                    failed.insert(path)
+                    refuse(PydioSyncRefusal(path, "\(step.kind.name) failed: \(error)"))
+                }
+            }
+        }
+        return isSettled
+    }
+
+    /// Whether a server refused a step because something else is there by now.
+    private func hasChanged(since step: PydioSyncStep, _ error: PydioError) async throws -> Bool {
+        guard error.code == .errorResponse else { return false }
+        switch (try await remote.find(step.syncPath), step.remote) {
+        case (nil, nil): return false
+        case (let now?, let then?): return !now.hasSameStamp(as: then)
+        case (nil, _?), (_?, nil): return true
+        }
+    }
+
+    /// Says it once a run.
+    private func refuse(_ refusal: PydioSyncRefusal) {
+        guard refused.insert(refusal).inserted else { return }
+        summary.refused.append(refusal)
+        report(.refused(refusal))
+    }
+
+    // MARK: State
+
+    func settle(
+        _ new: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending upload: SyncUpload? = nil
+    ) throws(SyncStateFailure) {
+        try store.settle(new, forgetting: forgotten, ending: upload)
+        if !forgotten.isEmpty {
+            let gone = Set(forgotten)
+            records = records.filter { path, _ in
+                var path = path
+                while !path.isRoot {
+                    if gone.contains(path) { return false }
+                    path = path.parent
+                }
+                return true
+            }
+        }
+        records.merge(new) { $1 }
+        if let upload { uploads[upload] = nil }
+    }
+
+    func begin(_ upload: SyncUpload) throws(SyncStateFailure) {
+        let now = Date()
+        try store.begin(upload, at: now)
+        uploads[upload] = now
+    }
+
+    /// Seconds after which a server does nothing any more of what it was asked for by a client that has gone.
+    private static let longestRequest: TimeInterval = 600
+
+    /// Removes what an upload has left on the server under temporary names. If the former file was being replaced, it gets
+    /// its name back, unless there is a file of that name by now.
+    ///
+    /// - Parameter isOver: Whether the server has answered everything. Otherwise something may come late, and is looked for
+    ///   again by the next runs.
+    func undo(_ upload: SyncUpload, isOver: Bool) async throws {
+        let folder = upload.path.parent
+        let names = try await remote.names(in: folder)
+        let old = folder.appending(upload.old)
+        if names.contains(old) {
+            let isTaken =
+                if names.contains(upload.path) { true } else {
+                    try await !remote.rename(old, to: upload.path.name)
+                }
+            if isTaken { try await remote.deleteForGood(old) }
+        }
+        for name in [upload.whole, upload.part] where names.contains(folder.appending(name)) {
+            try await remote.deleteForGood(folder.appending(name))
+        }
+        if isOver { try settle([:], ending: upload) }
+    }
+
+    // MARK: The server's side
+
+    /// By the server's log of changes where it keeps one, else by listing everything.
+    private func remoteTree() async throws -> SyncRemoteTree {
+        let changes = options.usesChangesFeed ? try await remote.changes(since: sequence ?? 0) : nil
+        let isContinued = sequence != nil && changes?.isReset == false
+        let feed = changes.map { SyncFeedChanges($0.changes, below: remote.folder) }
+        let tree = try await remote.tree(isContinued ? known : [:], after: isContinued ? feed : nil, refuse)
+        // What could not be listed is to be tried again, which the log knows nothing of.
+        let isWhole = tree.unlisted.allSatisfy { remote.place($0) == PydioRecycleBin.usualPath }
+        let place = isWhole ? changes?.lastSequence : nil
+        // Without a log, the next listing begins anew.
+        let kept = place == nil ? [:] : tree.nodes
+        if place != sequence || kept != known {
+            try store.setRemote(kept, insteadOf: known, at: place)
+            (known, sequence) = (kept, place)
+        }
+        return tree
+    }
+}
+
+extension SyncInput {
+    fileprivate init(
+        _ here: LocalTree, _ there: SyncRemoteTree, _ records: [SyncPath: SyncRecord], excluding: Set<SyncPath>,
+        _ remote: RemoteFolder, _ options: PydioSyncOptions
+    ) {
+        self.init(
+            local: here.nodes, remote: there.nodes, records: records,
+            excluded: here.excluded.union(there.unlisted).union(excluding), conflictLabel: SyncSession.day)
+        direction = options.direction
+        isWorkspaceTop = remote.folder == "/"
+    }
+}
+
+extension PydioSyncStep.Kind {
+    /// For people.
+    fileprivate var name: String {
+        switch self {
+        case .makeLocalFolder: "creating the folder here"
+        case .makeRemoteFolder: "creating the folder on the server"
+        case .upload: "uploading"
+        case .download: "downloading"
+        case .deleteLocal: "deleting it here"
+        case .deleteRemote: "deleting it on the server"
+        case .compare: "comparing both sides"
+        case .keepBoth: "renaming the local one"
+        }
+    }
+}

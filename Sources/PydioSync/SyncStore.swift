@@ -1,0 +1,223 @@
+import Foundation
+import GRDB
+import PydioProtocol
+import PydioSDK
+
+/// What a sync remembers, in one SQLite database. Each call is one transaction: what it has returned from is there after
+/// the process was killed. A power cut may take the last ones back, each as a whole; the files are then compared.
+final class SyncStore: Sendable {
+    struct Contents: Sendable {
+        /// What was the same on both sides after the last step for each path.
+        var records: [SyncPath: SyncRecord] = [:]
+        /// What was in the folder on the server at ``sequence``.
+        var remote: [SyncPath: SyncNode] = [:]
+        /// A place in the server's log of changes; nil if it keeps none, or not everything could be listed.
+        var sequence: Int64?
+        /// Uploads of which something may be left, and when they began.
+        var uploads: [SyncUpload: Date] = [:]
+    }
+
+    private let database: DatabaseQueue
+
+    /// - Parameters:
+    ///   - identity: What is synced with the folder: a state of something else is refused.
+    init(_ file: String, identity: String) throws(SyncStateFailure) {
+        do {
+            var configuration = Configuration()
+            configuration.label = "PydioSync"
+            configuration.journalMode = .wal
+            configuration.busyMode = .timeout(5)
+            configuration.prepareDatabase { database in
+                // The lock file keeps other syncs away; this also saves the shared memory.
+                try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+            }
+            database = try DatabaseQueue(path: file, configuration: configuration)
+            try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+            guard try database.read({ try !Self.migrator.hasBeenSuperseded($0) }) else {
+                throw SyncStateFailure("\(file) is of a newer version of this program; nothing was synced")
+            }
+            try Self.migrator.migrate(database)
+            let known = try database.write { database in
+                try database.execute(
+                    sql: "INSERT INTO meta VALUES ('identity', ?) ON CONFLICT DO NOTHING", arguments: [identity])
+                return try String.fetchOne(database, sql: "SELECT value FROM meta WHERE name = 'identity'")
+            }
+            guard known == identity else {
+                throw SyncStateFailure(
+                    "the folder is synced with \(known ?? "something else"): sync another folder with \(identity), or "
+                        + "remove \(file); nothing was synced")
+            }
+        } catch let failure as SyncStateFailure {
+            throw failure
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// The tables. What was released is never changed, only migrated. Folders have no size.
+    private static let migrator: DatabaseMigrator = {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+                    CREATE TABLE record (
+                        path TEXT NOT NULL PRIMARY KEY, local_size INTEGER, local_modified INTEGER,
+                        local_number INTEGER, remote_size INTEGER, remote_modified INTEGER, remote_md5 TEXT, md5 TEXT
+                    ) WITHOUT ROWID;
+
+                    CREATE TABLE remote (
+                        path TEXT NOT NULL PRIMARY KEY, size INTEGER, modified INTEGER, md5 TEXT) WITHOUT ROWID;
+
+                    -- Written before an upload begins, removed when nothing of it can be left under a temporary name.
+                    -- begun: seconds since 1970.
+                    CREATE TABLE upload (
+                        id TEXT NOT NULL PRIMARY KEY, path TEXT NOT NULL, begun INTEGER NOT NULL) WITHOUT ROWID;
+                    """)
+        }
+        return migrator
+    }()
+
+    private static func failure(_ error: any Error) -> SyncStateFailure {
+        if let failure = error as? SyncStateFailure { return failure }
+        let reason = (error as? DatabaseError)?.message ?? "a value is not what its column holds"
+        return SyncStateFailure(
+            "the state in \(SyncNames.stateFolder) cannot be used: \(reason). If it is damaged, remove that folder: the "
+                + "next sync compares everything, and deletes nothing")
+    }
+
+    private func perform<Value: Sendable>(_ body: (Database) throws -> Value) throws(SyncStateFailure) -> Value {
+        do {
+            return try database.write(body)
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    // MARK: Reading
+
+    func contents() throws(SyncStateFailure) -> Contents {
+        try perform { database in
+            var contents = Contents()
+            let records = try Row.fetchCursor(database, sql: "SELECT * FROM record")
+            while let row = try records.next() {
+                contents.records[SyncPath(try row.decode(String.self, atIndex: 0))] = try Self.record(row)
+            }
+            let remote = try Row.fetchCursor(database, sql: "SELECT * FROM remote")
+            while let row = try remote.next() {
+                contents.remote[SyncPath(try row.decode(String.self, atIndex: 0))] = try Self.node(row)
+            }
+            contents.sequence = try String.fetchOne(database, sql: "SELECT value FROM meta WHERE name = 'sequence'")
+                .flatMap { Int64($0) }
+            let uploads = try Row.fetchCursor(database, sql: "SELECT id, path, begun FROM upload")
+            while let row = try uploads.next() {
+                let upload = SyncUpload(
+                    id: try row.decode(String.self, atIndex: 0), path: SyncPath(try row.decode(String.self, atIndex: 1))
+                )
+                let begun = try row.decode(Int64.self, atIndex: 2)
+                contents.uploads[upload] = Date(timeIntervalSince1970: Double(begun))
+            }
+            return contents
+        }
+    }
+
+    private static func record(_ row: Row) throws -> SyncRecord {
+        guard let size = try row.decode(Int64?.self, atIndex: 1) else { return .folder }
+        return .file(
+            local: SyncVersion(
+                size: size, modified: try row.decode(Int64?.self, atIndex: 2),
+                number: UInt64(bitPattern: try row.decode(Int64.self, atIndex: 3))),
+            remote: SyncVersion(
+                size: try row.decode(Int64.self, atIndex: 4), modified: try row.decode(Int64?.self, atIndex: 5),
+                md5: try row.decode(String?.self, atIndex: 6)),
+            md5: try row.decode(String.self, atIndex: 7))
+    }
+
+    private static func node(_ row: Row) throws -> SyncNode {
+        guard let size = try row.decode(Int64?.self, atIndex: 1) else { return .folder }
+        return .file(
+            SyncVersion(
+                size: size, modified: try row.decode(Int64?.self, atIndex: 2),
+                md5: try row.decode(String?.self, atIndex: 3)))
+    }
+
+    // MARK: Writing
+
+    /// Both sides are the same at these paths, or nothing is there on either side.
+    ///
+    /// - Parameters:
+    ///   - forgotten: With everything in them.
+    ///   - ended: An upload of which nothing is left.
+    func settle(
+        _ records: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending ended: SyncUpload? = nil
+    ) throws(SyncStateFailure) {
+        guard !records.isEmpty || !forgotten.isEmpty || ended != nil else { return }
+        try perform { database in
+            for path in forgotten {
+                // The character after a slash is 0.
+                try database.execute(
+                    sql: "DELETE FROM record WHERE path = ? OR (path > ? AND path < ?)",
+                    arguments: [path.text, path.text + "/", path.text + "0"])
+            }
+            for (path, record) in records { try Self.write(record, at: path, in: database) }
+            if let ended { try Self.delete(ended, in: database) }
+        }
+    }
+
+    private static func write(_ record: SyncRecord, at path: SyncPath, in database: Database) throws {
+        var values: [(any DatabaseValueConvertible)?] = [path.text]
+        switch record {
+        case .folder: values += [nil, nil, nil, nil, nil, nil, nil]
+        case .file(let local, let remote, let md5):
+            values += [local.size, local.modified, Int64(bitPattern: local.number)]
+            values += [remote.size, remote.modified, remote.md5, md5]
+        }
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            arguments: StatementArguments(values))
+    }
+
+    /// Remembers what is on the server.
+    ///
+    /// - Parameters:
+    ///   - old: What was remembered before.
+    ///   - sequence: The place in the log of changes that it was listed after; nil remembers nothing.
+    func setRemote(
+        _ nodes: [SyncPath: SyncNode], insteadOf old: [SyncPath: SyncNode], at sequence: Int64?
+    ) throws(SyncStateFailure) {
+        try perform { database in
+            for path in old.keys where nodes[path] == nil {
+                try database.execute(sql: "DELETE FROM remote WHERE path = ?", arguments: [path.text])
+            }
+            for (path, node) in nodes where old[path] != node {
+                let version = node.version
+                try database.execute(
+                    sql: "INSERT OR REPLACE INTO remote VALUES (?, ?, ?, ?)",
+                    arguments: [path.text, version?.size, version?.modified, version?.md5])
+            }
+            if let sequence {
+                try database.execute(
+                    sql: "INSERT OR REPLACE INTO meta VALUES ('sequence', ?)", arguments: [String(sequence)])
+            } else {
+                try database.execute(sql: "DELETE FROM meta WHERE name = 'sequence'")
+            }
+        }
+    }
+
+    func begin(_ upload: SyncUpload, at time: Date) throws(SyncStateFailure) {
+        try perform { database in
+            try database.execute(
+                sql: "INSERT INTO upload VALUES (?, ?, ?)",
+                arguments: [upload.id, upload.path.text, Int64(time.timeIntervalSince1970)])
+        }
+    }
+
+    private static func delete(_ upload: SyncUpload, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM upload WHERE id = ?", arguments: [upload.id])
+    }
+
+    func close() {
+        try? database.close()
+    }
+}

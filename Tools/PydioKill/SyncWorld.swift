@@ -1,0 +1,187 @@
+import Basics
+import Foundation
+import PydioTestSupport
+import TestSupport
+
+/// A server, a folder beside it, and what both must hold once they are synced.
+final class SyncWorld {
+    /// Something that a sync has done wrong.
+    struct Wrong: Error {
+        let what: String
+    }
+
+    /// By path from the top, without a slash at its beginning; nil is a folder.
+    typealias Tree = [String: Data?]
+
+    let server: FakePydioServer
+    let folder: URL
+    let hasFeed: Bool
+    private(set) var model: Tree = [:]
+    /// Local contents of files that were written differently on both sides: each is to be found once beside them.
+    private var conflicts: [String: Data] = [:]
+    private var random: XorShift
+    private var count = 0
+
+    private static let tops = ["a", "b", "c", "d", "e", "f"]
+
+    init(_ mode: FakePydioMode, hasFeed: Bool, seed: UInt64) async throws {
+        var configuration = FakePydioServer.Configuration(mode: mode)
+        configuration.hasChanges = hasFeed
+        configuration.historyLimit = 0
+        server = try await FakePydioServer.start(configuration)
+        folder = FileManager.default.temporaryDirectory.appending(path: "pydio-kill-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        self.hasFeed = hasFeed
+        random = XorShift(seed: seed)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    // MARK: Edits
+
+    private enum Side: CaseIterable {
+        case local, remote
+    }
+
+    /// What is below each name at the top is edited on one side only, so that what must come of it is known.
+    private var owners: [String: Side] = [:]
+
+    func beginRound() {
+        for top in Self.tops { owners[top] = Bool.random(using: &random) ? .local : .remote }
+    }
+
+    /// - Parameter hasConflicts: Not while a sync runs, which may be faster than the second side.
+    func edit(_ edits: Int, hasConflicts: Bool) throws {
+        for _ in 0..<edits {
+            let top = Self.tops.randomElement(using: &random) ?? "a"
+            let depth = Int.random(in: 0..<4, using: &random)
+            let names = (0..<depth).map { _ in ["x", "y z", "é&.txt", "w.txt"].randomElement(using: &random) ?? "x" }
+            let path = ([top] + names).joined(separator: "/")
+            guard let side = owners[top] else { continue }
+            if let parent = Self.parent(of: path), case .some(nil) = model[parent] {
+            } else if Self.parent(of: path) != nil {
+                continue
+            }
+            let isThere = model[path] != nil
+            let isFolder = if case .some(nil) = model[path] { true } else { false }
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0: try remove(path, on: side)
+            case 1, 2: if !isThere { try makeFolder(path, on: side) }
+            case 3 where depth < 2: if !isThere { try makeFolder(path, on: side) }
+            case _: if !isFolder { try write(content(at: path), to: path, on: side) }
+            }
+        }
+        // A file that is written on both sides, in the same way or in two.
+        if hasConflicts, Int.random(in: 0..<3, using: &random) == 0 {
+            count += 1
+            let path = "both-\(count).txt"
+            let (mine, theirs) = (content(at: path), content(at: path))
+            let isSame = Bool.random(using: &random)
+            try write(mine, to: path, on: .local)
+            try write(isSame ? mine : theirs, to: path, on: .remote)
+            if !isSame { conflicts[path] = mine }
+        }
+    }
+
+    private static func parent(of path: String) -> String? {
+        path.lastIndex(of: "/").map { String(path[..<$0]) }
+    }
+
+    /// Never one that was there before; without a log of another size, too, since times are in seconds.
+    private func content(at path: String) -> Data {
+        count += 1
+        var text = "\(count) "
+        let size = Int.random(in: 0..<10, using: &random) == 0 ? Int.random(in: 0..<400_000, using: &random) : 20
+        text += String(repeating: "\(count % 10)", count: size + (hasFeed ? 0 : count))
+        return Data(text.utf8)
+    }
+
+    private func write(_ content: Data, to path: String, on side: Side) throws {
+        switch side {
+        case .local: try content.write(to: folder.appending(path: path))
+        case .remote:
+            let encoded = content.base64EncodedString()
+            let (parent, name) = (Self.parent(of: path) ?? "", path.split(separator: "/").last.map(String.init) ?? "")
+            server.act("mkfile", ["dir": "/" + parent, "filename": name, "content": ""], as: "ada")
+            server.act("put_content", ["file": "/" + path, "content": encoded, "encode": "base64"], as: "ada")
+        }
+        model[path] = .some(content)
+    }
+
+    private func makeFolder(_ path: String, on side: Side) throws {
+        switch side {
+        case .local:
+            try FileManager.default.createDirectory(
+                at: folder.appending(path: path), withIntermediateDirectories: false)
+        case .remote:
+            let (parent, name) = (Self.parent(of: path) ?? "", path.split(separator: "/").last.map(String.init) ?? "")
+            server.act("mkdir", ["dir": "/" + parent, "dirname": name], as: "ada")
+        }
+        model[path] = .some(nil)
+    }
+
+    private func remove(_ path: String, on side: Side) throws {
+        guard model[path] != nil else { return }
+        switch side {
+        case .local: try FileManager.default.removeItem(at: folder.appending(path: path))
+        case .remote: server.act("delete", ["nodes[]": "/" + path], as: "ada")
+        }
+        for inside in model.keys where inside == path || inside.hasPrefix(path + "/") { model[inside] = nil }
+    }
+
+    // MARK: Checks
+
+    /// Both sides hold what the model does, and nothing else.
+    func check() throws {
+        let local = try localHashes()
+        try settleConflicts(in: local)
+        let expected = model.mapValues { $0.map { Self.md5($0) } }
+        let remote = remoteHashes()
+        try Self.compare(local, with: expected, "the folder")
+        try Self.compare(remote, with: expected, "the server")
+        let parts = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/.pydio-sync/parts")
+        guard parts.isEmpty else { throw Wrong(what: "parts are left: \(parts)") }
+    }
+
+    private static func compare(_ found: [String: String?], with expected: [String: String?], _ what: String) throws {
+        for path in Set(found.keys).union(expected.keys).sorted() where found[path] != expected[path] {
+            let problem =
+                found[path] == nil ? "lacks" : expected[path] == nil ? "also holds" : "holds something else at"
+            throw Wrong(what: "\(what) \(problem) \(path)")
+        }
+    }
+
+    /// Finds the one file that each conflict has left, under whatever name.
+    private func settleConflicts(in local: [String: String?]) throws {
+        for (path, content) in conflicts {
+            let copies = local.filter { $0.key != path && $0.value == Self.md5(content) }
+            guard copies.count == 1, let copy = copies.first?.key, copy.contains("(conflict ") else {
+                throw Wrong(what: "\(path) was kept beside the server's \(copies.count) times")
+            }
+            model[copy] = .some(content)
+        }
+        conflicts = [:]
+    }
+
+    private static func md5(_ content: Data) -> String { Digest.md5(Array(content)).hexadecimal }
+
+    private func localHashes() throws -> [String: String?] {
+        var hashes: [String: String?] = [:]
+        for path in FileManager.default.enumerator(atPath: folder.path)?.compactMap({ $0 as? String }) ?? [] {
+            guard path != ".pydio-sync", !path.hasPrefix(".pydio-sync/") else { continue }
+            var isFolder: ObjCBool = false
+            let file = folder.appending(path: path).path
+            guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) else { continue }
+            hashes[path] = isFolder.boolValue ? .some(nil) : .some(Self.md5(try Data(contentsOf: URL(filePath: file))))
+        }
+        return hashes
+    }
+
+    private func remoteHashes() -> [String: String?] {
+        var hashes: [String: String?] = [:]
+        for path in server.paths() where !path.hasPrefix("/recycle_bin") {
+            hashes[String(path.dropFirst())] = .some(server.md5(of: path))
+        }
+        return hashes
+    }
+}
