@@ -113,7 +113,7 @@ var libraries: [Target] {
         library("SwiftMatrixSDK", ["MatrixSDK", "Realtime", "Basics"]),
         library("PydioSDK", ["PydioProtocol", "PeerLog", swiftLog] + client),
         // Apart, since its state needs SQLite.
-        library("PydioSync", ["PydioSDK", "PydioProtocol", "CLibcrypto", grdb] + .pure),
+        library("PydioSync", ["PydioSDK", "PydioProtocol", grdb] + .pure),
     ]
 }
 

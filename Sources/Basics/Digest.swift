@@ -6,6 +6,21 @@ package enum Digest {
         digest(bytes, EVP_md5())
     }
 
+    /// MD5 of what `next` gives until it gives nil or nothing.
+    package static func md5(pieces next: () throws -> [UInt8]?) rethrows -> [UInt8] {
+        precondition(LibCrypto.isReady, "libcrypto cannot be used")
+        let context = EVP_MD_CTX_new()
+        defer { EVP_MD_CTX_free(context) }
+        precondition(EVP_DigestInit_ex(context, EVP_md5(), nil) == 1, "libcrypto refused a digest")
+        while let piece = try next(), !piece.isEmpty {
+            precondition(EVP_DigestUpdate(context, piece, piece.count) == 1, "libcrypto refused a digest")
+        }
+        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        precondition(EVP_DigestFinal_ex(context, &result, &length) == 1, "libcrypto refused a digest")
+        return Array(result.prefix(Int(length)))
+    }
+
     package static func sha256(_ bytes: [UInt8]) -> [UInt8] {
         digest(bytes, EVP_sha256())
     }

@@ -27,7 +27,8 @@ struct RemoteFolder: Sendable {
         do {
             return try await client.statWithHash(workspaceId: workspaceId, path: place(path)).map { Self.node($0) }
         } catch let error as PydioError
-            where [.receivedNotExpectedAnswer, .unableToParseAnswer, .errorResponse].contains(error.code)
+            where [.unsupportedOperation, .receivedNotExpectedAnswer, .unableToParseAnswer, .errorResponse]
+                .contains(error.code)
         {
             return try await find(path)
         }

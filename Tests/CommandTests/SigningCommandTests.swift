@@ -187,7 +187,10 @@ struct SigningCommandTests {
         ["matrix", "download"], ["matrix", "push-gateway"], ["pydio"], ["pydio", "login"], ["pydio", "logout"],
         ["pydio", "workspaces"], ["pydio", "ls"], ["pydio", "get"], ["pydio", "put"], ["pydio", "mkdir"],
         ["pydio", "mv"],
-        ["pydio", "cp"], ["pydio", "rm"], ["pydio", "watch"], ["pydio", "sync"],
+        ["pydio", "cp"], ["pydio", "rm"], ["pydio", "watch"], ["pydio", "search"], ["pydio", "stat"],
+        ["pydio", "quota"], ["pydio", "compress"], ["pydio", "extract"], ["pydio", "meta"], ["pydio", "comments"],
+        ["pydio", "lock"], ["pydio", "unlock"], ["pydio", "notify"], ["pydio", "feed"], ["pydio", "chmod"],
+        ["pydio", "purge"], ["pydio", "sync"],
     ])
     func helpHasAnExample(command: [String]) async throws {
         let help = try CommandRun(command + ["--help"])

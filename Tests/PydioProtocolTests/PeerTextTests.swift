@@ -67,6 +67,13 @@ struct PeerTextTests {
                     expectFit(AnswerRecogniser.stat.read(response))
                     expectFit(AnswerRecogniser.json(of: "x").read(response))
                     expectFit(AnswerRecogniser.changes(after: 1).read(response))
+                    expectFit(AnswerRecogniser.searchResults.read(response))
+                    expectFit(AnswerRecogniser.statWithHash.read(response))
+                    expectFit(AnswerRecogniser.done(.locks).read(response))
+                    expectFit(AnswerRecogniser.quota.read(response))
+                    expectFit(AnswerRecogniser.comments.read(response))
+                    expectFit(AnswerRecogniser.comment.read(response))
+                    expectFit(AnswerRecogniser.activities.read(response))
                 }
             }
         }

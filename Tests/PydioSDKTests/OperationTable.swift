@@ -44,7 +44,7 @@ struct OperationCase: Sendable, CustomStringConvertible {
         }
     }
 
-    static let all: [OperationCase] = reading + editing + transfers + sharing + changes
+    static let all: [OperationCase] = reading + editing + transfers + sharing + changes + plugins + notes
 
     private static let reading = [
         OperationCase("listWorkspaces", "get_xml_registry") { scene in
@@ -209,6 +209,80 @@ struct OperationCase: Sendable, CustomStringConvertible {
             scene.server.act("client_register_channel", ["channel": "nodes:0", "client_id": "c1"], as: "ada")
             try await scene.client.unregisterChannel(workspaceId: "0", clientId: "c1")
             return scene.server.pollers.isEmpty
+        },
+    ]
+
+    private static let plugins = [
+        OperationCase("search", "search") { scene in
+            try await scene.client.search(workspaceId: "0", query: "b.t*").map(\.path) == ["/docs/b.txt"]
+        },
+        OperationCase("statWithHash", "stat_hash") { scene in
+            try await scene.client.statWithHash(workspaceId: "0", path: "/a.txt")?.contentHash
+                == "5d41402abc4b2a76b9719d911017c592"
+        },
+        OperationCase("quota", "monitor_quota") { scene in
+            try await scene.client.quota(workspaceId: "0") == PydioQuota(used: 13, total: nil)
+        },
+        OperationCase("activities", "get_my_feed") { scene in
+            try await scene.client.activities(workspaceId: "0").map(\.path) == ["/recycle_bin/old.txt"]
+        },
+        OperationCase("copy, between workspaces", "cross_copy", asksFirst: true) { scene in
+            try await scene.client.copy(
+                workspaceId: "0", path: "/docs", to: "/d2", inWorkspace: FakePydioWorkspace.teamID)
+            return scene.server.paths(in: FakePydioWorkspace.teamID) == ["/d2", "/d2/b.txt"]
+        },
+        OperationCase("move, between workspaces", "cross_copy", asksFirst: true) { scene in
+            try await scene.client.move(
+                workspaceId: "0", path: "/docs", to: "/docs", inWorkspace: FakePydioWorkspace.teamID)
+            return scene.server.paths(in: FakePydioWorkspace.teamID) == ["/docs", "/docs/b.txt"]
+                && !scene.server.exists("/docs")
+        },
+        OperationCase("compress", "compress", asksFirst: true) { scene in
+            try await scene.client.compress(workspaceId: "0", nodes: ["/a.txt", "/docs"], to: "/all.zip") == "/all.zip"
+                && scene.server.contents(of: "/all.zip")?.starts(with: Array("PK".utf8)) == true
+        },
+        OperationCase("extract", "copy", asksFirst: true) { scene in
+            scene.server.act("compress", ["nodes[]": "/a.txt", "archive_name": "all.zip", "dir": "/"], as: "ada")
+            return try await scene.client.extract(workspaceId: "0", archive: "/all.zip", into: "/docs")
+                == ["/docs/a.txt"]
+        },
+    ]
+
+    private static let notes = [
+        OperationCase("chmod", "chmod") { scene in
+            try await scene.client.chmod(workspaceId: "0", nodes: ["/a.txt"], mode: 0o640)
+            return try await scene.client.node(workspaceId: "0", path: "/a.txt")?.attributes["file_perms"] == "0640"
+        },
+        OperationCase("purge", "purge", isSilent: true, asksFirst: true) { scene in
+            try await scene.client.purge(workspaceId: "0")
+            return scene.server.exists("/docs/b.txt")
+        },
+        OperationCase("setMetadata", "edit_user_meta", asksFirst: true) { scene in
+            try await scene.client.setMetadata(workspaceId: "0", path: "/a.txt", values: ["tags": "a, <b> & \"c\""])
+            return try await scene.client.node(workspaceId: "0", path: "/a.txt")?.metadata.map(\.value) == [
+                "a, <b> & \"c\"", "",
+            ]
+        },
+        OperationCase("comments", "load_comments_feed") { scene in
+            scene.server.act("post_comment", ["file": "/a.txt", "content": "One"], as: "ada")
+            return try await scene.client.comments(workspaceId: "0", path: "/a.txt").first?.content == "One"
+        },
+        OperationCase("addComment", "post_comment") { scene in
+            let comment = try await scene.client.addComment(workspaceId: "0", path: "/a.txt", content: "Ü <b> \"&\"")
+            return comment.author == "ada" && comment.content == "Ü <b> \"&\"" && comment.date != nil
+        },
+        OperationCase("lock", "sl_lock", asksFirst: true) { scene in
+            try await scene.client.lock(workspaceId: "0", path: "/docs")
+            return try await scene.client.node(workspaceId: "0", path: "/docs")?.isLockedByUser == true
+        },
+        OperationCase("unlock", "sl_lock", asksFirst: true) { scene in
+            scene.server.act("sl_lock", ["file": "/docs"], as: "ada")
+            try await scene.client.unlock(workspaceId: "0", path: "/docs")
+            return try await scene.client.node(workspaceId: "0", path: "/docs")?.isLocked == false
+        },
+        OperationCase("setWatch", "toggle_watch") { scene in
+            try await scene.client.setWatch(workspaceId: "0", path: "/docs", to: .both)
+            return try await scene.client.node(workspaceId: "0", path: "/docs")?.watch == .both
         },
     ]
 }

@@ -26,10 +26,16 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
 
     /// For messages: what was asked for.
     private let subject: String
+    /// What not every server has: those without it answer nothing.
+    private let operation: OptionalOperation?
     private let match: @Sendable (AnswerBody) -> Match
 
-    package init(_ subject: String, _ match: @escaping @Sendable (AnswerBody) -> Match) {
+    package init(
+        _ subject: String, of operation: OptionalOperation? = nil,
+        _ match: @escaping @Sendable (AnswerBody) -> Match
+    ) {
         self.subject = subject
+        self.operation = operation
         self.match = match
     }
 
@@ -44,6 +50,7 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
         if body.status == 401 || body.isNotAuthorized { return .notAuthorized }
         guard (200..<300).contains(body.status) else { return .unexpected(.status(of: body, to: subject, secrets)) }
         if let message = body.errorMessage { return .serverError(.server(message, secrets)) }
+        if let operation, body.isBlank { return .unexpected(.unsupported(operation)) }
         switch match(body) {
         case .value(let value): return .value(value)
         case .serverError(let message): return .serverError(.server(message, secrets))
@@ -59,7 +66,7 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
 
     /// The same for another value.
     package func map<New: Sendable>(_ transform: @escaping @Sendable (Value) -> New) -> AnswerRecogniser<New> {
-        AnswerRecogniser<New>(subject) { [match] body in
+        AnswerRecogniser<New>(subject, of: operation) { [match] body in
             switch match(body) {
             case .value(let value): .value(transform(value))
             case .serverError(let message): .serverError(message)

@@ -101,13 +101,23 @@ extension AnswerRecogniser where Value == [PydioBookmark] {
 
 extension AnswerRecogniser where Value == PydioNodeStat? {
     /// What the server's file system says of a node; nil if there is none (section 7).
-    package static let stat = Self("the request for a node's properties") { body in
-        guard body.document == nil, let json = body.json else { return .other }
+    package static let stat = Self("the request for a node's properties") { Match(stat: $0) }
+}
+
+extension AnswerRecogniser.Match where Value == PydioNodeStat? {
+    init(stat body: AnswerBody) {
+        guard body.document == nil, let json = body.json else {
+            self = .other
+            return
+        }
         // An empty list is how PHP writes an empty object, too.
-        if let list = json as? [Any], list.isEmpty { return .value(nil) }
-        guard let values = json as? [String: Any] else { return .other }
-        if values.isEmpty { return .value(nil) }
-        return PydioNodeStat(json: values).map { .value($0) } ?? .incomplete
+        if let list = json as? [Any], list.isEmpty {
+            self = .value(nil)
+        } else if let values = json as? [String: Any] {
+            self = values.isEmpty ? .value(nil) : PydioNodeStat(json: values).map { .value($0) } ?? .incomplete
+        } else {
+            self = .other
+        }
     }
 }
 

@@ -29,6 +29,8 @@ public struct PydioError: Error, Sendable, Hashable {
         case http(status: Int)
         /// This is not a Pydio server, or its version is not supported.
         case unsupportedServer
+        /// The server does not have what the call needs: its version is too old, or a plugin is off. Nothing was changed.
+        case unsupportedOperation
         /// The server could not be reached, or the connection broke.
         case network
         case timedOut
@@ -67,7 +69,8 @@ public struct PydioError: Error, Sendable, Hashable {
         case .http(let status): status == 429 || status >= 500
         case .unableToParseAnswer, .receivedNotExpectedAnswer: status.map { $0 < 300 } ?? false
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha, .errorResponse,
-            .notAZipFileResponse, .unsupportedServer, .cancelled, .invalidArgument, .tooLarge, .file:
+            .notAZipFileResponse, .unsupportedServer, .unsupportedOperation, .cancelled, .invalidArgument, .tooLarge,
+            .file:
             false
         }
     }
@@ -80,8 +83,8 @@ public struct PydioError: Error, Sendable, Hashable {
         switch code {
         case .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .requireAuthorization, .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer,
-            .notAZipFileResponse, .http, .unsupportedServer, .network, .timedOut, .cancelled, .invalidArgument,
-            .tooLarge, .file:
+            .notAZipFileResponse, .http, .unsupportedServer, .unsupportedOperation, .network, .timedOut, .cancelled,
+            .invalidArgument, .tooLarge, .file:
             false
         }
     }

@@ -41,6 +41,14 @@ package enum NodeName {
         return name
     }
 
+    /// Whether a server can say it: no document can hold some control characters, and the server leaves them out of its
+    /// answers, though not of the name.
+    package static func canBeTold(_ name: String) -> Bool {
+        !name.unicodeScalars.contains {
+            $0.value < 0x20 && !["\t", "\n", "\r"].contains($0) || $0.value == 0xFFFE || $0.value == 0xFFFF
+        }
+    }
+
     /// Whether servers keep a name as it is.
     package static func isKept(_ name: String) -> Bool {
         // What looks like a character reference may be resolved.

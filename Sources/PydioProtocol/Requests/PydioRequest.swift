@@ -74,6 +74,9 @@ package struct PydioRequest: Sendable, Confidential {
         "dir", "file", "nodes", "dest", "dirname", "filename", "filename_new", "node", "bm_path",
     ]
 
+    /// Parameters that are new names of nodes.
+    private static let newNameParameters: Set<String> = ["dirname", "filename", "filename_new", "archive_name"]
+
     /// Refuses what no server takes, or could take for something else.
     package func validate() throws(PydioError) {
         for (name, value) in Self.flattened(parameters) {
@@ -87,6 +90,31 @@ package struct PydioRequest: Sendable, Confidential {
                     .invalidArgument,
                     "the parameter \(name) of \(action) leads out of its folder (..); nothing was sent")
             }
+            guard !Self.newNameParameters.contains(name) || NodeName.canBeTold(value) else {
+                throw .untellable(in: name, of: action)
+            }
+            // A listing has it to choose a page.
+            guard name != "dir" || action == "ls" || !value.contains("%23") else {
+                throw .pageMark(in: name, of: action)
+            }
         }
+    }
+}
+
+extension PydioError {
+    /// Nobody could find what has such a name: see ``NodeName/canBeTold(_:)``.
+    package static func untellable(in name: String, of action: String) -> PydioError {
+        PydioError(
+            .invalidArgument,
+            "the parameter \(name) of \(action) has a control character, which servers leave out when they tell of the "
+                + "name; nothing was sent")
+    }
+
+    /// Servers cut the path of a folder at `%23`, and take what follows for the number of a page.
+    package static func pageMark(in name: String, of action: String) -> PydioError {
+        PydioError(
+            .invalidArgument,
+            "the parameter \(name) of \(action) has a %23, at which servers cut it: they would take another folder. "
+                + "Rename the folder to use what is in it; nothing was sent")
     }
 }

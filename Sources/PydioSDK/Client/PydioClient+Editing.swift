@@ -175,6 +175,7 @@ extension OperationsClient {
     fileprivate func move(_ workspaceId: String, _ path: String, to newPath: String) async throws -> String {
         // A whole path is taken as it is: the name would be one that other requests cannot give.
         let target = NodeName.stored(path: newPath)
+        guard NodeName.canBeTold(target) else { throw PydioError.untellable(in: "dest", of: "rename") }
         _ = try await value(
             of: .editing("rename", workspaceId, ["file": .text(path), "dest": .text(target)]), .success(of: "rename"))
         guard try await value(of: .stat(workspaceId: workspaceId, path: target), .stat) != nil else {
@@ -184,25 +185,35 @@ extension OperationsClient {
         return target
     }
 
-    fileprivate func copy(_ workspaceId: String, _ path: String, to newPath: String) async throws -> String {
+    /// - Parameter other: The workspace that it goes to; nil is its own.
+    func copy(
+        _ workspaceId: String, _ path: String, to newPath: String, in other: String? = nil
+    ) async throws -> String {
+        let destinationId = other ?? workspaceId
+        // There is nothing to undo if the login is refused.
+        if authorization.hasNoPass { try await authorize() }
         let name = NodeName.split(path).name
         // In a folder of its own the copy has the name of its original, and nothing is in its way.
         let parent = NodeName.split(newPath).folder
         let temporary = "copy-\(ServerConnection.randomText().prefix(12))"
         let folder = parent == "/" ? "/" + temporary : "\(parent)/\(temporary)"
         do {
-            let made = MkDirRequestParams(workspaceId: workspaceId, dir: parent, dirname: temporary)
+            let made = MkDirRequestParams(workspaceId: destinationId, dir: parent, dirname: temporary)
             _ = try await value(
                 of: PydioRequest(.post, "mkdir", made, path: ["dir", "dirname"]), .success(of: "mkdir"))
-            _ = try await value(
-                of: .editing("copy", workspaceId, ["nodes": .list([path]), "dest": .text(folder)]), .success(of: "copy")
-            )
-            let target = try await move(workspaceId, folder + "/" + name, to: newPath)
-            try await deleteForGood(folder, workspaceId)
+            var parameters: [String: PydioParameter] = ["nodes": .list([path]), "dest": .text(folder)]
+            if let other {
+                parameters["dest_repository_id"] = .text(other)
+                _ = try await value(of: .editing("cross_copy", workspaceId, parameters), .done(.crossCopy))
+            } else {
+                _ = try await value(of: .editing("copy", workspaceId, parameters), .success(of: "copy"))
+            }
+            let target = try await move(destinationId, folder + "/" + name, to: newPath)
+            try await deleteForGood(folder, destinationId)
             return target
         } catch {
             // The call may have been cancelled; this is not.
-            await Task { try? await self.deleteForGood(folder, workspaceId) }.value
+            await Task { try? await self.deleteForGood(folder, destinationId) }.value
             throw error
         }
     }

@@ -4,7 +4,7 @@ extension PydioClient {
     /// A folder with what is in it, alone in an array, as the original has it; nothing if the user may write there but not
     /// read. Of a large folder it is one page: see ``NodeResponse/pagination``.
     public func listNodes(_ params: ListNodesRequestParams) async throws -> [NodeResponse] {
-        try await call(PydioRequest(.get, "ls", params, path: ["dir"]), .listing)
+        try await call(.list(params), .listing)
     }
 
     /// The same with blocks.
@@ -46,15 +46,66 @@ extension PydioClient {
     ) -> PydioOperation {
         start(success, failure) { try await self.stat(workspaceId: workspaceId, path: path) }
     }
+
+    /// The same as ``stat(workspaceId:path:)`` with ``PydioNodeStat/contentHash``: of a file, its MD5 in hexadecimal digits,
+    /// which the server reads the whole file for; of a folder, the word `directory`.
+    ///
+    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that makes no hashes.
+    public func statWithHash(workspaceId: String, path: String) async throws -> PydioNodeStat? {
+        try await call(
+            PydioRequest(
+                .get, "stat_hash", ["tmp_repository_id": .text(workspaceId), "file": .text(path)], path: ["file"]),
+            .statWithHash)
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func statWithHash(
+        workspaceId: String, path: String, success: @escaping (PydioNodeStat?) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) { try await self.statWithHash(workspaceId: workspaceId, path: path) }
+    }
+
+    /// A node as its folder lists it, with all that the server knows of it; nil if there is none.
+    public func node(workspaceId: String, path: String) async throws -> NodeResponse? {
+        let operations = try operations()
+        return try await operations.call { try await operations.node(workspaceId, path) }
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func node(
+        workspaceId: String, path: String, success: @escaping (NodeResponse?) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) { try await self.node(workspaceId: workspaceId, path: path) }
+    }
 }
 
 extension PydioRequest {
+    /// Servers take what follows `%23` for the number of a page, and would list another folder.
+    static func list(_ params: ListNodesRequestParams) throws(PydioError) -> PydioRequest {
+        guard !params.path.contains("%23") else { throw .pageMark(in: "dir", of: "ls") }
+        return PydioRequest(.get, "ls", params, path: ["dir"])
+    }
+
     static func stat(workspaceId: String, path: String) -> PydioRequest {
         PydioRequest(.get, "stat", ["tmp_repository_id": .text(workspaceId), "file": .text(path)], path: ["file"])
     }
 }
 
 extension OperationsClient {
+    func node(_ workspaceId: String, _ path: String) async throws -> NodeResponse? {
+        let (folder, name) = NodeName.split(path)
+        var params = ListNodesRequestParams(workspaceId: workspaceId, path: folder)
+        guard !name.isEmpty else { return try await page(params) }
+        params.file = name
+        let prefix = folder == "/" ? "/" : folder + "/"
+        // By bytes: two spellings of a letter are two names.
+        return try await page(params)?.children?.first { $0.fullPath.utf8.elementsEqual((prefix + name).utf8) }
+    }
+
     func allPages(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
         for _ in 0..<2 {
             switch try await allPagesOnce(params) {
@@ -107,7 +158,7 @@ extension OperationsClient {
     }
 
     private func page(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
-        try await value(of: PydioRequest(.get, "ls", params, path: ["dir"]), .listing).first
+        try await value(of: .list(params), .listing).first
     }
 }
 

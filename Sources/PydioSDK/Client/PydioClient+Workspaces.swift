@@ -17,25 +17,30 @@ extension PydioClient {
     /// A part of what the server knows of itself and the user.
     package func registry(_ xPath: String) async throws -> XMLNode {
         let operations = try operations()
-        return try await operations.call {
-            let part = try await operations.registry(xPath)
-            guard part.children.isEmpty else { return part }
-            // A client that is not logged in gets an empty part, which only that of the workspaces never is otherwise.
-            _ = try await operations.value(of: .registry("user/repositories"), .workspaces)
-            return try await operations.registry(xPath)
-        }
+        return try await operations.call { try await operations.filledRegistry(xPath) }
     }
 }
 
 extension OperationsClient {
-    func registry(_ xPath: String) async throws -> XMLNode {
-        try await value(of: .registry(xPath), .document(of: "the request for the registry"))
+    func registry(_ xPath: String, in workspaceId: String? = nil) async throws -> XMLNode {
+        try await value(of: .registry(xPath, in: workspaceId), .document(of: "the request for the registry"))
+    }
+
+    /// The same, after a login if need be.
+    func filledRegistry(_ xPath: String, in workspaceId: String? = nil) async throws -> XMLNode {
+        let part = try await registry(xPath, in: workspaceId)
+        guard part.children.isEmpty else { return part }
+        // A client that is not logged in gets an empty part, which only that of the workspaces never is otherwise.
+        _ = try await value(of: .registry("user/repositories"), .workspaces)
+        return try await registry(xPath, in: workspaceId)
     }
 }
 
 extension PydioRequest {
-    fileprivate static func registry(_ xPath: String) -> PydioRequest {
-        var request = PydioRequest(.get, "get_xml_registry", ["xPath": .text(xPath)], path: ["xPath"])
+    fileprivate static func registry(_ xPath: String, in workspaceId: String? = nil) -> PydioRequest {
+        var parameters: [String: PydioParameter] = ["xPath": .text(xPath)]
+        parameters["tmp_repository_id"] = workspaceId.map { .text($0) }
+        var request = PydioRequest(.get, "get_xml_registry", parameters, path: ["xPath"])
         request.restAction = ["state"]
         return request
     }

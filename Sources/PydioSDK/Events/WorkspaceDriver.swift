@@ -159,7 +159,7 @@ extension WorkspaceLoop.Problem {
         case .timedOut: self = .timedOut
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: self = .unauthenticated
         case .invalidArgument, .unsupportedServer: self = .unusable
-        case .receivedNotExpectedAnswer, .errorResponse, .tooLarge:
+        case .receivedNotExpectedAnswer, .errorResponse, .tooLarge, .unsupportedOperation:
             if case .readChanges = step { self = .withoutFeed } else { self = .refused }
         case .unableToParseAnswer, .notAZipFileResponse, .http: self = .refused
         @unknown default: self = .refused

@@ -175,6 +175,9 @@ extension OperationsClient {
             throw PydioError(
                 .invalidArgument, "a file's name is not empty, not dots, and has no slash; nothing was sent")
         }
+        guard NodeName.canBeTold(params.fileName) else {
+            throw PydioError.untellable(in: "urlencoded_filename", of: "upload")
+        }
         guard !NodeName.stored(params.fileName).isEmpty else {
             throw PydioError(
                 .invalidArgument,

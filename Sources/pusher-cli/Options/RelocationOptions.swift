@@ -5,7 +5,7 @@ import PydioSDK
 struct RelocationOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The sources, then the target: WORKSPACE:/path, all in one workspace.", valueName: "source ... target"),
+            "The sources, all in one workspace, then the target: WORKSPACE:/path.", valueName: "source ... target"),
         transform: { try RemotePath($0) })
     var paths: [RemotePath]
 

@@ -10,6 +10,8 @@ struct NodeRecord: ListRecord {
     let size: Int64?
     let modified: Date?
     var isRecycleBin = false
+    /// Who has locked it: `you` or `others`; nil is nobody.
+    var lockedBy: String?
     /// What people see of the path.
     var shownName: String
 
@@ -17,6 +19,7 @@ struct NodeRecord: ListRecord {
         (workspaceID, path, modified) = (workspace.id, node.fullPath, node.mTime)
         size = node.isLeaf ? node.size : nil
         isRecycleBin = node.isRecycleBin
+        lockedBy = node.isLocked ? node.isLockedByUser ? "you" : "others" : nil
         shownName = name
     }
 
@@ -32,6 +35,7 @@ struct NodeRecord: ListRecord {
         line.add("kind", size == nil ? "folder" : "file")
         line.add("size", size.map { Int($0) })
         line.add("modified", modified.map(JSONLine.text))
+        line.add("locked_by", lockedBy)
         if isRecycleBin { line.add("recycle_bin", json: "true") }
         return line.text
     }

@@ -2,6 +2,8 @@
 struct TransferRecord {
     enum Kind: String {
         case downloaded, uploaded, created, moved, copied, removed, restored, unshared, bookmarked, unbookmarked
+        case compressed, extracted, locked, unlocked
+        case permitted = "chmod"
     }
 
     let kind: Kind
@@ -10,6 +12,8 @@ struct TransferRecord {
     let path: String
     /// Where it was.
     var from: String?
+    /// Nil: in the same workspace.
+    var fromWorkspaceID: String?
     /// On this side.
     var file: String?
     var size: Int64?
@@ -19,6 +23,7 @@ struct TransferRecord {
         line.add("workspace_id", workspaceID)
         line.add("path", path)
         line.add("from", from)
+        line.add("from_workspace_id", fromWorkspaceID)
         line.add("file", file)
         line.add("size", size.map { Int($0) })
         return line.text

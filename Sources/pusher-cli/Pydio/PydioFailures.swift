@@ -6,7 +6,9 @@ extension PydioError: ReportableError {
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: .refused
         case .http(status: 401), .http(status: 403): .refused
         case .errorResponse, .notAZipFileResponse, .invalidArgument, .tooLarge, .file: .badData
-        case .unableToParseAnswer, .receivedNotExpectedAnswer, .http, .unsupportedServer, .network, .timedOut:
+        case .unableToParseAnswer, .receivedNotExpectedAnswer, .http, .unsupportedServer, .unsupportedOperation,
+            .network,
+            .timedOut:
             .unavailable
         case .cancelled: .interrupted
         @unknown default: .unavailable
@@ -18,7 +20,7 @@ extension PydioError: ReportableError {
         switch code {
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .http, .errorResponse, .notAZipFileResponse, .invalidArgument, .tooLarge, .file, .unableToParseAnswer,
-            .receivedNotExpectedAnswer, .unsupportedServer, .network, .timedOut, .cancelled:
+            .receivedNotExpectedAnswer, .unsupportedServer, .unsupportedOperation, .network, .timedOut, .cancelled:
             false
         @unknown default: false
         }

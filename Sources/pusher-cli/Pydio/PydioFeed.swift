@@ -38,7 +38,11 @@ final class PydioFeed: Feed {
     ) {
         Task {
             do {
-                let workspaces = try await account.working { account in try await chosen(of: account.workspaces()) }
+                let workspaces = try await account.working { account in
+                    let workspaces = try await chosen(of: account.workspaces())
+                    try await requireLogs(of: workspaces)
+                    return workspaces
+                }
                 guard !workspaces.isEmpty else { throw CommandFailure(.badData, "there is no workspace to watch") }
                 add(workspaces).forEach { events in
                     events.observe {
@@ -51,6 +55,15 @@ final class PydioFeed: Feed {
             } catch {
                 failed(error)
             }
+        }
+    }
+
+    /// Fails if what is to be told from a place in the log on has no log.
+    private func requireLogs(of workspaces: [PydioWorkspace]) async throws {
+        guard let sequence = options.sequence else { return }
+        for workspace in workspaces where try await workspace.changes(since: sequence).isReset {
+            StandardError.write(
+                "warning: the server's log has started over; changes of \(workspace.name) may be missing: list it")
         }
     }
 

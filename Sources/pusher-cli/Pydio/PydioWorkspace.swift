@@ -62,6 +62,24 @@ struct PydioWorkspace: Sendable {
         return node
     }
 
+    /// A node with all that the server knows of it, where there must be one.
+    func listedNode(at remote: RemotePath) async throws -> NodeResponse {
+        guard let node = try await client.node(workspaceId: id, path: remote.path) else {
+            throw CommandFailure(.badData, "there is no \(remote)")
+        }
+        return node
+    }
+
+    /// The server's log of changes.
+    func changes(since sequence: Int64) async throws -> PydioChangesResponse {
+        do {
+            return try await client.changes(workspaceId: id, since: sequence)
+        } catch let error as PydioError where error.code == .receivedNotExpectedAnswer {
+            throw CommandFailure(
+                error.exitStatus, "the server does not seem to keep a change log of \(name): \(error)")
+        }
+    }
+
     /// What is in a folder, all pages of it.
     func children(of path: String) async throws -> [NodeResponse] {
         try await client.listAllNodes(ListNodesRequestParams(workspaceId: id, path: path))?.children ?? []

@@ -1,18 +1,21 @@
 import ArgumentParser
 import PydioSDK
 
-/// Moving or copying within a workspace to a place that may have another name.
+/// Moving or copying to a place that may have another name, or be in another workspace.
 struct Relocation: Sendable {
+    /// Where the sources are.
+    let origin: PydioWorkspace
+    /// Where the target is.
     let workspace: PydioWorkspace
     let isMove: Bool
     let replaces: Bool
     let report: TransferReport
 
-    /// What `mv` and `cp` take: everything in one workspace.
+    /// What `mv` and `cp` take: all sources in one workspace.
     static func validate(_ paths: [RemotePath]) throws(ValidationError) {
         guard paths.count > 1 else { throw ValidationError("Give a source and a target.") }
-        guard Set(paths.map(\.workspace)).count == 1 else {
-            throw ValidationError("All paths must be in one workspace. Between workspaces, use get and put.")
+        guard Set(paths.dropLast().map(\.workspace)).count == 1 else {
+            throw ValidationError("All sources must be in one workspace.")
         }
         guard !paths.dropLast().contains(where: \.isTop) else {
             throw ValidationError("The top of a workspace cannot be moved or copied.")
@@ -25,11 +28,29 @@ struct Relocation: Sendable {
     static func run(
         _ paths: [RemotePath], of account: PydioAccount, isMove: Bool, replaces: Bool, _ report: TransferReport
     ) async throws {
-        guard let target = paths.last else { return }
-        let workspace = try await account.workspace(target.workspace)
-        try await Relocation(workspace: workspace, isMove: isMove, replaces: replaces, report: report)
-            .run(Array(paths.dropLast()), to: target)
+        guard let target = paths.last, let source = paths.first else { return }
+        let workspaces = try await account.workspaces()
+        let relocation = Relocation(
+            origin: try PydioWorkspace.named(source.workspace, among: workspaces),
+            workspace: try PydioWorkspace.named(target.workspace, among: workspaces), isMove: isMove,
+            replaces: replaces, report: report)
+        try relocation.requireWay()
+        try await relocation.run(Array(paths.dropLast()), to: target)
         try report.end()
+    }
+
+    private var isBetweenWorkspaces: Bool { origin.id != workspace.id }
+
+    /// Fails if the server does not copy between the two workspaces, before anything is changed.
+    private func requireWay() throws(CommandFailure) {
+        guard isBetweenWorkspaces else { return }
+        for workspace in [origin, workspace] where !workspace.info.allowsCrossCopy {
+            throw CommandFailure(
+                .unavailable,
+                "the server does not offer \(isMove ? "moves" : "copies") between \(origin.name) and "
+                    + "\(self.workspace.name) (cross_copy): it does not list \(workspace.name) for them. Nothing was "
+                    + "changed; get and put work with every workspace")
+        }
     }
 
     /// - Parameters:
@@ -50,8 +71,8 @@ struct Relocation: Sendable {
     private func relocate(_ source: RemotePath, to wanted: RemotePath) async throws {
         // A name that stays is not made anew.
         let target = source.name == wanted.name ? wanted : wanted.stored
-        _ = try await workspace.existingNode(at: source.path)
-        guard !target.isWithin(source) else {
+        _ = try await origin.existingNode(at: source.path)
+        guard isBetweenWorkspaces || !target.isWithin(source) else {
             let isSame = target.path == source.path
             throw CommandFailure(
                 .badData, isSame ? "\(source) and \(target) are the same" : "\(target) would be inside itself")
@@ -63,7 +84,8 @@ struct Relocation: Sendable {
         report.tellName(of: arrived, insteadOf: wanted)
         report.done(
             TransferRecord(
-                kind: isMove ? .moved : .copied, workspaceID: workspace.id, path: arrived.path, from: source.path))
+                kind: isMove ? .moved : .copied, workspaceID: workspace.id, path: arrived.path, from: source.path,
+                fromWorkspaceID: isBetweenWorkspaces ? origin.id : nil))
     }
 
     /// Whether a file is there that may be replaced. Of other names servers would make up one, or replace what is there,
@@ -122,6 +144,13 @@ struct Relocation: Sendable {
     /// - Returns: Where it is then.
     private func place(_ source: RemotePath, at target: RemotePath) async throws -> RemotePath {
         let (client, id) = (workspace.client, workspace.id)
+        if isBetweenWorkspaces {
+            let path =
+                isMove
+                ? try await client.move(workspaceId: origin.id, path: source.path, to: target.path, inWorkspace: id)
+                : try await client.copy(workspaceId: origin.id, path: source.path, to: target.path, inWorkspace: id)
+            return target.parent.appending(RemoteChild.name(of: path, in: target.parent.path) ?? target.name)
+        }
         if isMove, source.parent.path == target.parent.path { return try await rename(source, to: target) }
         if source.name == target.name {
             let answer =

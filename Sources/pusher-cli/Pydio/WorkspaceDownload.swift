@@ -8,6 +8,8 @@ struct WorkspaceDownload: Sendable {
 
     let workspace: PydioWorkspace
     let replaces: Bool
+    /// Whether what comes is compared with what the server says of it.
+    var verifies = false
     let report: TransferReport
 
     /// Gets a file.
@@ -23,9 +25,11 @@ struct WorkspaceDownload: Sendable {
         guard LocalNode(file.deletingLastPathComponent().resolvingSymlinksInPath()) == .folder else {
             throw CommandFailure(.badData, "there is no folder \(file.deletingLastPathComponent().path)")
         }
+        let expected = verifies ? try await workspace.contentHash(of: path) : nil
         try await workspace.client.downloadNodes(
             DownloadNodesRequestParams(workspaceId: workspace.id, nodes: [path]), to: file,
             keepsPart: isAlone || size >= Self.resumableSize, onProgress: report.progress(file.lastPathComponent))
+        try expected?.requireEqual(try ContentHash(of: file), workspace.remote(path), file.path)
         report.done(
             TransferRecord(
                 kind: .downloaded, workspaceID: workspace.id, path: path, file: file.path,
@@ -38,10 +42,12 @@ struct WorkspaceDownload: Sendable {
     /// - Returns: Whether all of it was taken.
     @discardableResult
     func toStandardOutput(_ remote: RemotePath) async throws -> Bool {
+        let expected = verifies ? try await workspace.contentHash(of: remote.path) : nil
         let file = try await TemporaryFile.holding { part in
             try await workspace.client.downloadNodes(
                 DownloadNodesRequestParams(workspaceId: workspace.id, nodes: [remote.path]), to: part,
                 onProgress: report.progress(remote.name))
+            try expected?.requireEqual(try ContentHash(of: part), "\(remote)", "what has come")
         }
         report.pause()
         return try file.copyToStandardOutput()

@@ -8,13 +8,17 @@ struct WorkspaceUpload: Sendable {
     let replaces: Bool
     /// Whether what links in folders lead to is put, too; otherwise they are left out.
     let followsLinks: Bool
+    /// Whether what arrives is compared with what was sent.
+    let verifies: Bool
     let report: TransferReport
     /// What each path there has come from: servers leave out characters of names, so that two sources may want one.
     private let sources = Lock<[String: String]>([:])
 
-    init(workspace: PydioWorkspace, replaces: Bool, followsLinks: Bool, report: TransferReport) {
+    init(
+        workspace: PydioWorkspace, replaces: Bool, followsLinks: Bool, verifies: Bool = false, report: TransferReport
+    ) {
         (self.workspace, self.replaces, self.followsLinks) = (workspace, replaces, followsLinks)
-        self.report = report
+        (self.verifies, self.report) = (verifies, report)
     }
 
     /// Puts a file.
@@ -30,6 +34,10 @@ struct WorkspaceUpload: Sendable {
         let arrived = try workspace.arrival(answer, at: target)
         claim(arrived, for: source)
         report.tellName(of: arrived, insteadOf: wanted)
+        if verifies {
+            let sent = try ContentHash(of: file)
+            try sent.requireEqual(try await workspace.contentHash(of: arrived.path), source, "\(arrived)")
+        }
         report.done(
             TransferRecord(
                 kind: .uploaded, workspaceID: workspace.id, path: arrived.path, file: source,

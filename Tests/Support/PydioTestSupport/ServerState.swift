@@ -15,6 +15,8 @@ struct ServerState: Sendable {
     var mailboxes = Mailboxes()
     var messageCount = 0
     var changes = ChangeLog()
+    /// All that was done, the oldest first.
+    var activities: [Activity] = []
     var keyPairs = KeyPairs()
     var peers: [Int: Peer] = [:]
     var peerCount = 0

@@ -35,7 +35,7 @@ struct PydioChangesCommand: AsyncParsableCommand {
     func run() async throws {
         try await pydio.run { account in
             let workspace = try await account.workspace(workspace)
-            let log = try await changes(of: workspace)
+            let log = try await workspace.changes(since: since)
             guard output.write(log.changes.map { ChangeRecord(change: $0, workspaceID: workspace.id) }) else { return }
             // Only who has all of them may go on from there.
             if output.json {
@@ -48,15 +48,6 @@ struct PydioChangesCommand: AsyncParsableCommand {
                 }
                 StandardError.write("last sequence: \(log.lastSequence)")
             }
-        }
-    }
-
-    private func changes(of workspace: PydioWorkspace) async throws -> PydioChangesResponse {
-        do {
-            return try await workspace.client.changes(workspaceId: workspace.id, since: since)
-        } catch let error as PydioError where error.code == .receivedNotExpectedAnswer {
-            throw CommandFailure(
-                error.exitStatus, "the server does not seem to keep a change log of \(workspace.name): \(error)")
         }
     }
 }

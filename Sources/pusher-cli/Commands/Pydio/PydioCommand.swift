@@ -18,6 +18,10 @@ struct PydioCommand: AsyncParsableCommand {
             PydioCatCommand.self, PydioGetCommand.self, PydioPutCommand.self, PydioMakeFolderCommand.self,
             PydioMoveCommand.self, PydioCopyCommand.self, PydioRemoveCommand.self, PydioRestoreCommand.self,
             PydioEmptyBinCommand.self, PydioShareCommand.self, PydioUnshareCommand.self, PydioBookmarksCommand.self,
-            PydioChangesCommand.self, PydioWatchCommand.self, PydioSyncCommand.self,
+            PydioChangesCommand.self, PydioWatchCommand.self, PydioSearchCommand.self, PydioStatCommand.self,
+            PydioQuotaCommand.self, PydioCompressCommand.self, PydioExtractCommand.self, PydioMetadataCommand.self,
+            PydioCommentsCommand.self, PydioLockCommand.self, PydioUnlockCommand.self, PydioNotifyCommand.self,
+            PydioFeedCommand.self, PydioPermissionsCommand.self, PydioPurgeCommand.self,
+            PydioSyncCommand.self,
         ])
 }

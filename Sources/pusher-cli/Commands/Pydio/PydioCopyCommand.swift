@@ -2,14 +2,15 @@ import ArgumentParser
 
 struct PydioCopyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "cp", abstract: "Copy files and folders within a workspace.",
+        commandName: "cp", abstract: "Copy files and folders.",
         usage: "pusher-cli pydio cp <source> ... <target> [<options>]",
         discussion: """
             Copies into TARGET if that is a folder; otherwise TARGET is the name of the copy. The server makes the \
-            copy, and copies folders with everything in them.
+            copy, also into another workspace, and copies folders with everything in them.
 
-            Example:
+            Examples:
               pusher-cli pydio cp plans:/plan.pdf plans:/archive/plan-2026.pdf
+              pusher-cli pydio cp plans:/docs team:/
             """)
 
     @OptionGroup var relocation: RelocationOptions

@@ -11,6 +11,9 @@ struct PydioGetCommand: AsyncParsableCommand {
             it. With --recursive, a folder is downloaded with everything in it except the recycle bin; whatever cannot \
             be downloaded is reported, and the rest is still downloaded.
 
+            With --verify, each file is compared with the MD5 that the server gives for it; a file that differs is \
+            reported and kept, and the exit status is 65. If the server makes no MD5, nothing is downloaded (69).
+
             Examples:
               pusher-cli pydio get plans:/docs/plan.pdf
               pusher-cli pydio get plans:/docs ~/plans --recursive
@@ -30,6 +33,9 @@ struct PydioGetCommand: AsyncParsableCommand {
     @Flag(help: "Replace existing files.")
     var force = false
 
+    @Flag(help: "Compare the MD5 of each file with the server's, if the server makes them.")
+    var verify = false
+
     @Flag(help: "Print one JSON object per line.")
     var json = false
 
@@ -46,7 +52,9 @@ struct PydioGetCommand: AsyncParsableCommand {
         try await pydio.run { account in
             let workspace = try await account.workspace(remote.workspace)
             let report = TransferReport(json: json)
-            let download = WorkspaceDownload(workspace: workspace, replaces: force, report: report)
+            let download = WorkspaceDownload(
+                workspace: workspace, replaces: force, verifies: verify, report: report)
+            if verify { try await workspace.requireContentHashes() }
             switch try await workspace.existingNode(at: remote.path) {
             case .file(let size, _):
                 if local == "-" {

@@ -2,14 +2,16 @@ import ArgumentParser
 
 struct PydioMoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mv", abstract: "Move or rename files and folders within a workspace.",
+        commandName: "mv", abstract: "Move or rename files and folders.",
         usage: "pusher-cli pydio mv <source> ... <target> [<options>]",
         discussion: """
-            Moves into TARGET if that is a folder; otherwise TARGET is the new name.
+            Moves into TARGET if that is a folder; otherwise TARGET is the new name. Into another workspace, each is \
+            copied and compared by names and sizes before the original goes to the recycle bin.
 
             Examples:
               pusher-cli pydio mv plans:/draft.pdf plans:/docs/plan.pdf
               pusher-cli pydio mv plans:/a.txt plans:/b.txt plans:/docs/
+              pusher-cli pydio mv plans:/docs team:/
             """)
 
     @OptionGroup var relocation: RelocationOptions

@@ -14,6 +14,9 @@ struct PydioPutCommand: AsyncParsableCommand {
             Servers leave out some characters of names, such as quotation marks and question marks. The path that is \
             printed is the one that the server made. Two files whose names become the same never replace each other.
 
+            With --verify, the server is asked for the MD5 of each file that it has received. A file that differs is \
+            reported and kept there, and the exit status is 65. If the server makes no MD5, nothing is uploaded (69).
+
             Examples:
               pusher-cli pydio put plan.pdf photo.jpg plans:/docs/
               pusher-cli pydio put --recursive ~/plans plans:/archive
@@ -36,6 +39,9 @@ struct PydioPutCommand: AsyncParsableCommand {
 
     @Flag(help: "Replace existing files.")
     var force = false
+
+    @Flag(help: "Compare the MD5 of each file with the server's, if the server makes them.")
+    var verify = false
 
     @Flag(help: "Print one JSON object per line.")
     var json = false
@@ -64,7 +70,9 @@ struct PydioPutCommand: AsyncParsableCommand {
             let workspace = try await account.workspace(remote.workspace)
             let report = TransferReport(json: json)
             let upload = WorkspaceUpload(
-                workspace: workspace, replaces: force, followsLinks: followsLinks, report: report)
+                workspace: workspace, replaces: force, followsLinks: followsLinks, verifies: verify,
+                report: report)
+            if verify { try await workspace.requireContentHashes() }
             if locals.first == "-" {
                 _ = try await upload.room(at: remote, for: "-")  // before it waits for what may take long to come
                 try await TemporaryFile.withPath { file in

@@ -33,6 +33,7 @@ enum Action: String, CaseIterable {
     case prepareChunkDownload = "prepare_chunk_dl"
     case downloadChunk = "download_chunk"
     case compress
+    case crossCopy = "cross_copy"
     case moveInIndex = "lsync"
     case applyCheckHook = "apply_check_hook"
 
@@ -40,6 +41,16 @@ enum Action: String, CaseIterable {
     case share
     case loadSharedElement = "load_shared_element_data"
     case unshare
+
+    case search
+    case editMetadata = "edit_user_meta"
+    case loadComments = "load_comments_feed"
+    case postComment = "post_comment"
+    case deleteComment = "delete_comment"
+    case lock = "sl_lock"
+    case quota = "monitor_quota"
+    case toggleWatch = "toggle_watch"
+    case loadFeed = "get_my_feed"
 
     case registerChannel = "client_register_channel"
     case consumeChannel = "client_consume_channel"
@@ -75,11 +86,31 @@ enum Action: String, CaseIterable {
     var right: FakePydioUser.Rights? {
         switch self {
         case .stat, .statHash, .getContent, .download, .prepareChunkDownload, .downloadChunk, .changes, .getBookmarks,
-            .loadSharedElement:
+            .loadSharedElement, .search, .loadComments, .postComment, .deleteComment, .toggleWatch, .loadFeed,
+            .crossCopy:
             .read
         case .makeFolder, .makeFile, .rename, .copy, .move, .delete, .restore, .emptyRecycle, .purge, .changeMode,
-            .compress, .share, .unshare, .moveInIndex:
+            .compress, .share, .unshare, .moveInIndex, .editMetadata, .lock:
             .write
+        case _: nil
+        }
+    }
+
+    /// What brings it; nil is part of every server.
+    var plugin: FakePydioPlugin? {
+        switch self {
+        case .search: .search
+        case .statHash: .hashes
+        case .crossCopy: .crossCopy
+        case .compress: .archives
+        case .changeMode: .permissions
+        case .purge: .purge
+        case .editMetadata: .metadata
+        case .loadComments, .postComment, .deleteComment: .comments
+        case .lock: .locks
+        case .quota: .quota
+        case .toggleWatch: .watches
+        case .loadFeed: .feed
         case _: nil
         }
     }

@@ -1,9 +1,9 @@
 /// Who asks for what, and where.
 struct Call {
     let request: FakePydioRequest
-    let parameters: FormParameters
+    var parameters: FormParameters
     let user: FakePydioUser
-    let workspace: FakePydioWorkspace
+    var workspace: FakePydioWorkspace
     /// Of the session API.
     let session: String?
     /// Unix time.

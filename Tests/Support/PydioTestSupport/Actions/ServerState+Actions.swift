@@ -2,7 +2,12 @@
 extension ServerState {
     /// - Parameter action: Nil is one that the server does not know: it answers nothing.
     mutating func answer(_ action: Action?, to call: Call) -> FakePydioAnswer {
-        guard let action else { return .empty }
+        guard let action, action.plugin.map({ configuration.plugins.contains($0) }) ?? true else { return .empty }
+        var call = call
+        // Older servers cut the path of every folder at what newer ones take for a page's mark in listings alone.
+        if mode == .v5_2, action != .list, let dir = call["dir"], let mark = dir.firstRange(of: "%23") {
+            call.parameters.append("dir", String(dir[..<mark.lowerBound]))
+        }
         if let right = action.right, !call.rights.contains(right) {
             let what = right == .write ? "write" : "read"
             return .refusal("You have no \(what) permission on this folder")
@@ -16,12 +21,15 @@ extension ServerState {
         case .passChange: passwordAnswer(call)
         case .list: listAnswer(call)
         case .makeFolder, .makeFile, .rename, .copy, .move, .delete, .restore, .emptyRecycle, .purge, .changeMode,
-            .compress, .moveInIndex:
+            .compress, .moveInIndex, .crossCopy:
             changeAnswer(action, call)
         case .stat, .statHash, .getContent, .putContent, .applyCheckHook: contentAnswer(action, call)
         case .upload: uploadAnswer(call)
         case .download, .prepareChunkDownload, .downloadChunk: downloadAnswer(action, call)
         case .getBookmarks, .share, .loadSharedElement, .unshare: extraAnswer(action, call)
+        case .search, .editMetadata, .loadComments, .postComment, .deleteComment, .lock, .quota, .toggleWatch,
+            .loadFeed:
+            pluginAnswer(action, call)
         case .registerChannel, .consumeChannel, .unregisterChannel: channelAnswer(action, call)
         case .changes: changesAnswer(call)
         case .makeKeyPair, .listKeyPairs, .revokeKeyPairs: keystoreAnswer(action, call)

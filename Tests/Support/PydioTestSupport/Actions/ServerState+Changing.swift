@@ -14,6 +14,8 @@ extension ServerState {
         // Real servers say nothing, and do nothing, where they do not know the action, or are not in the bin.
         if action == .emptyRecycle, mode == .v5_2 { return .empty }
         if action == .restore, !call.isInBin { return .empty }
+        if action == .crossCopy { return crossCopy(call) }
+        if let path = lockedByOthers(action, call) { return .error("\(path.name) is locked by another user") }
         let outcome = outcome(of: action, call)
         if let failure = outcome.failure { return .error(failure) }
         publish(outcome.events, call)
@@ -150,6 +152,14 @@ extension ServerState {
             guard let node = tree(call.treeKey)[from], !folder.isAtOrBelow(from) || !node.isFolder else {
                 return .failed("Cannot find file!")
             }
+            if tree(call.treeKey).isArchived(from) {
+                // It is unpacked, whatever was there.
+                let now = now
+                put(node.copied(now: now) { makeNodeID() }, at: folder / from.name, call)
+                outcome.diff.added.append(folder / from.name)
+                outcome.events.append(.created(folder / from.name))
+                continue
+            }
             if isMove && from.parent == folder { continue }
             let to = tree(call.treeKey).freePath(folder / from.name)
             if isMove {
@@ -237,15 +247,54 @@ extension ServerState {
     private mutating func compress(_ call: Call) -> Outcome {
         let tree = tree(call.treeKey)
         let nodes = call.selection.compactMap { path in tree[path].map { (path, $0) } }
-        let name = TreePath(call["archive_name"] ?? "Files.zip").name
-        guard !nodes.isEmpty, let folder = nodes.first?.0.parent, let file = try? ZipFile.make(nodes) else {
+        let folder = TreePath(call["dir"] ?? "/")
+        let name = TreePath(call["archive_name"] ?? (folder.name.isEmpty ? "Files" : folder.name) + ".zip").name
+        guard !nodes.isEmpty, tree.isFolder(folder), let file = try? ZipFile.make(nodes) else {
             return .failed("The selection is empty!")
         }
-        let path = tree.freePath(folder / name)
-        put(.file(.disk(file, size: file.size), id: makeNodeID(), now: now), at: path, call)
+        // What is there is replaced without a word.
+        let path = folder / name
+        var archive = Node.file(.disk(file, size: file.size), id: makeNodeID(), now: now)
+        archive.archived = Dictionary(nodes.map { ($0.0.name, $0.1) }) { $1 }
+        put(archive, at: path, call)
         return Outcome(
             message: "The archive \(path.name) has been created", diff: NodesDiff(added: [path]),
             events: [.created(path)])
+    }
+
+    // MARK: Between workspaces
+
+    /// What has the name in the other workspace is replaced without a word. The answer tells of this workspace alone.
+    private mutating func crossCopy(_ call: Call) -> FakePydioAnswer {
+        let isMove = call["moving_files"] != nil
+        guard let workspace = workspaces(of: call.user).first(where: { $0.id == call["dest_repository_id"] }),
+            call.user.rights(in: workspace.id)?.contains(.write) == true, !isMove || call.rights.contains(.write)
+        else { return .error("You are not allowed to write in this workspace") }
+        var other = call
+        other.workspace = workspace
+        let folder = TreePath(call["dest"] ?? "/")
+        guard tree(other.treeKey).isFolder(folder) else { return .error("Cannot find the folder \(folder.shown)") }
+        var diff = NodesDiff()
+        for from in call.selection {
+            guard let node = tree(call.treeKey)[from] else { return .error("Cannot find file!") }
+            let now = now
+            put(node.copied(now: now) { makeNodeID() }, at: folder / from.name, other)
+            publish([.created(folder / from.name)], other)
+            guard isMove else { continue }
+            remove(from, call)
+            publish([.deleted(from, node)], call)
+            diff.removed.append(from)
+        }
+        return success("The selection has been copied", mode == .v8 ? diff : NodesDiff(), call)
+    }
+
+    /// What is to be changed although somebody else has locked it.
+    private func lockedByOthers(_ action: Action, _ call: Call) -> TreePath? {
+        guard [.rename, .move, .delete, .changeMode].contains(action), configuration.plugins.contains(.locks) else {
+            return nil
+        }
+        let tree = tree(call.treeKey)
+        return call.selection.first { tree[$0]?.notes.lock.map { $0 != call.user.id } ?? false }
     }
 
     // MARK: The tree

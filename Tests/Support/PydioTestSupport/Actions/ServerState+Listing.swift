@@ -19,14 +19,14 @@ extension ServerState {
         }
         var dir = call["dir"] ?? "/"
         var page = 1
-        // The number of a page is escaped twice.
-        if let mark = dir.ranges(of: "%23").last, let number = Int(dir[mark.upperBound...]) {
-            page = max(number, 1)
+        // The number of a page is escaped twice. So is a name that looks like one: the servers cannot tell.
+        if let mark = dir.firstRange(of: "%23") {
+            page = max(Int(dir[mark.upperBound...].prefix { $0.isASCII && $0.isNumber }) ?? 1, 1)
             dir = String(dir[..<mark.lowerBound])
         }
         let path = TreePath(dir)
         let tree = tree(call.treeKey)
-        guard let node = tree[path], node.isFolder else {
+        guard let node = tree[path], node.isFolder || node.archived != nil else {
             return .error("Error while trying to open directory \(path.shown)")
         }
         let options = Options(letters: call["options"] ?? "a")
@@ -93,12 +93,15 @@ extension ServerState {
         NodeElement(
             path: path, node: node, mode: mode, now: now,
             isBookmarked: bookmarks[call.treeKey]?[call.user.id]?.contains { $0.path == path } ?? false,
-            isReadOnly: !call.rights.contains(.write), isFull: isFull)
+            isReadOnly: !call.rights.contains(.write), isFull: isFull, user: call.user.id,
+            plugins: configuration.plugins)
     }
 
     /// Folders, archives, files, and the recycle bin last.
     private func entries(of folder: Node, at path: TreePath, _ options: Options, _ call: Call) -> [NodeElement] {
-        let all = (folder.children ?? [:]).map { element(path / $0.key, $0.value, call, isFull: options.isFull) }
+        let all = (folder.children ?? folder.archived ?? [:]).map {
+            element(path / $0.key, $0.value, call, isFull: options.isFull)
+        }
         let chosen = all.filter { options.has($0.node.isFolder ? "d" : $0.isArchive ? "z" : "f") }
         func rank(_ entry: NodeElement) -> Int {
             entry.path == .recycleBin ? 3 : entry.node.isFolder ? 0 : entry.isArchive ? 1 : 2

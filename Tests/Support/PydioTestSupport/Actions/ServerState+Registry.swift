@@ -25,7 +25,8 @@ extension ServerState {
         case "user/preferences": return XMLElement("preferences", [], [])
         case "plugins": return XMLElement("plugins", [], plugins)
         case "actions":
-            return XMLElement("actions", [], Action.allCases.map { XMLElement("action", [("name", $0.rawValue)]) })
+            let offered = Action.allCases.filter { $0.plugin.map { configuration.plugins.contains($0) } ?? true }
+            return XMLElement("actions", [], offered.map { XMLElement("action", [("name", $0.rawValue)]) })
         case _: return nil
         }
     }
@@ -37,7 +38,9 @@ extension ServerState {
 
     private func repo(_ workspace: FakePydioWorkspace, _ call: Call) -> XMLElement {
         var attributes = [("access_type", workspace.accessType), ("id", workspace.id)]
-        if workspace.accessType == "fs" { attributes.append(("allowCrossRepositoryCopy", "true")) }
+        if workspace.accessType == "fs", configuration.plugins.contains(.crossCopy) {
+            attributes.append(("allowCrossRepositoryCopy", "true"))
+        }
         attributes.append(("repositorySlug", workspace.slug))
         if let owner = workspace.owner { attributes.append(("owner", owner)) }
         let rights = call.user.rights(in: workspace.id) ?? []

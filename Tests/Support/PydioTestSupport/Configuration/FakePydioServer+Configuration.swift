@@ -55,6 +55,10 @@ extension FakePydioServer {
         package var postLimit: Int?
         /// With PHP's output buffering, files of fewer bytes are announced as empty, unless a range of them is asked for.
         package var bufferSize = 0
+        /// Those that are on.
+        package var plugins = Set(FakePydioPlugin.allCases)
+        /// Whether the index for searches is still being made.
+        package var isIndexing = false
         /// Requests remembered.
         package var historyLimit = 100_000
 
@@ -77,6 +81,12 @@ extension FakePydioServer {
         /// A JSON document without `captcha`.
         case json
     }
+}
+
+/// What an administrator of a ``FakePydioServer`` can turn off, or what some kinds of workspaces lack: its actions are then
+/// unknown.
+package enum FakePydioPlugin: String, Sendable, CaseIterable {
+    case search, hashes, crossCopy, archives, permissions, purge, metadata, comments, locks, quota, watches, feed
 }
 
 /// Somebody who may log in to a ``FakePydioServer``.

@@ -11,6 +11,10 @@ struct Node: Sendable {
     var mode: String
     /// Where a deleted one came from.
     var origin: TreePath?
+    /// What is in a zip archive that the server has made, by name.
+    var archived: [String: Node]?
+    /// What plugins know of it.
+    var notes = NodeNotes()
 
     static func folder(id: Int, now: Int) -> Node { Node(id: id, modified: now, children: [:], mode: "0755") }
 

@@ -8,6 +8,9 @@ struct NodeElement {
     var isReadOnly = false
     /// Everything, or little more than the name.
     var isFull = true
+    /// Who asks.
+    var user = ""
+    var plugins = Set(FakePydioPlugin.allCases)
 
     private var isBin: Bool { path == .recycleBin }
     var isArchive: Bool { !node.isFolder && path.name.lowercased().hasSuffix(".zip") }
@@ -15,7 +18,8 @@ struct NodeElement {
 
     var attributes: [(String, String)] {
         var result = [
-            ("is_file", String(!node.isFolder)), ("filename", path.text), ("text", isBin ? "Recycle Bin" : path.name),
+            ("is_file", String(!node.isFolder)), ("filename", path.text),
+            ("text", isBin ? "Recycle Bin" : path.name + lockNote),
         ]
         if node.isFolder {
             result.append(("ajxp_mime", isBin ? "ajxp_recycle" : "ajxp_folder"))
@@ -33,15 +37,37 @@ struct NodeElement {
         if !node.isFolder {
             result += [
                 ("mimestring", isArchive ? "Zip file" : isImage ? "Image" : "Text file"), ("mimestring_id", "10"),
-                ("file_group", "33"), ("file_owner", "33"), ("meta_fields", "tags"), ("meta_labels", "Tags"),
+                ("file_group", "33"), ("file_owner", "33"),
             ]
             result.append(("is_image", isImage ? "1" : "0"))
             if isImage { result += [("image_width", "1"), ("image_height", "1")] }
         }
+        result += notes
         if isBookmarked { result.append(("ajxp_bookmarked", "true")) }
         if isReadOnly { result.append(("ajxp_readonly", "true")) }
         if mode == .v8 { result.append(("ajxp_relativetime", "\(max(now - node.modified, 0)) seconds ago")) }
         return result
+    }
+
+    private var notes: [(String, String)] {
+        var result: [(String, String)] = []
+        if plugins.contains(.metadata) {
+            result.append(("meta_fields", NodeNotes.fields.map(\.0).joined(separator: ",")))
+            result.append(("meta_labels", NodeNotes.fields.map(\.1).joined(separator: ",")))
+            result += node.notes.metadata.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        }
+        if plugins.contains(.locks), let owner = node.notes.lock {
+            result.append(("sl_locked", "true"))
+            if owner == user { result.append(("sl_mylock", "true")) }
+        }
+        if plugins.contains(.watches), let watch = node.notes.watches[user] { result.append(("meta_watched", watch)) }
+        return result
+    }
+
+    /// Newer servers tell of a lock in the name for people.
+    private var lockNote: String {
+        guard mode == .v8, plugins.contains(.locks), let owner = node.notes.lock else { return "" }
+        return " (locked by \(owner == user ? "you" : owner))"
     }
 
     /// For people: `42 b`, `77,61 Kb`.

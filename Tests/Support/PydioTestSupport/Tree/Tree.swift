@@ -12,13 +12,18 @@ struct Tree: Sendable {
     subscript(path: TreePath) -> Node? {
         var node = root
         for piece in path.pieces {
-            guard let child = node.children?[piece] else { return nil }
+            guard let child = (node.children ?? node.archived)?[piece] else { return nil }
             node = child
         }
         return node
     }
 
     func isFolder(_ path: TreePath) -> Bool { self[path]?.isFolder ?? false }
+
+    /// Whether the path leads into an archive.
+    func isArchived(_ path: TreePath) -> Bool {
+        path.pieces.indices.dropFirst().contains { self[TreePath(pieces: Array(path.pieces[..<$0]))]?.archived != nil }
+    }
 
     /// Puts a node into a folder that is there; whatever had its name is replaced.
     mutating func put(_ node: Node, at path: TreePath, now: Int) {

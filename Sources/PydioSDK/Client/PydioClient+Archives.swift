@@ -1,0 +1,116 @@
+import PydioProtocol
+
+extension PydioClient {
+    /// Makes a zip archive of nodes, on the server. Fails if something has its name already.
+    ///
+    /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server that makes no archives. Version 7 and later
+    /// may go on after they have answered, and the call then fails with
+    /// ``PydioError/Code-swift.enum/receivedNotExpectedAnswer``: the archive will be there.
+    ///
+    /// - Parameters:
+    ///   - nodes: Files and folders of one folder.
+    ///   - archive: Where it will be, in the same folder; its name ends with `.zip`.
+    /// - Returns: Where it is.
+    @discardableResult
+    public func compress(workspaceId: String, nodes: [String], to archive: String) async throws -> String {
+        let operations = try operations()
+        return try await operations.call { try await operations.compress(workspaceId, nodes, to: archive) }
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func compress(
+        workspaceId: String, nodes: [String], to archive: String, success: @escaping (String) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) { try await self.compress(workspaceId: workspaceId, nodes: nodes, to: archive) }
+    }
+
+    /// Unpacks a zip archive into a folder, on the server. Fails if something in the folder has the name of what is in the
+    /// archive.
+    ///
+    /// - Parameter folder: It must be there, and not be in the archive.
+    /// - Returns: Where the files and folders at the top of the archive are.
+    @discardableResult
+    public func extract(workspaceId: String, archive: String, into folder: String) async throws -> [String] {
+        let operations = try operations()
+        return try await operations.call { try await operations.extract(workspaceId, archive, into: folder) }
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func extract(
+        workspaceId: String, archive: String, into folder: String, success: @escaping ([String]) -> Void,
+        failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start(success, failure) { try await self.extract(workspaceId: workspaceId, archive: archive, into: folder) }
+    }
+}
+
+extension OperationsClient {
+    fileprivate func compress(_ workspaceId: String, _ nodes: [String], to archive: String) async throws -> String {
+        let (folder, name) = NodeName.split(NodeName.stored(path: archive))
+        guard name.lowercased().hasSuffix(".zip"), !nodes.isEmpty,
+            nodes.allSatisfy({ NodeName.split($0).folder.utf8.elementsEqual(folder.utf8) })
+        else {
+            throw PydioError(
+                .invalidArgument,
+                "an archive needs a name that ends with .zip, and nodes of the folder that it will be in; nothing was sent"
+            )
+        }
+        let target = (folder == "/" ? "/" : folder + "/") + name
+        // Servers would replace it.
+        guard try await value(of: .stat(workspaceId: workspaceId, path: target), .stat) == nil else {
+            throw PydioError(.file, "\(target) already exists, and was left alone")
+        }
+        _ = try await value(
+            of: .editing(
+                "compress", workspaceId,
+                ["nodes": .list(nodes), "archive_name": .text(name), "dir": .text(folder)]), .done(.compression))
+        guard try await value(of: .stat(workspaceId: workspaceId, path: target), .stat) != nil else {
+            throw PydioError(
+                .receivedNotExpectedAnswer,
+                "the server has accepted to make \(target), but it is not there: it may still be at work")
+        }
+        return target
+    }
+
+    fileprivate func extract(_ workspaceId: String, _ archive: String, into folder: String) async throws -> [String] {
+        // Servers show an archive as a folder, and unpack what is copied out of it.
+        let packed = try await listed(archive, in: workspaceId)
+        guard !packed.isEmpty else {
+            throw PydioError(
+                .errorResponse, "the server finds nothing in \(archive): it is empty, or no zip archive")
+        }
+        let names = Set(packed.map(\.name))
+        // Servers would replace them.
+        if let taken = try await listed(folder, in: workspaceId).first(where: { names.contains($0.name) }) {
+            throw PydioError(.file, "\(taken.path) already exists, and was left alone: nothing was unpacked")
+        }
+        _ = try await value(
+            of: .editing("copy", workspaceId, ["nodes": .list(packed.map(\.path)), "dest": .text(folder)]),
+            .success(of: "copy"))
+        let unpacked = try await listed(folder, in: workspaceId).filter { names.contains($0.name) }
+        guard unpacked.count == names.count else {
+            throw PydioError(
+                .receivedNotExpectedAnswer,
+                "the server says that it has unpacked \(archive), but not everything is in \(folder)")
+        }
+        return unpacked.map(\.path)
+    }
+
+    /// What is in a folder, by its own word: a path that leads elsewhere is an error.
+    private func listed(_ folder: String, in workspaceId: String) async throws -> [(path: String, name: String)] {
+        let params = ListNodesRequestParams(workspaceId: workspaceId, path: folder)
+        // As the folder of what is in it is written.
+        let expected = NodeName.split(folder == "/" ? "/x" : folder + "/x").folder
+        return try await (allPages(params)?.children ?? []).map { node in
+            let (place, name) = NodeName.split(node.fullPath)
+            guard place.utf8.elementsEqual(expected.utf8), !name.isEmpty, name != ".", name != ".." else {
+                throw PydioError(
+                    .receivedNotExpectedAnswer, "the server lists nodes in \(folder) that are not there")
+            }
+            return (node.fullPath, name)
+        }
+    }
+}

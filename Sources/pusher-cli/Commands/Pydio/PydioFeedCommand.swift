@@ -1,0 +1,36 @@
+import ArgumentParser
+import PydioSDK
+
+struct PydioFeedCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "feed", abstract: "Print what users have done in a workspace, the newest first.",
+        discussion: """
+            Prints the time, who did it, what it was and where, as far as the server says. A server that keeps no feed is \
+            reported (exit status 69); changes reads its change log.
+
+            Example:
+              pusher-cli pydio feed plans --limit 50
+            """)
+
+    @Argument(help: "The workspace: id, slug or label.")
+    var workspace: String
+
+    @Option(help: ArgumentHelp("Print at most so many. Default: 15. Servers before version 6 give 10.", valueName: "n"))
+    var limit = 15
+
+    @OptionGroup var output: OutputOptions
+
+    @OptionGroup var pydio: PydioOptions
+
+    func validate() throws {
+        guard (1...10_000).contains(limit) else { throw ValidationError("--limit must be 1 to 10000.") }
+    }
+
+    func run() async throws {
+        try await pydio.run { account in
+            let workspace = try await account.workspace(workspace)
+            let activities = try await workspace.client.activities(workspaceId: workspace.id, limit: limit)
+            _ = output.write(activities.map { ActivityRecord(activity: $0, workspace: workspace) })
+        }
+    }
+}
