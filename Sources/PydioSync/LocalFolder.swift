@@ -67,8 +67,8 @@ struct LocalFolder: Sendable {
         }
     }
 
-    /// Bytes; nil if it is no file.
-    func size(ofFile file: String) -> Int64? { Self.find(file).node?.version?.size }
+    /// What is at a path of the system's; nil if it is nothing that is synced.
+    func find(file: String) -> SyncNode? { Self.find(file).node }
 
     // MARK: Scanning
 
@@ -184,24 +184,24 @@ struct LocalFolder: Sendable {
     /// Puts a complete download into its place.
     ///
     /// - Parameter former: The file that it replaces; nil if there must be none.
-    /// - Returns: What is there now; nil if something else is there.
-    func put(_ part: String, at path: SyncPath, insteadOf former: SyncNode?) throws(PydioError) -> SyncVersion? {
+    /// - Returns: False if something else is there.
+    func put(_ part: String, at path: SyncPath, insteadOf former: SyncNode?) throws(PydioError) -> Bool {
         try Self.keep(part, modeOf: former == nil ? nil : place(path))
-        guard isStill(former, at: path) else { return nil }
+        guard isStill(former, at: path) else { return false }
         let file = place(path)
         if former != nil {
             guard rename(part, file) == 0 else { throw .ofFile("\(file) cannot be replaced", errno: errno) }
         } else if link(part, file) == 0 {  // unlike renaming, this never replaces a file
             unlink(part)
         } else if errno == EEXIST {
-            return nil
+            return false
         } else {
             // Some file systems have no links.
             guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno), rename(part, file) == 0 else {
                 throw .ofFile("\(file) cannot be written", errno: errno)
             }
         }
-        return find(path).node?.version
+        return true
     }
 
     /// So that the file has its content, and who may do what with it, before it has its name.

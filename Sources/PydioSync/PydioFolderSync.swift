@@ -34,7 +34,9 @@ public final class PydioFolderSync: Sendable {
         options: PydioSyncOptions = PydioSyncOptions()
     ) {
         let names = remoteFolder.unicodeScalars.split(separator: "/").map { String($0) }
-        remote = RemoteFolder(client: client, workspaceId: workspaceId, folder: "/" + names.joined(separator: "/"))
+        remote = RemoteFolder(
+            client: client, workspaceId: workspaceId, folder: "/" + names.joined(separator: "/"),
+            maximumNodes: options.maximumNodes)
         local = LocalFolder(path: localFolder.resolvingSymlinksInPath().standardizedFileURL.pathWithoutSlash)
         (self.account, self.options) = (account, options)
     }
@@ -45,9 +47,13 @@ public final class PydioFolderSync: Sendable {
     }
 
     /// Leaves nothing behind if one of the folders is not there.
-    private func session(_ report: @escaping @Sendable (PydioSyncEvent) -> Void) async throws -> SyncSession {
+    private func withSession<Value>(
+        _ report: @escaping @Sendable (PydioSyncEvent) -> Void, _ body: (SyncSession) async throws -> Value
+    ) async throws -> Value {
         try await checkFolders()
-        return try SyncSession(local, remote, options, identity: identity, report)
+        let session = try SyncSession(local, remote, options, identity: identity, report)
+        defer { session.close() }
+        return try await body(session)
     }
 
     private func checkFolders() async throws {
@@ -74,7 +80,7 @@ public final class PydioFolderSync: Sendable {
             if LocalFolder(path: StateFolder.path(in: local.path)).find(.root) == .nothing {
                 plan = try await SyncSession.firstPlan(local, remote, options) { report(.refused($0)) }
             } else {
-                plan = try await session(report).plan()
+                plan = try await withSession(report) { try await $0.plan() }
             }
             return PydioSyncPlan(
                 steps: plan.steps, refused: refused.withLock { $0 } + plan.refused, emptySide: plan.emptySide)
@@ -89,14 +95,16 @@ public final class PydioFolderSync: Sendable {
     public func run(_ report: @escaping @Sendable (PydioSyncEvent) -> Void = { _ in }) async throws
         -> PydioSyncSummary
     {
-        try await throwingPydioErrors { try await session(report).run() }
+        try await throwingPydioErrors { try await withSession(report) { try await $0.run() } }
     }
 
     /// Makes both folders the same, and again whenever one of them changes, until its task is cancelled or something fails
     /// that trying again does not help with. Failures of the network are tried again, after up to a minute.
     public func watch(_ report: @escaping @Sendable (PydioSyncEvent) -> Void = { _ in }) async throws {
         try await throwingPydioErrors {
-            try await FolderWatch(session(report), local, remote, options, report).run()
+            try await withSession(report) { session in
+                try await FolderWatch(session, local, remote, options, report).run()
+            }
         }
     }
 

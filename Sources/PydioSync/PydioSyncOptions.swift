@@ -9,6 +9,9 @@ public struct PydioSyncOptions: Sendable {
     public var allowsEmptying = false
     /// Whether to read the server's log of changes where it keeps one, and to list only what has changed. Default: yes.
     public var usesChangesFeed = true
+    /// Files and folders that the folder on the server may hold; more is an error, and nothing is done. Default: 1,000,000,
+    /// which take about 500 MB.
+    public var maximumNodes = 1_000_000
     /// While watching: how often to look for changes in the local folder. Default: 5 seconds.
     public var rescanInterval = Duration.seconds(5)
     /// While watching: how the server's changes are heard of.

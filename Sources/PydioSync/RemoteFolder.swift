@@ -9,6 +9,8 @@ struct RemoteFolder: Sendable {
     let workspaceId: String
     /// Without a slash at its end unless it is `/`.
     let folder: String
+    /// Of everything in it: a server could list without end.
+    let maximumNodes: Int
 
     func place(_ path: SyncPath) -> String { path.remote(below: folder) }
 
@@ -107,13 +109,14 @@ struct RemoteFolder: Sendable {
         return Set(listing.nodes.keys)
     }
 
-    /// Everything in a folder; nil if that is not all that can be known.
-    func contents(below folder: SyncPath) async throws -> [SyncPath: SyncNode]? {
+    /// Everything in a folder; nil if that is not all that can be known, or more than `maximum`.
+    func contents(below folder: SyncPath, maximum: Int) async throws -> [SyncPath: SyncNode]? {
         var contents: [SyncPath: SyncNode] = [:]
         var waiting = [folder]
         while let next = waiting.popLast() {
             guard let listing = try await list(next), listing.bins.isEmpty else { return nil }
             contents.merge(listing.nodes) { $1 }
+            guard contents.count <= maximum else { return nil }
             waiting += listing.nodes.filter { $0.value.isFolder }.keys
         }
         return contents
@@ -166,6 +169,12 @@ struct RemoteFolder: Sendable {
                 }
             }
             for bin in listing.bins { tree.unlisted.insert(bin) }
+            guard tree.nodes.count <= maximumNodes else {
+                throw PydioError(
+                    .tooLarge,
+                    "the folder on the server holds more than \(maximumNodes) files and folders (maximumNodes); nothing "
+                        + "was done")
+            }
         }
         tree.removeOrphans()
         return tree

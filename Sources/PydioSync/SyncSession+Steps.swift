@@ -63,7 +63,7 @@ extension SyncSession {
         if let now = try await remote.find(path) {
             guard let node = step.remote, now.hasSameStamp(as: node) else { return .changedMeanwhile }
             if node.isFolder {
-                guard let contents = try await remote.contents(below: path),
+                guard let contents = try await remote.contents(below: path, maximum: step.contents.count),
                     contents.count == step.contents.count - 1,
                     contents.allSatisfy({ step.contents[$0.key]?.hasSameStamp(as: $0.value) == true })
                 else { return .changedMeanwhile }
@@ -95,6 +95,10 @@ extension SyncSession {
                 throw PydioError(
                     .receivedNotExpectedAnswer, "the server has not kept all of the upload of \(path); it was undone")
             }
+            var recorded = here
+            recorded.md5 = nil
+            let record = SyncRecord.file(local: recorded, remote: arrived, md5: md5)
+            try expect(SyncExpectation(record: record, uploadID: upload.id), at: path)
             // What was read while it changed may be neither the old file nor the new one.
             guard local.isStill(step.local, at: path), try await moveAside(step, for: upload),
                 try await remote.rename(temporary, to: path.name)
@@ -102,9 +106,7 @@ extension SyncSession {
                 try await undo(upload, isOver: true)
                 return .changedMeanwhile
             }
-            var recorded = here
-            recorded.md5 = nil
-            try settle([path: .file(local: recorded, remote: arrived, md5: md5)])
+            try settle([path: record])
         } catch {
             // The call may have been cancelled; this is not. What it cannot do, the next run does.
             let isAnswered = (error as? PydioError)?.concernsOnePath ?? false
@@ -130,8 +132,14 @@ extension SyncSession {
         let path = step.syncPath
         guard let (part, version, md5) = try await fetch(step) else { return .changedMeanwhile }
         defer { unlink(part) }
-        guard let here = try local.put(part, at: path, insteadOf: step.local) else { return .changedMeanwhile }
-        try settle([path: .file(local: here, remote: version, md5: md5)])
+        guard case .file(let here) = local.find(file: part) else { return .changedMeanwhile }
+        let record = SyncRecord.file(local: here, remote: version, md5: md5)
+        try expect(SyncExpectation(record: record, uploadID: nil), at: path)
+        guard try local.put(part, at: path, insteadOf: step.local) else {
+            try expect(nil, at: path)
+            return .changedMeanwhile
+        }
+        try settle([path: record])
         return .done(step)
     }
 
@@ -146,7 +154,7 @@ extension SyncSession {
             try await remote.download(path, size: before.size, to: part, onProgress: progress(step))
             let md5 = try FileDigest.md5(ofFile: part)
             guard case .file(var after) = try await remote.find(path), after.hasSameStamp(as: before),
-                local.size(ofFile: part) == after.size
+                local.find(file: part)?.version?.size == after.size
             else {
                 unlink(part)
                 return nil

@@ -16,6 +16,7 @@ actor SyncSession {
     let report: @Sendable (PydioSyncEvent) -> Void
     private(set) var records: [SyncPath: SyncRecord]
     private var uploads: [SyncUpload: Date]
+    private var expected: [SyncPath: SyncExpectation]
     /// What is known of the server's side at a place in its log.
     private(set) var known: [SyncPath: SyncNode]
     private var sequence: Int64?
@@ -35,17 +36,20 @@ actor SyncSession {
         store = try SyncStore(state.database, identity: identity)
         let contents = try store.contents()
         (records, uploads, known) = (contents.records, contents.uploads, contents.remote)
-        sequence = contents.sequence
+        (sequence, expected) = (contents.sequence, contents.expected)
     }
 
-    deinit {
+    /// Nothing may be called after it.
+    nonisolated func close() {
         store.close()
+        state.release()
     }
 
     // MARK: Runs
 
     func run() async throws -> PydioSyncSummary {
         (summary, refused, failed) = (PydioSyncSummary(), [], [])
+        try completeDownloads()
         try await undoUploads()
         for pass in 1...Self.maximumPasses {
             let plan = try await plan()
@@ -63,6 +67,18 @@ actor SyncSession {
         }
         refuse(PydioSyncRefusal(.root, "it keeps changing; the next sync goes on"))
         return summary
+    }
+
+    /// Records downloads that a process had put into their places when it was killed. Nothing else makes a file of the same
+    /// number and time.
+    private func completeDownloads() throws {
+        for (path, expectation) in expected where expectation.uploadID == nil {
+            guard case .file(let here, _, _) = expectation.record, local.isStill(.file(here), at: path) else {
+                try expect(nil, at: path)
+                continue
+            }
+            try settle([path: expectation.record])
+        }
     }
 
     /// Uploads that were under way when a run before was killed, or lost the server.
@@ -164,7 +180,13 @@ actor SyncSession {
             }
         }
         records.merge(new) { $1 }
+        for path in new.keys { expected[path] = nil }
         if let upload { uploads[upload] = nil }
+    }
+
+    func expect(_ expectation: SyncExpectation?, at path: SyncPath) throws(SyncStateFailure) {
+        try store.expect(expectation, at: path)
+        expected[path] = expectation
     }
 
     func begin(_ upload: SyncUpload) throws(SyncStateFailure) {
@@ -192,10 +214,27 @@ actor SyncSession {
                 }
             if isTaken { try await remote.deleteForGood(old) }
         }
+        try await settleExpected(upload, names)
         for name in [upload.whole, upload.part] where names.contains(folder.appending(name)) {
             try await remote.deleteForGood(folder.appending(name))
         }
         if isOver { try settle([:], ending: upload) }
+    }
+
+    /// An upload whose temporary name is gone has got its own: even if the local file is another one by now, what is on the
+    /// server is nobody else's change.
+    private func settleExpected(_ upload: SyncUpload, _ names: Set<SyncPath>) async throws {
+        let path = upload.path
+        guard let expectation = expected[path], expectation.uploadID == upload.id,
+            case .file(_, let arrived, _) = expectation.record
+        else { return }
+        if !names.contains(path.parent.appending(upload.whole)), names.contains(path),
+            try await remote.find(path)?.hasSameStamp(as: .file(arrived)) == true
+        {
+            try settle([path: expectation.record])
+        } else {
+            try expect(nil, at: path)
+        }
     }
 
     // MARK: The server's side

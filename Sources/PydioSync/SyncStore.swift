@@ -3,6 +3,13 @@ import GRDB
 import PydioProtocol
 import PydioSDK
 
+/// The record that is true if a transfer has taken effect. A process that is killed cannot tell.
+struct SyncExpectation: Hashable, Sendable {
+    let record: SyncRecord
+    /// Nil for a download.
+    let uploadID: String?
+}
+
 /// What a sync remembers, in one SQLite database. Each call is one transaction: what it has returned from is there after
 /// the process was killed. A power cut may take the last ones back, each as a whole; the files are then compared.
 final class SyncStore: Sendable {
@@ -15,6 +22,7 @@ final class SyncStore: Sendable {
         var sequence: Int64?
         /// Uploads of which something may be left, and when they began.
         var uploads: [SyncUpload: Date] = [:]
+        var expected: [SyncPath: SyncExpectation] = [:]
     }
 
     private let database: DatabaseQueue
@@ -74,6 +82,13 @@ final class SyncStore: Sendable {
                     -- begun: seconds since 1970.
                     CREATE TABLE upload (
                         id TEXT NOT NULL PRIMARY KEY, path TEXT NOT NULL, begun INTEGER NOT NULL) WITHOUT ROWID;
+
+                    -- Written before a transfer takes effect: the record that is true if it has. upload: null for a
+                    -- download.
+                    CREATE TABLE expected (
+                        path TEXT NOT NULL PRIMARY KEY, local_size INTEGER, local_modified INTEGER,
+                        local_number INTEGER, remote_size INTEGER, remote_modified INTEGER, remote_md5 TEXT, md5 TEXT,
+                        upload TEXT) WITHOUT ROWID;
                     """)
         }
         return migrator
@@ -118,6 +133,11 @@ final class SyncStore: Sendable {
                 let begun = try row.decode(Int64.self, atIndex: 2)
                 contents.uploads[upload] = Date(timeIntervalSince1970: Double(begun))
             }
+            let expected = try Row.fetchCursor(database, sql: "SELECT * FROM expected")
+            while let row = try expected.next() {
+                contents.expected[SyncPath(try row.decode(String.self, atIndex: 0))] = SyncExpectation(
+                    record: try Self.record(row), uploadID: try row.decode(String?.self, atIndex: 8))
+            }
             return contents
         }
     }
@@ -160,22 +180,44 @@ final class SyncStore: Sendable {
                     sql: "DELETE FROM record WHERE path = ? OR (path > ? AND path < ?)",
                     arguments: [path.text, path.text + "/", path.text + "0"])
             }
-            for (path, record) in records { try Self.write(record, at: path, in: database) }
+            for (path, record) in records {
+                try Self.insert(Self.values(record, at: path), into: "record", database)
+                try Self.delete(path, in: database)
+            }
             if let ended { try Self.delete(ended, in: database) }
         }
     }
 
-    private static func write(_ record: SyncRecord, at path: SyncPath, in database: Database) throws {
-        var values: [(any DatabaseValueConvertible)?] = [path.text]
-        switch record {
-        case .folder: values += [nil, nil, nil, nil, nil, nil, nil]
-        case .file(let local, let remote, let md5):
-            values += [local.size, local.modified, Int64(bitPattern: local.number)]
-            values += [remote.size, remote.modified, remote.md5, md5]
+    /// - Parameter expectation: Nil takes back what was expected.
+    func expect(_ expectation: SyncExpectation?, at path: SyncPath) throws(SyncStateFailure) {
+        try perform { database in
+            guard let expectation else { return try Self.delete(path, in: database) }
+            try Self.insert(
+                Self.values(expectation.record, at: path) + [expectation.uploadID], into: "expected", database)
         }
+    }
+
+    private typealias Value = (any DatabaseValueConvertible)?
+
+    private static func values(_ record: SyncRecord, at path: SyncPath) -> [Value] {
+        switch record {
+        case .folder: [path.text, nil, nil, nil, nil, nil, nil, nil]
+        case .file(let local, let remote, let md5):
+            [
+                path.text, local.size, local.modified, Int64(bitPattern: local.number), remote.size, remote.modified,
+                remote.md5, md5,
+            ]
+        }
+    }
+
+    private static func insert(_ values: [Value], into table: String, _ database: Database) throws {
+        let places = values.map { _ in "?" }.joined(separator: ", ")
         try database.execute(
-            sql: "INSERT OR REPLACE INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            arguments: StatementArguments(values))
+            sql: "INSERT OR REPLACE INTO \(table) VALUES (\(places))", arguments: StatementArguments(values))
+    }
+
+    private static func delete(_ expected: SyncPath, in database: Database) throws {
+        try database.execute(sql: "DELETE FROM expected WHERE path = ?", arguments: [expected.text])
     }
 
     /// Remembers what is on the server.

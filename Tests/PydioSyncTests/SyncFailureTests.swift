@@ -42,7 +42,7 @@ struct SyncFailureTests {
     }
 
     /// As a process that is killed: nothing that it began is cleaned up before the next run.
-    @Test(arguments: SyncScene.servers.indices, [true, false])
+    @Test(arguments: [0, 3], [true, false])
     func aServerThatIsLostAtAnyRequestLosesNothing(server: Int, isAnswerLost: Bool) async throws {
         var (request, isDone) = (0, false)
         while !isDone, request < 200 {
@@ -69,6 +69,31 @@ struct SyncFailureTests {
             request += 1
         }
         #expect(isDone && request > 20)
+    }
+
+    /// What a run has uploaded without knowing that it has is not somebody else's change.
+    @Test(arguments: [0, 3])
+    func anUploadWhoseAnswerIsLostIsNoConflict(server: Int) async throws {
+        var (request, isDone) = (0, false)
+        while !isDone, request < 100 {
+            let scene = try await SyncScene(SyncScene.servers[server])
+            try scene.server.addFile("/a", Array("old".utf8))
+            try await scene.run()
+            try scene.write("first change", to: "a")
+            try scene.write("first", to: "new")
+            scene.server.inject(.cut(after: 0), times: 1, after: request)
+            scene.server.inject(.drop, times: nil, after: request)
+            isDone = await failure { try await scene.run() } == nil
+            scene.server.clearFaults()
+            try scene.write("changed again", to: "a")
+            try scene.write("changed", to: "new")
+            try await scene.run()
+            #expect(scene.remoteTree == ["/a": "changed again", "/new": "changed"], "request \(request)")
+            #expect(scene.localTree == scene.remoteTree)
+            await scene.server.stop()
+            request += 1
+        }
+        #expect(isDone)
     }
 
     @Test func aSyncThatIsCancelledCleansUpAfterItself() async throws {
@@ -135,8 +160,6 @@ struct SyncFailureTests {
 
     @Test func aNameThatIsNoTextIsTold() async throws {
         let scene = try await SyncScene()
-        let descriptor = open(scene.folder.path + "/d", O_RDONLY)
-        #expect(descriptor < 0)
         try scene.write("x", to: "d/x")
         let path: [CChar] = Array((scene.folder.path + "/d/").utf8.map { CChar(bitPattern: $0) }) + [-1, 0]
         let file = open(path, O_CREAT | O_WRONLY, 0o600)
@@ -213,6 +236,21 @@ struct SyncFailureTests {
             )
         }
         #expect(await failure { try await scene.run() }?.code == .receivedNotExpectedAnswer)
+        #expect(scene.localTree.isEmpty)
+    }
+
+    /// A server could list without end.
+    @Test func aServerThatListsTooMuchIsNotHeardOut() async throws {
+        let scene = try await SyncScene()
+        scene.server.setGate { request in
+            guard request.action == "ls" else { return nil }
+            let folder = request.parameter("dir").flatMap { $0 == "/" ? "" : $0 } ?? ""
+            let children = (0..<10).map { #"<tree is_file="false" filename="\#(folder)/\#($0)" text="x"/>"# }
+            return .xml(
+                #"<tree is_file="false" filename="\#(folder)" text="">\#(children.joined())</tree>"#)
+        }
+        let error = await failure { try await scene.run { $0.maximumNodes = 500 } }
+        #expect(error?.code == .tooLarge && scene.server.count("ls") < 60)
         #expect(scene.localTree.isEmpty)
     }
 
