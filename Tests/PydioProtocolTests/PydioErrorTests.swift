@@ -16,9 +16,10 @@ struct PydioErrorTests {
 
     @Test func othersHaveNumbersOfTheirOwn() {
         let codes: [PydioError.Code] = [
-            .unsupportedServer, .network, .timedOut, .cancelled, .invalidArgument, .tooLarge, .file, .http(status: 404),
+            .unsupportedServer, .network, .timedOut, .cancelled, .invalidArgument, .tooLarge, .file,
+            .notPermitted, .http(status: 404),
         ]
-        #expect(codes.map { PydioError($0, "").errorCode } == Array(100...106) + [404])
+        #expect(codes.map { PydioError($0, "").errorCode } == Array(100...107) + [404])
     }
 
     @Test(

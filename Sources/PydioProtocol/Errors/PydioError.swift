@@ -25,9 +25,11 @@ public struct PydioError: Error, Sendable, Hashable {
         case receivedNotExpectedAnswer
         /// What came instead of a download is none.
         case notAZipFileResponse
+        /// The user's account does not have the right, administration for example. Nothing was changed.
+        case notPermitted
         /// A status other than success.
         case http(status: Int)
-        /// This is not a Pydio server, or its version is not supported.
+        /// This is not a Pydio server, or its version is not supported, or cannot do what was asked for.
         case unsupportedServer
         /// The server could not be reached, or the connection broke.
         case network
@@ -67,7 +69,7 @@ public struct PydioError: Error, Sendable, Hashable {
         case .http(let status): status == 429 || status >= 500
         case .unableToParseAnswer, .receivedNotExpectedAnswer: status.map { $0 < 300 } ?? false
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha, .errorResponse,
-            .notAZipFileResponse, .unsupportedServer, .cancelled, .invalidArgument, .tooLarge, .file:
+            .notAZipFileResponse, .notPermitted, .unsupportedServer, .cancelled, .invalidArgument, .tooLarge, .file:
             false
         }
     }
@@ -80,7 +82,8 @@ public struct PydioError: Error, Sendable, Hashable {
         switch code {
         case .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .requireAuthorization, .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer,
-            .notAZipFileResponse, .http, .unsupportedServer, .network, .timedOut, .cancelled, .invalidArgument,
+            .notAZipFileResponse, .notPermitted, .http, .unsupportedServer, .network, .timedOut, .cancelled,
+            .invalidArgument,
             .tooLarge, .file:
             false
         }
@@ -93,6 +96,14 @@ public struct PydioError: Error, Sendable, Hashable {
     package var isRefusalOfSize: Bool {
         guard code == .errorResponse, let serverMessage else { return false }
         return serverMessage == Self.lostUpload || serverMessage.hasSuffix("(409)") || serverMessage.hasSuffix("(410)")
+    }
+
+    /// - Parameter operation: Completes "the server cannot".
+    static func unsupportedOperation(_ operation: String) -> PydioError {
+        PydioError(
+            .unsupportedServer,
+            "the server cannot \(operation): its version has no such action, or not for this account; nothing was changed"
+        )
     }
 
     package static let cancelled = PydioError(.cancelled, "the operation was cancelled")

@@ -50,6 +50,7 @@ extension PydioError.Code {
         case .invalidArgument: 104
         case .tooLarge: 105
         case .file: 106
+        case .notPermitted: 107
         case .http(let status): status
         }
     }

@@ -34,7 +34,7 @@ extension OperationsClient {
 }
 
 extension PydioRequest {
-    fileprivate static func registry(_ xPath: String) -> PydioRequest {
+    static func registry(_ xPath: String) -> PydioRequest {
         var request = PydioRequest(.get, "get_xml_registry", ["xPath": .text(xPath)], path: ["xPath"])
         request.restAction = ["state"]
         return request

@@ -188,7 +188,7 @@ extension PydioError {
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .http(let status): status >= 500
         case .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer, .notAZipFileResponse, .unsupportedServer,
-            .invalidArgument, .tooLarge, .file:
+            .notPermitted, .invalidArgument, .tooLarge, .file:
             false
         }
     }

@@ -3,12 +3,16 @@ extension ServerState {
     /// - Parameter action: Nil is one that the server does not know: it answers nothing.
     mutating func answer(_ action: Action?, to call: Call) -> FakePydioAnswer {
         guard let action else { return .empty }
+        if call.workspace.id == FakePydioWorkspace.console.id, let answer = consoleAnswer(action, call) {
+            return answer
+        }
         if let right = action.right, !call.rights.contains(right) {
             let what = right == .write ? "write" : "read"
             return .refusal("You have no \(what) permission on this folder")
         }
         return switch action {
         case .getSeed, .getCaptcha, .login, .logout, .getSecureToken, .getBootConf: .empty  // of the session API alone
+        case .edit, .updateUserRight: .empty  // of the page for administrators alone
         case .webSocketAuthenticate: .tree("")
         case .getRegistry, .state: registryAnswer(call)
         case .switchRepository: switchAnswer(call)
