@@ -30,7 +30,7 @@ struct RemoteFolder: Sendable {
             return try await client.statWithHash(workspaceId: workspaceId, path: place(path)).map { Self.node($0) }
         } catch let error as PydioError
             where [.unsupportedOperation, .receivedNotExpectedAnswer, .unableToParseAnswer, .errorResponse]
-                .contains(error.code)
+            .contains(error.code)
         {
             return try await find(path)
         }

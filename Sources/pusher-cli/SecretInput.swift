@@ -31,6 +31,25 @@ enum SecretInput {
         }
     }
 
+    /// Two passwords, one a line. Nil if the task was cancelled meanwhile.
+    static func oldAndNewFromStandardInput() throws(CommandFailure) -> (old: String, new: String)? {
+        guard let text = try fromStandardInput("old and the new password") else { return nil }
+        let lines = text.split(separator: /\r?\n/, omittingEmptySubsequences: false).map { String($0) }
+        guard lines.count == 2, !lines[0].isEmpty, !lines[1].isEmpty else {
+            throw CommandFailure(.badData, "standard input must hold the old and the new password, one per line")
+        }
+        return (lines[0], lines[1])
+    }
+
+    /// A new password, typed once more so that it is what it should be. Nil if Ctrl-C was typed.
+    static func typedTwice(_ prompt: TerminalText) throws(CommandFailure) -> String? {
+        guard let first = try typed(prompt), let second = try typed("The same again: ") else { return nil }
+        guard first == second else {
+            throw CommandFailure(.badData, "the two passwords differ; nothing is changed")
+        }
+        return first
+    }
+
     /// A line typed at the terminal, where it is not shown unless it may be. Nil if Ctrl-C was typed.
     static func typed(_ prompt: TerminalText, what: String = "password", isShown: Bool = false) throws(CommandFailure)
         -> String?

@@ -13,6 +13,7 @@ struct PydioCommandTests {
         ["put", "/etc/hostname", "plans:/x"],
         ["mkdir", "plans:/d"], ["mv", "plans:/a.txt", "plans:/b"], ["cp", "plans:/a.txt", "plans:/b"],
         ["rm", "plans:/a.txt"], ["cat", "plans:/a.txt"], ["share", "plans:/a.txt"], ["bookmarks"],
+        ["links", "plans:/a.txt"],
         ["bookmarks", "--add", "plans:/a.txt"], ["changes", "plans", "--json"],
     ]
 

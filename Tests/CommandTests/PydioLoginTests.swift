@@ -54,6 +54,54 @@ struct PydioLoginTests {
         #expect(scene.server.count("login") == 1)
     }
 
+    @Test(arguments: FakePydioMode.allCases)
+    func aRememberedLoginOutlivesItsSession_withoutThePassword(mode: FakePydioMode) async throws {
+        let scene = try await PydioScene(.init(mode: mode), isLoggedIn: false)
+        let (status, run) = try await scene.login("--remember")
+        #expect(status == 0 && run.errors == [])
+        #expect(run.output.first?.hasSuffix("; the session is saved, and the server remembers the login") == true)
+        #expect(!scene.kept.contains(PydioScene.password) && !scene.kept.contains("keyPair"))
+        #expect(try scene.mode(of: scene.file) == 0o600)
+        // The cookie is another after each use.
+        for _ in 0..<2 {
+            scene.server.expireSessions()
+            let again = try await scene.pydio("workspaces")
+            #expect(again.status == 0 && again.run.errors == [])
+        }
+        #expect(!scene.kept.contains(PydioScene.password))
+        #expect(scene.server.requests("login").filter { $0.parameter("password") != nil }.count == 1)
+        scene.server.expireSessions()
+        scene.server.forgetRememberedLogins()
+        for _ in 0..<2 {
+            let over = try await scene.pydio("workspaces")
+            #expect(over.status == 77)
+            #expect(
+                over.run.errors.first?.hasSuffix(": pusher-cli pydio login \(scene.server.address) --user ada") == true)
+        }
+        #expect(scene.server.requests("login").filter { $0.parameter("cookie_login") != nil }.count == 3)
+    }
+
+    @Test func aServerThatDoesNotRememberIsReported() async throws {
+        let scene = try await PydioScene(isLoggedIn: false)
+        scene.server.configure { $0.remembersLogins = false }
+        let (status, run) = try await scene.login("--remember")
+        #expect(status == 0)
+        #expect(run.output.first?.hasSuffix("; only the session is saved") == true)
+        #expect(
+            run.errors == ["warning: the server does not remember logins: log in again when the session is over"])
+        #expect(try await scene.login("--remember", "--no-password").status == 64)
+    }
+
+    @Test func logoutEndsARememberedLogin() async throws {
+        let scene = try await PydioScene(isLoggedIn: false)
+        #expect(try await scene.login("--remember").status == 0)
+        let kept = try Data(contentsOf: scene.file)
+        #expect(try await scene.pydio("logout").status == 0)
+        try kept.write(to: scene.file)
+        try scene.setMode(0o600)
+        #expect(try await scene.pydio("workspaces").status == 77)
+    }
+
     @Test func aKeyPairIsKeptInPlaceOfThePassword() async throws {
         let scene = try await PydioScene(.init(mode: .v8), isLoggedIn: false)
         let (status, run) = try await scene.login()

@@ -24,6 +24,13 @@ struct PydioNodeCommandTests {
         ["share", "plans:/a", "--expires", "-1"], ["share", "plans:/a", "--expires", "soon"],
         ["share", "plans:/a", "--expires", "99999999999"], ["share", "plans:/a", "--downloads", "0"],
         ["share", "plans:/a", "--downloads", "99999999999999999999"], ["share", "plans:/a", "--label", " "],
+        ["share", "plans:/a", "--no-expiry"], ["share", "plans:/a", "--no-password"],
+        ["share", "plans:/a", "--no-download-limit"], ["share", "plans:/a", "--link", "x"],
+        ["share", "plans:/a", "--link", "", "--no-expiry"], ["share", "plans:/a", "--link", "a b", "--no-expiry"],
+        ["share", "plans:/a", "--link", "x", "--no-expiry", "--expires", "3"],
+        ["share", "plans:/a", "--link", "x", "--no-password", "--password-stdin"],
+        ["share", "plans:/a", "--link", "x", "--downloads", "3", "--no-download-limit"],
+        ["links"], ["links", "plans:"], ["links", "plans"], ["unshare", "plans:/a", "--link", "https://"],
         ["unshare"], ["unshare", "plans:/"], ["unshare", "plans"],
         ["bookmarks", "plans", "--add", "plans:/a"], ["bookmarks", "--add"], ["bookmarks", "--add", "x"],
         ["bookmarks", "--add", "plans:/a", "--remove", "plans:/a"], ["bookmarks", "plans", "team"],
@@ -40,7 +47,7 @@ struct PydioNodeCommandTests {
 
     @Test(arguments: [
         ["cat", "nope:/a"], ["restore", "nope:/a"], ["empty-bin", "nope", "--force"], ["share", "nope:/a"],
-        ["unshare", "nope:/a"], ["bookmarks", "nope"], ["bookmarks", "--add", "nope:/a"],
+        ["unshare", "nope:/a"], ["links", "nope:/a"], ["bookmarks", "nope"], ["bookmarks", "--add", "nope:/a"],
         ["bookmarks", "--remove", "nope:/a"], ["changes", "nope"],
     ])
     func anUnknownWorkspaceIsStatus65(arguments: [String]) async throws {
@@ -354,6 +361,79 @@ struct PydioNodeCommandTests {
         let (status, run) = try await scene.pydio("unshare", "plans:/a")
         #expect(status == 69)
         #expect(run.errors == ["error: plans:/a is still shared: the server does not end it"])
+    }
+
+    // MARK: links
+
+    @Test(arguments: FakePydioMode.allCases)
+    func linksAreListed_changed_andEndedOneByOne(mode: FakePydioMode) async throws {
+        let scene = try await PydioScene(FakePydioServer.Configuration(mode: mode))
+        try scene.server.addFile("/a")
+        let made = try await scene.pydio(
+            "share", "plans:/a", "--password-stdin", "--expires", "7", "--downloads", "3", "--label", "Our plan",
+            input: "tellnobody")
+        let address = try #require(made.run.output.first)
+        let (status, listed) = try await scene.pydio("links", "plans:/a")
+        #expect(status == 0)
+        #expect(listed.output == ["\(address)  password  expires in 7 days  0 of 3 downloads  Our plan"])
+        let json = try await scene.pydio("links", "plans:/a", "--json")
+        let link = try #require(json.run.objects.first)
+        #expect(link["type"] as? String == "link" && link["url"] as? String == address)
+        #expect(link["expires_days"] as? Int == 7 && link["downloads"] as? Int == 3)
+        #expect(link["has_password"] as? Bool == true && link["expired"] as? Bool == false)
+
+        let changed = try await scene.pydio(
+            "share", "plans:/a", "--link", address, "--no-password", "--expires", "30", "--json")
+        #expect(changed.status == 0, "\(changed.run.errors)")
+        #expect(changed.run.objects.first?["url"] as? String == address)
+        #expect(changed.run.objects.first?["expires_days"] as? Int == 30)
+        #expect(changed.run.objects.first?["has_password"] as? Bool == false)
+        let again = try await scene.pydio(
+            "share", "plans:/a", "--link", address, "--password-stdin", input: "tellnobody")
+        #expect(again.status == 0 && again.run.output == [address])
+        #expect(scene.server.publicLinks(of: "/a").first?.password == "tellnobody")
+        for run in [made.run, listed, json.run, changed.run, again.run] { #expect(!run.words.contains("tellnobody")) }
+
+        let other = try await scene.pydio("share", "plans:/a")
+        let id = try #require(scene.server.publicLinks(of: "/a").first?.id)
+        let ended = try await scene.pydio("unshare", "plans:/a", "--link", id, "--json")
+        #expect(ended.status == 0)
+        #expect(ended.run.objects.map { $0["type"] as? String } == ["unshared"])
+        let left = try #require(other.run.output.first?.split(separator: "/").last)
+        #expect(scene.server.publicLinks(of: "/a").map(\.id) == [String(left)])
+        let gone = try await scene.pydio("unshare", "plans:/a", "--link", address)
+        #expect(gone.status == 65)
+        #expect(scene.server.shareCount(of: "/a") == 1)
+    }
+
+    @Test func whatAnOldServerCannotDoIsSaid_beforeAnythingIsChanged() async throws {
+        let scene = try await PydioScene()
+        try scene.server.addFile("/a")
+        let address = try #require(try await scene.pydio("share", "plans:/a", "--expires", "7").run.output.first)
+        let (status, run) = try await scene.pydio(
+            "share", "plans:/a", "--link", address, "--no-expiry", "--label", "New")
+        #expect(status == 69)
+        #expect(
+            run.errors == [
+                "error: plans:/a: servers before version 7 cannot remove a link's expiry or its limit of downloads; "
+                    + "nothing was changed"
+            ])
+        #expect(scene.server.count("share") == 1 && scene.server.publicLinks(of: "/a").first?.label == "a")
+    }
+
+    @Test func linksOfAHostileServerAreHarmless() async throws {
+        let scene = try await PydioScene()
+        try scene.server.addFile("/\(Self.hostile)")
+        scene.server.setGate { request in
+            guard request.action == "load_shared_element_data" else { return nil }
+            return .text(
+                #"{"repositoryId":"r","label":"\u001b[2J\u202Ex","entries":[],"minisite":{"hash":"\u0007h","public_link":"x"}}"#,
+                type: "application/json")
+        }
+        let (status, run) = try await scene.pydio("links", "plans:/\(Self.hostile)")
+        #expect(status == 0 && run.output.count == 1 && Self.isClean(run))
+        let json = try await scene.pydio("links", "plans:/\(Self.hostile)", "--json")
+        #expect(json.status == 0 && json.run.objects.count == 1 && Self.isClean(json.run))
     }
 
     // MARK: bookmarks

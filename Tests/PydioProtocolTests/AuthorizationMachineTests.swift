@@ -91,7 +91,7 @@ struct AuthorizationScript {
     private mutating func describe(_ order: AuthorizationMachine.Order) -> String {
         self.order = order
         guard let (request, pass) = machine.request(for: order, now: .start) else { return "no request" }
-        let names = ["login_seed", "password", "captcha_code", "device"]
+        let names = ["login_seed", "password", "captcha_code", "remember_me", "cookie_login", "device"]
         let values = names.compactMap { name in
             if case .text(let value) = request.parameters[name] { "\(name)=\(value)" } else { nil }
         }
@@ -108,6 +108,70 @@ struct AuthorizationScript {
 }
 
 struct AuthorizationMachineTests {
+    // MARK: Remembered logins
+
+    private static func remembered(_ kind: PydioAuthentication = .automatic) throws -> AuthorizationScript {
+        var script = try AuthorizationScript(user: nil, as: kind)
+        script.machine.setCookies([
+            PydioCookie(name: "AjaXplorer", value: "s1"), PydioCookie(name: "AjaXplorer-remember", value: "ada:r1"),
+        ])
+        script.machine.setSecureToken("t1")
+        return script
+    }
+
+    @Test func onlyWhoWantsItIsRemembered() throws {
+        for (kind, wants) in [(PydioAuthentication.rememberedSession, true), (.session, false)] {
+            var script = try AuthorizationScript(as: kind)
+            #expect(script.authorize() == "ping")
+            #expect(script.answer("") == "get_seed")
+            #expect(
+                script.answer("-1") == "login login_seed=-1 password=open sesame" + (wants ? " remember_me=true" : ""))
+        }
+    }
+
+    @Test func aRememberedLoginNeedsNoPassword() throws {
+        for kind in [PydioAuthentication.automatic, .session, .rememberedSession] {
+            var script = try Self.remembered(kind)
+            // Neither the old session nor its token is sent.
+            #expect(
+                script.refused(.notAuthorized)
+                    == "login login_seed=-1 cookie_login=true AjaXplorer-remember=ada:r1")
+            #expect(
+                script.answer(#"<tree ><logging_result value="1" secure_token="t2"/></tree>"#, cookie: "s2") == "done")
+            #expect(script.machine.secureToken == "t2")
+            #expect(script.machine.cookies.cookies(now: .start).map(\.name) == ["AjaXplorer-remember", "AjaXplorer"])
+        }
+    }
+
+    @Test(arguments: ["-5", "-1", "-3", "2", "x"])
+    func whatTheServerDoesNotRememberIsForgotten(value: String) throws {
+        var script = try Self.remembered()
+        _ = script.refused(.notAuthorized)
+        #expect(script.answer(#"<tree ><logging_result value="\#(value)"/></tree>"#) == "fail 3")
+        #expect(script.machine.lastRefusal == .rememberedLoginInvalid)
+        #expect(script.machine.cookies.cookies(now: .start).isEmpty)
+        #expect(script.authorize() == "fail 3")
+    }
+
+    @Test func aLostTokenOfARememberedLoginIsFoundOrMadeAnew() throws {
+        var script = try Self.remembered()
+        #expect(script.refused(.token) == "get_secure_token AjaXplorer=s1; AjaXplorer-remember=ada:r1 t1")
+        #expect(
+            script.answer("<tree ><require_auth/></tree>")
+                == "login login_seed=-1 cookie_login=true AjaXplorer-remember=ada:r1")
+        #expect(script.fail(.network) == "fail 101")
+        // It may still be valid.
+        #expect(script.authorize() == "login login_seed=-1 cookie_login=true AjaXplorer-remember=ada:r1")
+    }
+
+    @Test func aPasswordWinsOverARememberedLogin_andAKeyPairIsNoUseOfOne() throws {
+        var script = try AuthorizationScript(as: .session)
+        script.machine.setCookies([PydioCookie(name: "AjaXplorer-remember", value: "ada:r1")])
+        #expect(script.authorize() == "ping")
+        var pair = try Self.remembered(.keystoreToken)
+        #expect(pair.authorize() == "fail 3")
+    }
+
     private static let hashed = "login login_seed=\(AuthorizationScript.seed) password=5ba18395da99ad45c6be12321e8e3c9e"
     private static let loggedIn = #"<tree ><logging_result value="1" secure_token="t1"/></tree>"#
     private static let requireAuth = "<tree ><require_auth/></tree>"

@@ -17,9 +17,9 @@ struct PydioErrorTests {
     @Test func othersHaveNumbersOfTheirOwn() {
         let codes: [PydioError.Code] = [
             .unsupportedServer, .network, .timedOut, .cancelled, .invalidArgument, .tooLarge, .file,
-            .unsupportedOperation, .http(status: 404),
+            .unsupportedOperation, .notPermitted, .http(status: 404),
         ]
-        #expect(codes.map { PydioError($0, "").errorCode } == Array(100...107) + [404])
+        #expect(codes.map { PydioError($0, "").errorCode } == Array(100...108) + [404])
     }
 
     @Test(

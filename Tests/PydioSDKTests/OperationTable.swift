@@ -17,6 +17,8 @@ struct OperationCase: Sendable, CustomStringConvertible {
     var logsInFirst = false
     /// Whether it asks what is there first, so that it is this which is refused and repeated.
     var asksFirst = false
+    /// Whether it needs a seed besides the one of the login.
+    var asksForSeed = false
     /// Whether a broken connection is mended by going on.
     var survivesCut = false
     /// Throws if the result is not right.
@@ -30,7 +32,8 @@ struct OperationCase: Sendable, CustomStringConvertible {
 
     private init(
         _ name: String, _ action: String, count: Int = 1, isSilent: Bool = false, logsInFirst: Bool = false,
-        asksFirst: Bool = false, survivesCut: Bool = false, _ run: @escaping @Sendable (PydioScene) async throws -> Bool
+        asksFirst: Bool = false, asksForSeed: Bool = false, survivesCut: Bool = false,
+        _ run: @escaping @Sendable (PydioScene) async throws -> Bool
     ) {
         self.name = name
         self.action = action
@@ -38,13 +41,14 @@ struct OperationCase: Sendable, CustomStringConvertible {
         self.isSilent = isSilent
         self.logsInFirst = logsInFirst
         self.asksFirst = asksFirst
+        self.asksForSeed = asksForSeed
         self.survivesCut = survivesCut
         self.run = { scene in
             guard try await run(scene) else { throw Wrong(operation: name) }
         }
     }
 
-    static let all: [OperationCase] = reading + editing + transfers + sharing + changes + plugins + notes
+    static let all: [OperationCase] = reading + editing + transfers + sharing + changes + plugins + notes + account
 
     private static let reading = [
         OperationCase("listWorkspaces", "get_xml_registry") { scene in
@@ -189,6 +193,22 @@ struct OperationCase: Sendable, CustomStringConvertible {
             try await scene.client.unshare(workspaceId: "0", path: "/a.txt", elementType: "file")
             return scene.server.shareCount(of: "/a.txt") < before
         },
+        OperationCase("publicLinks", "load_shared_element_data") { scene in
+            let link = scene.makeLink()
+            return try await scene.client.publicLinks(workspaceId: "0", path: "/a.txt").map(\.linkId) == [link]
+        },
+        OperationCase("changePublicLink", "load_shared_element_data", count: 2) { scene in
+            var changes = PublicLinkChanges()
+            changes.password = .set("s3cret")
+            let link = try await scene.client.changePublicLink(
+                workspaceId: "0", path: "/a.txt", linkId: scene.makeLink(), changes: changes)
+            return link.hasPassword
+        },
+        OperationCase("revokePublicLink", "load_shared_element_data", count: 2) { scene in
+            let link = scene.makeLink()
+            try await scene.client.revokePublicLink(workspaceId: "0", path: "/a.txt", linkId: link)
+            return !scene.server.publicLinks(of: "/a.txt").contains { $0.id == link }
+        },
     ]
 
     private static let changes = [
@@ -283,6 +303,23 @@ struct OperationCase: Sendable, CustomStringConvertible {
         OperationCase("setWatch", "toggle_watch") { scene in
             try await scene.client.setWatch(workspaceId: "0", path: "/docs", to: .both)
             return try await scene.client.node(workspaceId: "0", path: "/docs")?.watch == .both
+        },
+    ]
+
+    private static let account = [
+        OperationCase("changePassword", "pass_change", asksFirst: true, asksForSeed: true) { scene in
+            try await scene.client.changePassword(from: PydioScene.password, to: "a new password")
+            return scene.params.user(forServer: scene.server.url)?.password == "a new password"
+        },
+        OperationCase("createUser", "edit", asksFirst: true, asksForSeed: true) { scene in
+            scene.server.configure { $0.users[0].isAdministrator = true }
+            try await scene.client.createUser(userId: "carol", password: "a long secret")
+            return scene.server.configuration.users.contains { $0.id == "carol" }
+        },
+        OperationCase("createWorkspace", "edit", asksFirst: true) { scene in
+            scene.server.configure { $0.users[0].isAdministrator = true }
+            let params = CreateWorkspaceRequestParams(label: "New", path: "/srv/new")
+            return try await scene.client.createWorkspace(params).map { !$0.isEmpty } ?? false
         },
     ]
 }

@@ -57,6 +57,20 @@ struct PydioScene: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
+    /// Makes a public link to a file, and gives its name. It is the only one.
+    func makeLink() -> String {
+        let path = "/a.txt"
+        for link in server.publicLinks(of: path) {
+            server.act("unshare", ["file": path, "element_id": link.id], as: "ada")
+        }
+        let parameters: KeyValuePairs = [
+            "file": path, "sub_action": "create_minisite", "repo_label": "a.txt", "simple_right_read": "on",
+            "simple_right_download": "on",
+        ]
+        server.act("share", parameters, as: "ada")
+        return server.publicLinks(of: path).last?.id ?? ""
+    }
+
     /// A file on this side.
     func file(_ name: String, _ content: [UInt8] = []) throws -> URL {
         let file = folder.appending(path: name)

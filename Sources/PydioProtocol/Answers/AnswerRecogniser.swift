@@ -20,6 +20,8 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
         case serverError(String)
         /// It is of the right kind, but what is wanted is not in it.
         case incomplete
+        /// How servers answer what they, or the user's account, do not have. The words complete "the server cannot".
+        case unsupported(String)
         /// It is something else.
         case other
     }
@@ -55,6 +57,7 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
         case .value(let value): return .value(value)
         case .serverError(let message): return .serverError(.server(message, secrets))
         case .incomplete: return .unexpected(.incomplete(body, to: subject, secrets))
+        case .unsupported(let operation): return .unexpected(.unsupportedOperation(operation))
         case .other:
             if case .failure(let failure) = body.document {
                 return .unexpected(.unreadable(failure, body, to: subject))
@@ -71,6 +74,7 @@ package struct AnswerRecogniser<Value: Sendable>: Sendable {
             case .value(let value): .value(transform(value))
             case .serverError(let message): .serverError(message)
             case .incomplete: .incomplete
+            case .unsupported(let operation): .unsupported(operation)
             case .other: .other
             }
         }

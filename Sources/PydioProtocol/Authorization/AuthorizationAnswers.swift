@@ -56,6 +56,15 @@ extension AnswerRecogniser where Value == String {
 }
 
 extension AnswerRecogniser where Value == Void {
+    /// The answer to `pass_change` (section 7). Some versions say `SUCCESS` behind an error, too.
+    package static let passwordChange = Self("the change of the password") { body in
+        if body.isBlank { return .unsupported("change the password") }
+        guard body.document == nil else { return .other }
+        if body.text == "SUCCESS" { return .value(()) }
+        return body.text.hasPrefix("PASS_ERROR")
+            ? .serverError("the old password is wrong, or the new one too short (PASS_ERROR)") : .other
+    }
+
     /// The answer to `keystore_revoke_tokens`: an empty one means that nothing was revoked.
     package static let revocation = Self("the revocation of a key pair") { body in
         if let object = body.json as? [String: Any] {

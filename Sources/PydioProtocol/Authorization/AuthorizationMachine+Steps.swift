@@ -18,7 +18,10 @@ extension AuthorizationMachine {
                 "password": .text(PasswordHash.value(password: user.password, seed: seed)),
             ]
             parameters["captcha_code"] = attempt.captcha.map { .text($0) }
+            if attempt.kind == .rememberedSession { parameters["remember_me"] = "true" }
             return (PydioRequest(.post, "login", parameters), session)
+        case .rememberedLogin:
+            return (PydioRequest(.post, "login", ["cookie_login": "true", "login_seed": "-1"]), session)
         case .keystore:
             guard let user else { return nil }
             let request = PydioRequest(
@@ -64,6 +67,7 @@ extension AuthorizationMachine {
         case .ping: return pinged(body)
         case .getSeed: return seedCame(AnswerRecogniser.seed.read(body, secrets: secrets), body)
         case .login: return loginAnswered(AnswerRecogniser.login.read(body, secrets: secrets))
+        case .rememberedLogin: return rememberedAnswered(AnswerRecogniser.login.read(body, secrets: secrets))
         case .getSecureToken: return tokenCame(AnswerRecogniser.secureToken.read(body, secrets: secrets))
         case .keystore: return pairCame(AnswerRecogniser.keystoreToken.read(body, secrets: secrets), body)
         }
@@ -73,7 +77,7 @@ extension AuthorizationMachine {
         guard var attempt else { return .none }
         attempt.step = step
         self.attempt = attempt
-        if step == .ping { beginSession() }
+        beginSession(with: step)
         return .send(Order(attempt: attempt.id, step: step))
     }
 
@@ -172,6 +176,19 @@ extension AuthorizationMachine {
         }
     }
 
+    /// What the server does not remember is forgotten here, too.
+    private mutating func rememberedAnswered(_ answer: PydioAnswer<LoginResponse>) -> Progress {
+        switch answer {
+        case .value(let response) where response.result == .success:
+            secureToken = response.secureToken
+            return done()
+        case .value, .notAuthorized:
+            cookies.removeAll()
+            return fail(.refusedLogin(.rememberedLoginInvalid))
+        case .serverError(let error), .unexpected(let error): return fail(error)
+        }
+    }
+
     /// An error where none can be but for the token: the session has another one (4.5).
     private mutating func refusedForToken(_ error: PydioError) -> Progress {
         guard attempt?.hasAskedForToken == true else {
@@ -197,9 +214,9 @@ extension AuthorizationMachine {
             return attempt?.isForToken == true
                 ? done() : next(seed == nil || attempt?.captcha == nil ? .getSeed : .login)
         case .notAuthorized:
-            guard user != nil else { return fail(Self.nobody) }
+            guard user != nil || isRemembered else { return fail(Self.nobody) }
             attempt?.isForToken = false
-            return next(.ping)
+            return next(user == nil ? .rememberedLogin : .ping)
         case .serverError(let error), .unexpected(let error): return beginAnew(error)
         }
     }

@@ -10,6 +10,7 @@ package import Transport
 ///     not authorised ── ping ── get_seed ─┬─ keystore (seed −1) ─┬─ done
 ///                                         └──────── login ───────┘
 ///     token refused ─── get_secure_token ── done
+///     no password ───── login by the cookie of a remembered one ── done
 ///
 /// A login that is answered with an error takes the second row once, and begins anew without cookies once.
 package struct AuthorizationMachine: Sendable, Confidential {
@@ -37,6 +38,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
         case ping
         case getSeed
         case login
+        case rememberedLogin
         case getSecureToken
         case keystore
 
@@ -45,6 +47,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
             case .ping: "ping"
             case .getSeed: "get_seed"
             case .login: "login"
+            case .rememberedLogin: "login by cookie"
             case .getSecureToken: "get_secure_token"
             case .keystore: "keystore"
             }
@@ -124,6 +127,9 @@ package struct AuthorizationMachine: Sendable, Confidential {
             + cookies.cookies(now: MonotonicInstant(nanoseconds: .min)).map(\.value)
     }
 
+    /// How the last login was refused, if it was.
+    package var lastRefusal: PydioLoginResult? { lastFailure?.loginResult }
+
     package var isAuthorizing: Bool { attempt != nil }
 
     /// What a call is to be sent with now.
@@ -131,7 +137,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
         let pair: KeystoreToken? =
             switch kind {
             case .automatic, .keystoreToken: keystoreToken
-            case .session: nil
+            case .session, .rememberedSession: nil
             }
         return Pass(
             generation: generation, secureToken: pair == nil ? secureToken : nil, keystoreToken: pair,
@@ -152,6 +158,13 @@ package struct AuthorizationMachine: Sendable, Confidential {
         self.user = user
         lastFailure = nil
         if isOther { forgetSession() }
+    }
+
+    /// The user's password is another from now on: the next login needs it.
+    package mutating func passwordChanged(to password: String) {
+        guard let user else { return }
+        self.user = User(userid: user.userid, password: password)
+        lastFailure = nil
     }
 
     package mutating func setSecureToken(_ token: String?) {
@@ -229,7 +242,9 @@ package struct AuthorizationMachine: Sendable, Confidential {
     /// Somebody wants an authorisation, whatever there is.
     package mutating func authorize(as kind: PydioAuthentication) -> CallAction {
         guard attempt == nil else { return .wait }
-        guard user != nil else { return .fail(Self.nobody) }
+        guard user != nil else {
+            return isRemembered && kind != .keystoreToken ? begin(.rememberedLogin, kind) : .fail(Self.nobody)
+        }
         // A pair that was refused, or the only kind that is wanted.
         if pass(as: kind).keystoreToken != nil || kind == .keystoreToken {
             return begin(.keystore, kind) { $0.hasAskedForPair = true }
@@ -252,15 +267,23 @@ package struct AuthorizationMachine: Sendable, Confidential {
         nextAttempt += 1
         change(&attempt)
         self.attempt = attempt
-        if step == .ping { beginSession() }
+        beginSession(with: step)
         return .begin(Order(attempt: attempt.id, step: step))
     }
 
+    /// Whether the server may remember a login when the session is over.
+    var isRemembered: Bool { cookies.isRemembered }
+
     /// A login has a session of its own: in one that is shared with other processes, their seeds replace each other.
-    mutating func beginSession() {
-        // The image of a captcha that somebody is looking at belongs to the session.
-        guard attempt?.captcha == nil, lastFailure?.wantsCaptcha != true else { return }
-        cookies.removeAll()
+    mutating func beginSession(with step: Step) {
+        switch step {
+        case .ping:
+            // The image of a captcha that somebody is looking at belongs to the session.
+            guard attempt?.captcha == nil, lastFailure?.wantsCaptcha != true else { return }
+            cookies.removeAll()
+        case .rememberedLogin: cookies.removeSession()
+        case .getSeed, .login, .getSecureToken, .keystore: return
+        }
         secureToken = nil
     }
 

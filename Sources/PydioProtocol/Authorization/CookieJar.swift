@@ -36,6 +36,8 @@ package struct CookieJar: Hashable, Sendable, Confidential {
 
     /// Of the session.
     package static let sessionCookie = "AjaXplorer"
+    /// Of a login that outlives it.
+    package static let rememberedCookie = "AjaXplorer-remember"
     private static let maximumCount = 50
     private static let maximumSize = 4096
 
@@ -94,6 +96,13 @@ package struct CookieJar: Hashable, Sendable, Confidential {
         stored.removeAll { $0.cookie.name == cookie.name }
         guard stored.count < Self.maximumCount else { return }
         stored.append(Stored(cookie: cookie, isSecure: false, expiry: nil))
+    }
+
+    package var isRemembered: Bool { stored.contains { $0.cookie.name == Self.rememberedCookie } }
+
+    /// All but that of a login which outlives the session.
+    mutating func removeSession() {
+        stored.removeAll { $0.cookie.name != Self.rememberedCookie }
     }
 
     package mutating func removeAll() {

@@ -6,6 +6,10 @@ public enum PydioAuthentication: Sendable, Hashable {
     case automatic
     /// By a session with its cookie and token, as the original library does.
     case session
+    /// The same, with a cookie by which the server remembers the login when the session is over, for ten days as a rule. It
+    /// is one of ``ServersParamsManager/allServerCookies(_:)``: whoever keeps them over processes needs no password. Servers
+    /// may not remember logins; there is no such cookie then.
+    case rememberedSession
     /// By a key pair alone.
     case keystoreToken
 }

@@ -25,6 +25,8 @@ public struct PydioError: Error, Sendable, Hashable {
         case receivedNotExpectedAnswer
         /// What came instead of a download is none.
         case notAZipFileResponse
+        /// The user's account does not have the right, administration for example. Nothing was changed.
+        case notPermitted
         /// A status other than success.
         case http(status: Int)
         /// This is not a Pydio server, or its version is not supported.
@@ -69,7 +71,8 @@ public struct PydioError: Error, Sendable, Hashable {
         case .http(let status): status == 429 || status >= 500
         case .unableToParseAnswer, .receivedNotExpectedAnswer: status.map { $0 < 300 } ?? false
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha, .errorResponse,
-            .notAZipFileResponse, .unsupportedServer, .unsupportedOperation, .cancelled, .invalidArgument, .tooLarge,
+            .notAZipFileResponse, .notPermitted, .unsupportedServer, .unsupportedOperation, .cancelled,
+            .invalidArgument, .tooLarge,
             .file:
             false
         }
@@ -83,7 +86,8 @@ public struct PydioError: Error, Sendable, Hashable {
         switch code {
         case .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .requireAuthorization, .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer,
-            .notAZipFileResponse, .http, .unsupportedServer, .unsupportedOperation, .network, .timedOut, .cancelled,
+            .notAZipFileResponse, .http, .notPermitted, .unsupportedServer, .unsupportedOperation, .network, .timedOut,
+            .cancelled,
             .invalidArgument, .tooLarge, .file:
             false
         }
@@ -96,6 +100,14 @@ public struct PydioError: Error, Sendable, Hashable {
     package var isRefusalOfSize: Bool {
         guard code == .errorResponse, let serverMessage else { return false }
         return serverMessage == Self.lostUpload || serverMessage.hasSuffix("(409)") || serverMessage.hasSuffix("(410)")
+    }
+
+    /// - Parameter operation: Completes "the server cannot".
+    static func unsupportedOperation(_ operation: String) -> PydioError {
+        PydioError(
+            .unsupportedOperation,
+            "the server cannot \(operation): its version has no such action, or not for this account; nothing was changed"
+        )
     }
 
     package static let cancelled = PydioError(.cancelled, "the operation was cancelled")

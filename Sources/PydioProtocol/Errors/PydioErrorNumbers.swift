@@ -51,6 +51,7 @@ extension PydioError.Code {
         case .tooLarge: 105
         case .file: 106
         case .unsupportedOperation: 107
+        case .notPermitted: 108
         case .http(let status): status
         }
     }

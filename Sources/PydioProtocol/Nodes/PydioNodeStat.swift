@@ -35,6 +35,15 @@ public struct PydioNodeStat: Sendable, Hashable {
 
 /// Numbers that come as numbers or as texts: databases differ.
 enum JSONNumber {
+    /// The same of truth values.
+    static func flag(_ value: Any?) -> Bool? {
+        switch value {
+        case let text as String: return text == "true" || text == "1"
+        case let number as NSNumber: return number.boolValue
+        default: return nil
+        }
+    }
+
     static func integer(_ value: Any?) -> Int64? {
         switch value {
         case let text as String: return Int64(text)

@@ -52,16 +52,20 @@ extension PublicLinkRequestParams: CustomStringConvertible, CustomDebugStringCon
 extension AnswerRecogniser where Value == URL {
     /// The link as text. A number instead of it says why there is none; what it means differs between versions.
     package static let publicLink = Self("the request for a public link") { body in
-        // URL would encode what cannot be in an address.
-        guard body.document == nil,
-            !body.text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "<") })
-        else { return .other }
+        guard body.document == nil else { return .other }
         if !body.isBlank, body.bytes.count < 10, body.text.allSatisfy(\.isNumber) {
             return .serverError("no link can be made (\(body.text))")
         }
-        guard let url = URL(string: body.text), ["http", "https"].contains(url.scheme?.lowercased()),
+        return Match(webAddress(body.text))
+    }
+
+    /// Nil unless it can be opened by who has no account.
+    static func webAddress(_ text: String) -> URL? {
+        // URL would encode what cannot be in an address.
+        guard !text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "<") }),
+            let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased()),
             !(url.host ?? "").isEmpty
-        else { return .other }
-        return .value(url)
+        else { return nil }
+        return url
     }
 }

@@ -142,11 +142,7 @@ final class AuthorizationClient: Sendable {
         guard let (request, pass, showsPassword) = wanted else {
             return session.progress { $0.failed(order, Self.interrupted) }
         }
-        if showsPassword && !connection.server.isSecure && session.warnsNow() {
-            logger?.report(
-                .warning, "the server wants the password over a connection that is not encrypted",
-                ["pydio.server": "\(connection.server.host)"])
-        }
+        if showsPassword { warnOfClearPassword() }
         do throws(PydioError) {
             let response = try await connection.send(request, as: pass)
             return session.progress { [connection] in
@@ -156,6 +152,14 @@ final class AuthorizationClient: Sendable {
         } catch {
             return session.progress { $0.failed(order, error) }
         }
+    }
+
+    /// A password is about to be sent as it is.
+    func warnOfClearPassword() {
+        guard !connection.server.isSecure, session.warnsNow() else { return }
+        logger?.report(
+            .warning, "the server wants the password over a connection that is not encrypted",
+            ["pydio.server": "\(connection.server.host)"])
     }
 
     private static let interrupted = PydioError(

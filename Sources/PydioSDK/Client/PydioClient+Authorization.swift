@@ -101,7 +101,7 @@ extension OperationsClient {
         }
     }
 
-    private func sendInSession(_ request: PydioRequest) async throws -> HTTPResponse {
+    func sendInSession(_ request: PydioRequest) async throws -> HTTPResponse {
         let (pass, requestPass) = authorization.session.read { machine in
             let pass = machine.pass(as: .session)
             return (pass, machine.requestPass(pass, nonce: "", now: .now))

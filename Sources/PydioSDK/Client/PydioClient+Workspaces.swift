@@ -37,7 +37,7 @@ extension OperationsClient {
 }
 
 extension PydioRequest {
-    fileprivate static func registry(_ xPath: String, in workspaceId: String? = nil) -> PydioRequest {
+    static func registry(_ xPath: String, in workspaceId: String? = nil) -> PydioRequest {
         var parameters: [String: PydioParameter] = ["xPath": .text(xPath)]
         parameters["tmp_repository_id"] = workspaceId.map { .text($0) }
         var request = PydioRequest(.get, "get_xml_registry", parameters, path: ["xPath"])

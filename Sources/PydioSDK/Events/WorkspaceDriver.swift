@@ -158,7 +158,7 @@ extension WorkspaceLoop.Problem {
         case .network, .cancelled, .file: self = .unreachable
         case .timedOut: self = .timedOut
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: self = .unauthenticated
-        case .invalidArgument, .unsupportedServer: self = .unusable
+        case .invalidArgument, .unsupportedServer, .notPermitted: self = .unusable
         case .receivedNotExpectedAnswer, .errorResponse, .tooLarge, .unsupportedOperation:
             if case .readChanges = step { self = .withoutFeed } else { self = .refused }
         case .unableToParseAnswer, .notAZipFileResponse, .http: self = .refused

@@ -60,7 +60,8 @@ struct WorkspaceRequests: Sendable {
             case .errorResponse, .receivedNotExpectedAnswer, .unableToParseAnswer, .tooLarge:
                 return WorkspaceServices()  // the server does not say: mailboxes are everywhere
             case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha, .http,
-                .notAZipFileResponse, .invalidArgument, .file, .unsupportedServer, .unsupportedOperation, .network,
+                .notAZipFileResponse, .invalidArgument, .file, .notPermitted, .unsupportedServer, .unsupportedOperation,
+                .network,
                 .timedOut, .cancelled:
                 throw error
             @unknown default: throw error

@@ -188,7 +188,7 @@ extension PydioError {
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .http(let status): status >= 500
         case .unableToParseAnswer, .errorResponse, .receivedNotExpectedAnswer, .notAZipFileResponse, .unsupportedServer,
-            .unsupportedOperation, .invalidArgument, .tooLarge, .file:
+            .unsupportedOperation, .notPermitted, .invalidArgument, .tooLarge, .file:
             false
         }
     }

@@ -41,10 +41,21 @@ final class AccountTurns: LoginTurns {
 
     /// Writes what has changed, for the next command.
     func keep(_ session: KeptSession) {
+        renew {
+            $0.take(session)
+            if $0.keyPair != nil { $0.password = nil }
+        }
+    }
+
+    /// The same of a password that has changed, if it is kept at all.
+    func keepPassword(_ password: String) {
+        renew { if $0.password != nil { $0.password = password } }
+    }
+
+    private func renew(_ change: (inout PydioLogin) -> Void) {
         let old = login
         var new = old
-        new.take(session)
-        if new.keyPair != nil { new.password = nil }
+        change(&new)
         guard new != old else { return }
         do {
             try PydioLoginFile().renew(old, as: new)

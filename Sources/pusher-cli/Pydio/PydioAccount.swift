@@ -42,6 +42,20 @@ struct PydioAccount: Sendable {
         turns.keep(now.session)
     }
 
+    /// The user has another password from now on: what the next command needs is kept.
+    func keepPassword(_ password: String) async throws {
+        turns.keepPassword(password)
+        guard params.keystoreToken(forServer: login.server) != nil else { return }
+        // The pair was good for the old one. Without a password to be kept, the new one is all there is to log in with.
+        params.setUser(User(userid: login.user, password: password), forServer: login.server)
+        do {
+            try await client.authorize()
+        } catch let error as PydioError where error.code != .cancelled {
+            throw CommandFailure(
+                error.exitStatus, "the password is changed, but logging in with it failed: \(error)")
+        }
+    }
+
     /// Those that hold files.
     func workspaces() async throws -> [PydioWorkspace] {
         let workspaces = try await client.listWorkspaces().filter(\.isFileStore)

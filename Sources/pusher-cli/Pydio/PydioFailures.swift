@@ -4,7 +4,7 @@ extension PydioError: ReportableError {
     var exitStatus: ExitStatus {
         switch code {
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: .refused
-        case .http(status: 401), .http(status: 403): .refused
+        case .notPermitted, .http(status: 401), .http(status: 403): .refused
         case .errorResponse, .notAZipFileResponse, .invalidArgument, .tooLarge, .file: .badData
         case .unableToParseAnswer, .receivedNotExpectedAnswer, .http, .unsupportedServer, .unsupportedOperation,
             .network,
@@ -20,7 +20,8 @@ extension PydioError: ReportableError {
         switch code {
         case .requireAuthorization, .unableToLogin, .getSeedWithCaptcha, .loginWithCaptcha: true
         case .http, .errorResponse, .notAZipFileResponse, .invalidArgument, .tooLarge, .file, .unableToParseAnswer,
-            .receivedNotExpectedAnswer, .unsupportedServer, .unsupportedOperation, .network, .timedOut, .cancelled:
+            .receivedNotExpectedAnswer, .notPermitted, .unsupportedServer, .unsupportedOperation, .network, .timedOut,
+            .cancelled:
             false
         @unknown default: false
         }

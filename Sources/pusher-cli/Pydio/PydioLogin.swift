@@ -22,6 +22,9 @@ struct PydioLogin: Codable, Hashable, Confidential {
 
     var description: String { "\(user) on \(server.absoluteString)" }
 
+    /// Whether the server remembers it when the session is over.
+    var isRemembered: Bool { cookies.contains { $0.name == CookieJar.rememberedCookie } }
+
     /// What a client needs to go on where this one was.
     func makeParams() -> ServersParamsManager {
         let params = ServersParamsManager(deviceId: deviceID)

@@ -10,6 +10,8 @@ struct PydioLoginAttempt: Sendable {
     let user: String
     let password: String
     let keepsPassword: Bool
+    /// Whether the server is to remember the login when the session is over.
+    let isRemembered: Bool
     /// Where the image of a captcha is written.
     let captchaFile: URL
     /// What the image shows that an attempt before this one has left.
@@ -31,7 +33,7 @@ struct PydioLoginAttempt: Sendable {
         let params = login.makeParams()
         var options = options
         // A key pair would be one more thing that stays valid for long.
-        if !keepsPassword { options.authentication = .session }
+        if !keepsPassword { options.authentication = isRemembered ? .rememberedSession : .session }
         let client = PydioClient(server: server, params: params, options: options)
         do {
             if let code {

@@ -236,6 +236,9 @@ import Testing
         try client.server.addFile("/a")
         for _ in 1...2 { _ = try await client.post("share", ["file": "/a"]) }
         #expect(client.server.shareCount(of: "/a") == 2)
+        let data = try await client.get("load_shared_element_data", ["file": "/a"]).json as? [String: Any]
+        #expect((data?["links"] as? [String: Any])?.count == 1)
+        client.server.configure { $0.findsShares = false }
         #expect(
             try await client.get("load_shared_element_data", ["file": "/a"]).xml.contains("Could not find any share"))
         for _ in 1...2 {

@@ -5,12 +5,14 @@ struct ServerState: Sendable {
     var configuration: FakePydioServer.Configuration
     var sessions = SessionTable()
     var failures = LoginFailures()
+    /// Users by the cookies that their logins are remembered by.
+    var remembered: [String: String] = [:]
     /// What the newest captcha image shows.
     var captchaCode: String?
     var trees: [TreeKey: Tree] = [:]
     var bookmarks: [TreeKey: [String: [Bookmark]]] = [:]
-    /// Public links by node.
-    var shares: [TreeKey: [TreePath: [String]]] = [:]
+    /// Public links by node, the oldest first.
+    var shares: [TreeKey: [TreePath: [FakePydioLink]]] = [:]
     var chunkedDownloads: [String: ChunkedDownload] = [:]
     var mailboxes = Mailboxes()
     var messageCount = 0
@@ -47,6 +49,7 @@ struct ServerState: Sendable {
     /// Those that a user has any right in.
     func workspaces(of user: FakePydioUser) -> [FakePydioWorkspace] {
         configuration.workspaces.filter { user.rights(in: $0.id) != nil }
+            + (user.isAdministrator ? [FakePydioWorkspace.console] : [])
     }
 
     mutating func makeNodeID() -> Int {

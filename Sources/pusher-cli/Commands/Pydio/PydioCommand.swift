@@ -14,14 +14,16 @@ struct PydioCommand: AsyncParsableCommand {
               pusher-cli pydio watch plans --json
             """,
         subcommands: [
-            PydioLoginCommand.self, PydioLogoutCommand.self, PydioWorkspacesCommand.self, PydioListCommand.self,
-            PydioCatCommand.self, PydioGetCommand.self, PydioPutCommand.self, PydioMakeFolderCommand.self,
+            PydioLoginCommand.self, PydioLogoutCommand.self, PydioPasswordCommand.self, PydioWorkspacesCommand.self,
+            PydioListCommand.self, PydioCatCommand.self, PydioGetCommand.self, PydioPutCommand.self,
+            PydioMakeFolderCommand.self,
             PydioMoveCommand.self, PydioCopyCommand.self, PydioRemoveCommand.self, PydioRestoreCommand.self,
-            PydioEmptyBinCommand.self, PydioShareCommand.self, PydioUnshareCommand.self, PydioBookmarksCommand.self,
+            PydioEmptyBinCommand.self, PydioShareCommand.self, PydioLinksCommand.self, PydioUnshareCommand.self,
+            PydioBookmarksCommand.self,
             PydioChangesCommand.self, PydioWatchCommand.self, PydioSearchCommand.self, PydioStatCommand.self,
             PydioQuotaCommand.self, PydioCompressCommand.self, PydioExtractCommand.self, PydioMetadataCommand.self,
             PydioCommentsCommand.self, PydioLockCommand.self, PydioUnlockCommand.self, PydioNotifyCommand.self,
             PydioFeedCommand.self, PydioPermissionsCommand.self, PydioPurgeCommand.self,
-            PydioSyncCommand.self,
+            PydioSyncCommand.self, PydioAdminCommand.self,
         ])
 }

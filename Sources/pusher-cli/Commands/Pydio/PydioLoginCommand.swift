@@ -32,6 +32,13 @@ struct PydioLoginCommand: AsyncParsableCommand {
     @Flag(name: .customLong("no-password"), help: "Save only the session; log in again when it expires.")
     var forgetsPassword = false
 
+    @Flag(
+        help: """
+            Save the session and a cookie by which the server remembers the login, for ten days after its last use as a \
+            rule, instead of the password.
+            """)
+    var remember = false
+
     @Option(
         help: ArgumentHelp("The code in the captcha image that the previous login wrote.", valueName: "code"))
     var captchaCode: String?
@@ -48,6 +55,9 @@ struct PydioLoginCommand: AsyncParsableCommand {
             url.host.map({ !$0.isEmpty }) ?? false, url.user == nil, url.password == nil, url.query == nil,
             url.fragment == nil
         else { throw ValidationError("A server's address is https://server/path and nothing more.") }
+        guard !remember || !forgetsPassword else {
+            throw ValidationError("--remember saves no password either: use it alone.")
+        }
         guard !user.isEmpty else { throw ValidationError("--user cannot be empty.") }
         guard captchaCode.map({ !$0.isEmpty }) ?? true else { throw ValidationError("--captcha-code cannot be empty.") }
     }
@@ -63,7 +73,12 @@ struct PydioLoginCommand: AsyncParsableCommand {
             ? "a key pair is saved instead of the password"
             : login.password != nil
                 ? "the session and the password are saved in \(PydioLoginFile().store.file.path)"
-                : "only the session is saved"
+                : login.isRemembered
+                    ? "the session is saved, and the server remembers the login"
+                    : "only the session is saved"
+        if remember, !login.isRemembered {
+            StandardError.write("warning: the server does not remember logins: log in again when the session is over")
+        }
         _ = StandardOutput.write(
             "logged in as \(user) on \(url.absoluteString); \(kept)")
     }
@@ -75,7 +90,8 @@ struct PydioLoginCommand: AsyncParsableCommand {
                 : try SecretInput.typed("Password of \(user): ")
         else { throw CommandFailure(.interrupted, "interrupted: not logged in") }
         let attempt = PydioLoginAttempt(
-            server: server, user: user, password: password, keepsPassword: !forgetsPassword,
+            server: server, user: user, password: password, keepsPassword: !forgetsPassword && !remember,
+            isRemembered: remember,
             captchaFile: captchaFile.map { URL(filePath: $0) } ?? PydioLoginAttempt.defaultCaptchaFile,
             code: captchaCode, canAsk: !passwordStdin, options: try connection.client)
         return try await StatusLine.waiting(for: "the answer of \(server.host ?? server.absoluteString)") {

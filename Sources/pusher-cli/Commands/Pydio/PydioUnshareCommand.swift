@@ -4,12 +4,14 @@ import PydioSDK
 
 struct PydioUnshareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unshare", abstract: "End all sharing of a file or a folder.",
+        commandName: "unshare", abstract: "End all sharing of a file or a folder, or one of its public links.",
         discussion: """
-            All its public links stop working. If others share it with you, that does not change.
+            All its public links stop working; with --link, only that one. If others share it with you, that does not \
+            change.
 
-            Example:
+            Examples:
               pusher-cli pydio unshare plans:/plan.pdf
+              pusher-cli pydio unshare plans:/plan.pdf --link https://example.org/public/x7f2
             """)
 
     /// Links of one file, more than anybody makes.
@@ -18,6 +20,11 @@ struct PydioUnshareCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp("File or folder: WORKSPACE:/path.", valueName: "remote"), transform: { try RemotePath($0) })
     var remote: RemotePath
+
+    @Option(
+        help: ArgumentHelp("Only end this link, as links prints it.", valueName: "link"),
+        transform: { try LinkArgument($0) })
+    var link: LinkArgument?
 
     @Flag(help: "Print a JSON object.")
     var json = false
@@ -32,7 +39,12 @@ struct PydioUnshareCommand: AsyncParsableCommand {
         try await pydio.run { account in
             let workspace = try await account.workspace(remote.workspace)
             _ = try await workspace.existingNode(at: remote.path)
-            try await endShares(in: workspace)
+            if let link {
+                try await workspace.client.revokePublicLink(
+                    workspaceId: workspace.id, path: remote.path, linkId: link.id)
+            } else {
+                try await endShares(in: workspace)
+            }
             let report = TransferReport(json: json)
             report.done(TransferRecord(kind: .unshared, workspaceID: workspace.id, path: remote.path))
             try report.end()

@@ -37,6 +37,9 @@ enum Action: String, CaseIterable {
     case moveInIndex = "lsync"
     case applyCheckHook = "apply_check_hook"
 
+    case edit
+    case updateUserRight = "user_update_right"
+
     case getBookmarks = "get_bookmarks"
     case share
     case loadSharedElement = "load_shared_element_data"

@@ -3,6 +3,9 @@ extension ServerState {
     /// - Parameter action: Nil is one that the server does not know: it answers nothing.
     mutating func answer(_ action: Action?, to call: Call) -> FakePydioAnswer {
         guard let action, action.plugin.map({ configuration.plugins.contains($0) }) ?? true else { return .empty }
+        if call.workspace.id == FakePydioWorkspace.console.id, let answer = consoleAnswer(action, call) {
+            return answer
+        }
         var call = call
         // Older servers cut the path of every folder at what newer ones take for a page's mark in listings alone.
         if mode == .v5_2, action != .list, let dir = call["dir"], let mark = dir.firstRange(of: "%23") {
@@ -14,6 +17,7 @@ extension ServerState {
         }
         return switch action {
         case .getSeed, .getCaptcha, .login, .logout, .getSecureToken, .getBootConf: .empty  // of the session API alone
+        case .edit, .updateUserRight: .empty  // of the page for administrators alone
         case .webSocketAuthenticate: .tree("")
         case .getRegistry, .state: registryAnswer(call)
         case .switchRepository: switchAnswer(call)

@@ -59,6 +59,18 @@ extension FakePydioServer {
         package var plugins = Set(FakePydioPlugin.allCases)
         /// Whether the index for searches is still being made.
         package var isIndexing = false
+        /// Users and workspaces of a page of the lists for administrators.
+        package var administrationPageSize = 50
+        /// Sub-actions for administrators that the server does not have.
+        package var missingSubActions: Set<String> = []
+        /// False: no login outlives its session, whatever a client wants.
+        package var remembersLogins = true
+        /// False: where users cannot change their passwords, there is no action for it.
+        package var letsChangePasswords = true
+        /// Of a new password.
+        package var minimumPasswordLength = 8
+        /// False: a newer server that does not find how a node is shared.
+        package var findsShares = true
         /// Requests remembered.
         package var historyLimit = 100_000
 
@@ -118,11 +130,19 @@ package struct FakePydioUser: Sendable {
     /// By the workspaces' ids; those that are not in it are not the user's. Nil is all rights in all.
     package var rights: [String: Rights]?
     package var condition: Condition
+    package var isAdministrator: Bool
+    package var roles: [String] = []
+    /// Of the groups that the user is in; empty is none.
+    package var group: String
+    /// Who made the user, to share with.
+    package var parent: String?
 
     package init(
-        id: String, password: String, rights: [String: Rights]? = nil, condition: Condition = .normal
+        id: String, password: String, rights: [String: Rights]? = nil, condition: Condition = .normal,
+        isAdministrator: Bool = false, group: String = "", parent: String? = nil
     ) {
         (self.id, self.rights, self.condition) = (id, rights, condition)
+        (self.isAdministrator, self.group, self.parent) = (isAdministrator, group, parent)
         passwordDigest = Digest.md5(password)
     }
 
@@ -166,6 +186,10 @@ package struct FakePydioWorkspace: Sendable {
         (self.accessType, self.isPerUser, self.hasRecycleBin) = (accessType, isPerUser, hasRecycleBin)
         self.quota = quota
     }
+
+    /// The page for administrators, which only they have.
+    static let console = FakePydioWorkspace(
+        id: "ajxp_conf", slug: "settings", label: "Settings", accessType: "ajxp_conf", hasRecycleBin: false)
 
     package static let teamID = "6f0c1d2e3a4b5c6d7e8f901234567890"
 

@@ -14,7 +14,9 @@ extension ServerState {
         // The question mark and all behind it is taken for a part of the action's name, which no action then has.
         if pieces.count == 2, request.hasQuery, !request.rawPath.hasSuffix("/") { return .empty }
         let action = Action(rawValue: name)
-        if action == .delete, !request.form.hasFiles { return .error("The selection is empty!") }
+        if action == .delete, workspace.id != FakePydioWorkspace.console.id, !request.form.hasFiles {
+            return .error("The selection is empty!")
+        }
         var parameters = request.parameters
         for (name, value) in Self.restParameters(action, Array(pieces.dropFirst(2))) { parameters.append(name, value) }
         return answer(

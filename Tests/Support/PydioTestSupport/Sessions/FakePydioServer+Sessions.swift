@@ -5,6 +5,9 @@ extension FakePydioServer {
     /// Forgets all sessions, as if they had expired or the server had been started anew.
     package func expireSessions() { core.state.withLock { $0.sessions.removeAll() } }
 
+    /// Forgets the logins that outlive their sessions.
+    package func forgetRememberedLogins() { core.state.withLock { $0.remembered.removeAll() } }
+
     /// Gives each session another secure token, which nobody has been told.
     package func expireTokens() {
         core.state.withLock { state in

@@ -48,11 +48,28 @@ extension ServerState {
                 return (.login(-4), id)
             }
         }
+        if request.parameter("cookie_login") != nil { return rememberedLogin(request, in: id) }
         let name = (request.parameter("userid") ?? "").trimmingSpace.lowercased()
         guard let user = user(name), user.condition != .lockedOut, isRight(request, for: user, in: id) else {
             failures.failed(request.address, now: now)
             return (.login(needsCaptcha(request) ? -4 : -1), id)
         }
+        return logIn(user, request, in: id, remembers: request.parameter("remember_me") == "true")
+    }
+
+    /// The cookie is good once: the answer has another.
+    private mutating func rememberedLogin(
+        _ request: FakePydioRequest, in id: String
+    ) -> (answer: FakePydioAnswer, session: String) {
+        guard let cookie = request.cookies[Self.rememberedCookie], let name = remembered.removeValue(forKey: cookie),
+            let user = user(name), user.condition != .lockedOut
+        else { return (.login(-5), id) }
+        return logIn(user, request, in: id, remembers: true)
+    }
+
+    private mutating func logIn(
+        _ user: FakePydioUser, _ request: FakePydioRequest, in id: String, remembers: Bool
+    ) -> (answer: FakePydioAnswer, session: String) {
         failures.succeeded(request.address)
         guard user.condition != .withoutWorkspace, let first = workspaces(of: user).first else {
             return (.login(-3), id)
@@ -62,7 +79,7 @@ extension ServerState {
         sessions[new]?.workspace = first.id
         sessions[new]?.seed = nil
         sessions[new]?.captcha = nil
-        return (loggedIn(user, token: makeToken(in: new), remembers: request.parameter("remember_me") == "true"), new)
+        return (loggedIn(user, token: makeToken(in: new), remembers: remembers && configuration.remembersLogins), new)
     }
 
     private func isRight(_ request: FakePydioRequest, for user: FakePydioUser, in id: String) -> Bool {
@@ -70,33 +87,49 @@ extension ServerState {
         return user.isProved(by: request.parameter("password"), seed: seed)
     }
 
-    private func loggedIn(_ user: FakePydioUser, token: String, remembers: Bool) -> FakePydioAnswer {
+    static let rememberedCookie = "AjaXplorer-remember"
+
+    private mutating func loggedIn(_ user: FakePydioUser, token: String, remembers: Bool) -> FakePydioAnswer {
         var attributes = [("value", "1"), ("secure_token", token)]
         if remembers { attributes += [("remember_login", "notify"), ("remember_pass", "notify")] }
         var answer = FakePydioAnswer.tree(XMLElement("logging_result", attributes))
         if remembers {
+            let cookie = "\(user.id):\(Digest.random(32))"
+            remembered[cookie] = user.id
             answer.fields.append(
-                ("Set-Cookie", "AjaXplorer-remember=\(user.id):\(Digest.random(32)); Max-Age=864000; path=/; HttpOnly"))
+                ("Set-Cookie", "\(Self.rememberedCookie)=\(cookie); Max-Age=864000; path=/; HttpOnly"))
         }
         return answer
     }
 
     /// The session is over, and its cookie stands for an empty one.
-    mutating func logoutAnswer(in id: String) -> (answer: FakePydioAnswer, session: String) {
+    mutating func logoutAnswer(
+        _ request: FakePydioRequest, in id: String
+    ) -> (answer: FakePydioAnswer, session: String) {
         sessions[id] = nil
+        if let cookie = request.cookies[Self.rememberedCookie] { remembered[cookie] = nil }
         return (.login(2), sessions.open(nil).id)
     }
 
+    /// The length of what arrives is compared, hashed or not.
     mutating func passwordAnswer(_ call: Call) -> FakePydioAnswer {
-        let seed = call["pass_seed"] ?? "-1"
+        guard configuration.letsChangePasswords else { return .empty }
+        let isClear = configuration.seedForm == .clear
+        let seed = call["pass_seed"] ?? ""
         guard let index = configuration.users.firstIndex(where: { $0.id == call.user.id }),
-            seed == "-1" || seed == call.session.flatMap({ sessions[$0]?.seed }),
-            call.user.isProved(by: call["old_pass"], seed: seed), let new = call["new_pass"]
+            let new = call["new_pass"], new.count >= configuration.minimumPasswordLength,
+            isClear ? seed == "-1" : seed == call.session.flatMap({ sessions[$0]?.seed }),
+            call.user.isProved(by: call["old_pass"], seed: seed)
         else { return .text("PASS_ERROR") }
-        configuration.users[index].passwordDigest = new
+        configuration.users[index].passwordDigest = digest(ofSent: new)
         configuration.users[index].condition = .normal
         keyPairs.revokeAll(of: call.user.id)
         return .text("SUCCESS")
+    }
+
+    /// What is kept of a new password: the servers that take passwords hashed are sent just that.
+    func digest(ofSent password: String) -> String {
+        configuration.seedForm == .clear ? Digest.md5(password) : password
     }
 }
 

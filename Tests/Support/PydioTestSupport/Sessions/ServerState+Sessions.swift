@@ -35,7 +35,7 @@ extension ServerState {
         case .getSeed: (seedAnswer(request, in: id), id)
         case .getCaptcha: (captchaAnswer(in: id), id)
         case .login: loginAnswer(request, in: id)
-        case .logout: logoutAnswer(in: id)
+        case .logout: logoutAnswer(request, in: id)
         case .getSecureToken: (.text(makeToken(in: id)), id)
         case .getBootConf: (bootConfiguration(in: id), id)
         case _: nil

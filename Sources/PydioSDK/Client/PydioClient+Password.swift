@@ -1,0 +1,62 @@
+import PydioProtocol
+
+extension PydioClient {
+    /// Changes the password of the user who is logged in.
+    ///
+    /// Servers that take passwords hashed are sent hashes. Afterwards the user that is set for the server has the new
+    /// password. The session stays; key pairs are not valid any more, so that another is asked for by the next call.
+    ///
+    /// - Parameters:
+    ///   - old: The password until now. If it is wrong, or the new one too short for the server, this fails with
+    ///     ``PydioError/Code-swift.enum/errorResponse``, and nothing is changed.
+    ///   - new: The password from now on.
+    public func changePassword(from old: String, to new: String) async throws {
+        guard !new.isEmpty else {
+            throw PydioError(.invalidArgument, "the new password is empty; nothing was changed")
+        }
+        let operations = try operations()
+        try await operations.call { try await operations.changePassword(from: old, to: new) }
+    }
+
+    /// The same with blocks.
+    @discardableResult
+    public func changePassword(
+        from old: String, to new: String, success: @escaping () -> Void, failure: @escaping (PydioError) -> Void
+    ) -> PydioOperation {
+        start({ _ in success() }, failure) { try await self.changePassword(from: old, to: new) }
+    }
+}
+
+extension OperationsClient {
+    fileprivate func changePassword(from old: String, to new: String) async throws {
+        let seed = try await passwordSeed()
+        let sent = (
+            old: PasswordHash.value(password: old, seed: seed), new: PasswordHash.new(password: new, seed: seed)
+        )
+        var request = PydioRequest(
+            .post, "pass_change", ["old_pass": .text(sent.old), "new_pass": .text(sent.new), "pass_seed": .text(seed)])
+        request.isGlobal = true
+        request.secrets = [old, new, sent.old, sent.new]
+        _ = try await value(of: request, .passwordChange)
+        authorization.session.change { $0.passwordChanged(to: new) }
+    }
+
+    /// What to hash passwords with that a request is to have.
+    ///
+    /// The seed belongs to the session, and a login replaces both: so there is one first. Who has a key pair has been given
+    /// it for the password itself.
+    func passwordSeed() async throws -> String {
+        _ = try await value(of: .registry("user/repositories"), .workspaces)
+        guard authorization.pass().0.keystoreToken == nil else { return PasswordHash.clearSeed }
+        let response = try await sendInSession(PydioRequest(.get, "get_seed"))
+        switch AnswerRecogniser.seed.read(response, secrets: authorization.secrets) {
+        case .value(let answer):
+            if answer.seed == PasswordHash.clearSeed { authorization.warnOfClearPassword() }
+            return answer.seed
+        case .notAuthorized:
+            throw PydioError(
+                .requireAuthorization, "the session ended before the password was sent; nothing was changed")
+        case .serverError(let error), .unexpected(let error): throw error
+        }
+    }
+}
