@@ -149,7 +149,7 @@ struct Relocation: Sendable {
                 isMove
                 ? try await client.move(workspaceId: origin.id, path: source.path, to: target.path, inWorkspace: id)
                 : try await client.copy(workspaceId: origin.id, path: source.path, to: target.path, inWorkspace: id)
-            return target.parent.appending(RemoteChild.name(of: path, in: target.parent.path) ?? target.name)
+            return target.parent.appending(NodeName.child(path, of: target.parent.path) ?? target.name)
         }
         if isMove, source.parent.path == target.parent.path { return try await rename(source, to: target) }
         if source.name == target.name {
