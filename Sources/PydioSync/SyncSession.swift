@@ -200,11 +200,11 @@ actor SyncSession {
     /// Seconds after which a server does nothing any more of what it was asked for by a client that has gone.
     private static let longestRequest: TimeInterval = 600
 
-    /// Removes what an upload has left on the server under temporary names. If the former file was being replaced, it gets
-    /// its name back, unless there is a file of that name by now.
+    /// Removes what an upload has left on the server under temporary names. If the former file was being replaced, it
+    /// gets its name back, unless there is a file of that name by now.
     ///
-    /// - Parameter isOver: Whether the server has answered everything. Otherwise something may come late, and is looked for
-    ///   again by the next runs.
+    /// - Parameter isOver: Whether the server has answered everything. Otherwise something may come late, and is
+    ///   looked for again by the next runs.
     func undo(_ upload: SyncUpload, isOver: Bool) async throws {
         let folder = upload.path.parent
         let names = try await remote.names(in: folder)
@@ -223,8 +223,8 @@ actor SyncSession {
         if isOver { try settle([:], ending: upload) }
     }
 
-    /// An upload whose temporary name is gone has got its own: even if the local file is another one by now, what is on the
-    /// server is nobody else's change.
+    /// An upload whose temporary name is gone has got its own: even if the local file is another one by now, what is on
+    /// the server is nobody else's change.
     private func settleExpected(_ upload: SyncUpload, _ names: Set<SyncPath>) async throws {
         let path = upload.path
         guard let expectation = expected[path], expectation.effect == .upload(upload.id),

@@ -37,8 +37,8 @@ extension SyncExpectation.Effect {
     }
 }
 
-/// What a sync remembers, in one SQLite database. Each call is one transaction: what it has returned from is there after
-/// the process was killed. A power cut may take the last ones back, each as a whole; the files are then compared.
+/// What a sync remembers, in one SQLite database. Each call is one transaction: what it has returned from is there
+/// after the process was killed. A power cut may take the last ones back, each as a whole; the files are then compared.
 final class SyncStore: Sendable {
     struct Contents: Sendable {
         /// What was the same on both sides after the last step for each path.
