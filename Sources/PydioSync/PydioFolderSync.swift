@@ -7,16 +7,16 @@ import Realtime
 ///     let sync = PydioFolderSync(client: client, workspaceId: "0", localFolder: folder, account: "ada")
 ///     let summary = try await sync.run { event in print(event) }
 ///
-/// Each path is compared with what it was when both sides were last the same. A change beats a deletion; a file that has
-/// changed on both sides is kept twice, the local one under a new name such as `plan (conflict 2026-11-24).txt`. Nothing is
-/// recorded as the same that changed while it was transferred.
+/// Each path is compared with what it was when both sides were last the same. A change beats a deletion; a file that
+/// has changed on both sides is kept twice, the local one under a new name such as `plan (conflict 2026-11-24).txt`.
+/// Nothing is recorded as the same that changed while it was transferred.
 ///
-/// What is known is kept in a folder `.pydio-sync` in the local one. One process at a time syncs a folder. A process may be
-/// killed at any moment: the next run finishes what it began. Uploads arrive under temporary names that begin with
-/// `pydio-sync-`; other syncs leave them alone.
+/// What is known is kept in a folder `.pydio-sync` in the local one. One process at a time syncs a folder. A process
+/// may be killed at any moment: the next run finishes what it began. Uploads arrive under temporary names that begin
+/// with `pydio-sync-`; other syncs leave them alone.
 ///
-/// Left out, and told by ``PydioSyncEvent/refused(_:)``: links, what cannot be read or listed, names that servers do not
-/// keep as they are, and names that begin with a dot, which servers refuse. Modes, owners and times are not synced.
+/// Left out, and told by ``PydioSyncEvent/refused(_:)``: links, what cannot be read or listed, names that servers do
+/// not keep as they are, and names that begin with a dot, which servers refuse. Modes, owners and times are not synced.
 public final class PydioFolderSync: Sendable {
     private let local: LocalFolder
     private let remote: RemoteFolder
@@ -87,8 +87,8 @@ public final class PydioFolderSync: Sendable {
         }
     }
 
-    /// Makes both folders the same, and returns. Cancelling its task drops the transfer under way; the next run begins it
-    /// again.
+    /// Makes both folders the same, and returns. Cancelling its task drops the transfer under way; the next run begins
+    /// it again.
     ///
     /// - Parameter report: Called in order, from one thread at a time.
     /// - Throws: ``PydioError`` for what concerns more than one file.
@@ -98,8 +98,8 @@ public final class PydioFolderSync: Sendable {
         try await throwingPydioErrors { try await withSession(report) { try await $0.run() } }
     }
 
-    /// Makes both folders the same, and again whenever one of them changes, until its task is cancelled or something fails
-    /// that trying again does not help with. Failures of the network are tried again, after up to a minute.
+    /// Makes both folders the same, and again whenever one of them changes, until its task is cancelled or something
+    /// fails that trying again does not help with. Failures of the network are tried again, after up to a minute.
     public func watch(_ report: @escaping @Sendable (PydioSyncEvent) -> Void = { _ in }) async throws {
         try await throwingPydioErrors {
             try await withSession(report) { session in

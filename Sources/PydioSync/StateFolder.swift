@@ -42,8 +42,8 @@ final class StateFolder: Sendable {
         if lock >= 0 { close(lock) }
     }
 
-    /// Lets another sync have it. Closing alone comes late while a task that has ended still holds this, or a child of this
-    /// process the descriptor.
+    /// Lets another sync have it. Closing alone comes late while a task that has ended still holds this, or a child of
+    /// this process the descriptor.
     func release() { flock(lock, LOCK_UN) }
 
     private static func failure(_ what: String, _ file: String) -> SyncStateFailure {

@@ -35,7 +35,9 @@ extension SyncSession {
     private func makeLocalFolder(_ step: PydioSyncStep) throws -> SyncOutcome {
         let path = step.syncPath
         switch local.find(path) {
-        case .nothing: try local.makeFolder(path)
+        case .nothing:
+            try expect(SyncExpectation(record: .folder, effect: .local), at: path)
+            try local.makeFolder(path)
         case .node(.folder): break
         case .node(.file), .other: return .changedMeanwhile
         }
@@ -44,7 +46,14 @@ extension SyncSession {
     }
 
     private func makeRemoteFolder(_ step: PydioSyncStep) async throws -> SyncOutcome {
-        try await remote.makeFolder(step.syncPath)
+        try expect(SyncExpectation(record: .folder, effect: .remoteFolder), at: step.syncPath)
+        do {
+            try await remote.makeFolder(step.syncPath)
+        } catch let error as PydioError where error.concernsOnePath {
+            // A folder that somebody else makes later is not this one.
+            try expect(nil, at: step.syncPath)
+            throw error
+        }
         try settle([step.syncPath: .folder])
         return .done(step)
     }
@@ -98,7 +107,7 @@ extension SyncSession {
             var recorded = here
             recorded.md5 = nil
             let record = SyncRecord.file(local: recorded, remote: arrived, md5: md5)
-            try expect(SyncExpectation(record: record, uploadID: upload.id), at: path)
+            try expect(SyncExpectation(record: record, effect: .upload(upload.id)), at: path)
             // What was read while it changed may be neither the old file nor the new one.
             guard local.isStill(step.local, at: path), try await moveAside(step, for: upload),
                 try await remote.rename(temporary, to: path.name)
@@ -134,7 +143,7 @@ extension SyncSession {
         defer { unlink(part) }
         guard case .file(let here) = local.find(file: part) else { return .changedMeanwhile }
         let record = SyncRecord.file(local: here, remote: version, md5: md5)
-        try expect(SyncExpectation(record: record, uploadID: nil), at: path)
+        try expect(SyncExpectation(record: record, effect: .local), at: path)
         guard try local.put(part, at: path, insteadOf: step.local) else {
             try expect(nil, at: path)
             return .changedMeanwhile

@@ -49,7 +49,7 @@ actor SyncSession {
 
     func run() async throws -> PydioSyncSummary {
         (summary, refused, failed) = (PydioSyncSummary(), [], [])
-        try completeDownloads()
+        try await completeSteps()
         try await undoUploads()
         for pass in 1...Self.maximumPasses {
             let plan = try await plan()
@@ -69,15 +69,17 @@ actor SyncSession {
         return summary
     }
 
-    /// Records downloads that a process had put into their places when it was killed. Nothing else makes a file of the same
-    /// number and time.
-    private func completeDownloads() throws {
-        for (path, expectation) in expected where expectation.uploadID == nil {
-            guard case .file(let here, _, _) = expectation.record, local.isStill(.file(here), at: path) else {
-                try expect(nil, at: path)
-                continue
+    /// Records what a process had made when it was killed. Nothing but a download makes a file of its number and time.
+    private func completeSteps() async throws {
+        for (path, expectation) in expected {
+            let isDone: Bool
+            switch (expectation.effect, expectation.record) {
+            case (.local, .folder): isDone = local.find(path) == .node(.folder)
+            case (.local, .file(let here, _, _)): isDone = local.isStill(.file(here), at: path)
+            case (.remoteFolder, _): isDone = try await remote.isFolder(path)
+            case (.upload, _): continue
             }
-            try settle([path: expectation.record])
+            if isDone { try settle([path: expectation.record]) } else { try expect(nil, at: path) }
         }
     }
 
@@ -198,11 +200,11 @@ actor SyncSession {
     /// Seconds after which a server does nothing any more of what it was asked for by a client that has gone.
     private static let longestRequest: TimeInterval = 600
 
-    /// Removes what an upload has left on the server under temporary names. If the former file was being replaced, it gets
-    /// its name back, unless there is a file of that name by now.
+    /// Removes what an upload has left on the server under temporary names. If the former file was being replaced, it
+    /// gets its name back, unless there is a file of that name by now.
     ///
-    /// - Parameter isOver: Whether the server has answered everything. Otherwise something may come late, and is looked for
-    ///   again by the next runs.
+    /// - Parameter isOver: Whether the server has answered everything. Otherwise something may come late, and is
+    ///   looked for again by the next runs.
     func undo(_ upload: SyncUpload, isOver: Bool) async throws {
         let folder = upload.path.parent
         let names = try await remote.names(in: folder)
@@ -221,11 +223,11 @@ actor SyncSession {
         if isOver { try settle([:], ending: upload) }
     }
 
-    /// An upload whose temporary name is gone has got its own: even if the local file is another one by now, what is on the
-    /// server is nobody else's change.
+    /// An upload whose temporary name is gone has got its own: even if the local file is another one by now, what is on
+    /// the server is nobody else's change.
     private func settleExpected(_ upload: SyncUpload, _ names: Set<SyncPath>) async throws {
         let path = upload.path
-        guard let expectation = expected[path], expectation.uploadID == upload.id,
+        guard let expectation = expected[path], expectation.effect == .upload(upload.id),
             case .file(_, let arrived, _) = expectation.record
         else { return }
         if !names.contains(path.parent.appending(upload.whole)), names.contains(path),

@@ -3,15 +3,42 @@ import GRDB
 import PydioProtocol
 import PydioSDK
 
-/// The record that is true if a transfer has taken effect. A process that is killed cannot tell.
+/// The record that is true if a step has taken effect. A process that is killed cannot tell.
 struct SyncExpectation: Hashable, Sendable {
+    /// What the step makes.
+    enum Effect: Hashable, Sendable {
+        /// A file or folder on this side.
+        case local
+        case remoteFolder
+        /// By its id.
+        case upload(String)
+    }
+
     let record: SyncRecord
-    /// Nil for a download.
-    let uploadID: String?
+    let effect: Effect
 }
 
-/// What a sync remembers, in one SQLite database. Each call is one transaction: what it has returned from is there after
-/// the process was killed. A power cut may take the last ones back, each as a whole; the files are then compared.
+extension SyncExpectation.Effect {
+    /// As the database has it.
+    fileprivate init(stored: String?) {
+        switch stored {
+        case nil: self = .local
+        case "": self = .remoteFolder
+        case let id?: self = .upload(id)
+        }
+    }
+
+    fileprivate var stored: String? {
+        switch self {
+        case .local: nil
+        case .remoteFolder: ""
+        case .upload(let id): id
+        }
+    }
+}
+
+/// What a sync remembers, in one SQLite database. Each call is one transaction: what it has returned from is there
+/// after the process was killed. A power cut may take the last ones back, each as a whole; the files are then compared.
 final class SyncStore: Sendable {
     struct Contents: Sendable {
         /// What was the same on both sides after the last step for each path.
@@ -83,8 +110,8 @@ final class SyncStore: Sendable {
                     CREATE TABLE upload (
                         id TEXT NOT NULL PRIMARY KEY, path TEXT NOT NULL, begun INTEGER NOT NULL) WITHOUT ROWID;
 
-                    -- Written before a transfer takes effect: the record that is true if it has. upload: null for a
-                    -- download.
+                    -- Written before a step takes effect: the record that is true if it has. upload: null for what
+                    -- is made on this side, empty for a folder on the server.
                     CREATE TABLE expected (
                         path TEXT NOT NULL PRIMARY KEY, local_size INTEGER, local_modified INTEGER,
                         local_number INTEGER, remote_size INTEGER, remote_modified INTEGER, remote_md5 TEXT, md5 TEXT,
@@ -136,7 +163,8 @@ final class SyncStore: Sendable {
             let expected = try Row.fetchCursor(database, sql: "SELECT * FROM expected")
             while let row = try expected.next() {
                 contents.expected[SyncPath(try row.decode(String.self, atIndex: 0))] = SyncExpectation(
-                    record: try Self.record(row), uploadID: try row.decode(String?.self, atIndex: 8))
+                    record: try Self.record(row),
+                    effect: SyncExpectation.Effect(stored: try row.decode(String?.self, atIndex: 8)))
             }
             return contents
         }
@@ -193,7 +221,7 @@ final class SyncStore: Sendable {
         try perform { database in
             guard let expectation else { return try Self.delete(path, in: database) }
             try Self.insert(
-                Self.values(expectation.record, at: path) + [expectation.uploadID], into: "expected", database)
+                Self.values(expectation.record, at: path) + [expectation.effect.stored], into: "expected", database)
         }
     }
 

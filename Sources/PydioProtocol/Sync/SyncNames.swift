@@ -41,8 +41,8 @@ package enum SyncNames {
     }
 }
 
-/// The names that an upload goes by on the server until it has its own: recognisable, so that one that was killed can be
-/// cleaned up.
+/// The names that an upload goes by on the server until it has its own: recognisable, so that one that was killed can
+/// be cleaned up.
 package struct SyncUpload: Hashable, Sendable {
     /// Part of all its names.
     package let id: String

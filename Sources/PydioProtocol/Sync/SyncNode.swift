@@ -18,8 +18,8 @@ package struct SyncVersion: Hashable, Sendable {
         size == other.size && modified == other.modified && number == other.number
     }
 
-    /// Whether it is what was recorded, when its content had this hash. A server may tell an outdated hash: told again, it
-    /// means no change.
+    /// Whether it is what was recorded, when its content had this hash. A server may tell an outdated hash: told again,
+    /// it means no change.
     package func isSame(as recorded: SyncVersion, md5 recordedHash: String) -> Bool {
         if let md5, md5 == recordedHash { return true }
         return hasSameStamp(as: recorded) && (md5 == nil || md5 == recorded.md5)

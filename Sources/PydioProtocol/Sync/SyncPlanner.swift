@@ -1,6 +1,7 @@
 /// Compares both sides with what they were when they were last the same, path by path.
 ///
-/// A change beats a deletion. A folder is deleted only with everything in it. What has changed on both sides is kept twice.
+/// A change beats a deletion. A folder is deleted only with everything in it. What has changed on both sides is kept
+/// twice.
 struct SyncPlanner {
     private let input: SyncInput
     private var children: [SyncPath: [SyncPath]] = [:]
@@ -167,7 +168,8 @@ struct SyncPlanner {
         return there.isSame(as: remote, md5: md5)
     }
 
-    /// Whether a folder on one side was deleted on the other one, and nothing in it has changed, is new, or was left out.
+    /// Whether a folder on one side was deleted on the other one, and nothing in it has changed, is new, or was left
+    /// out.
     private func vanishes(_ path: SyncPath, on side: PydioSyncSide) -> Bool {
         guard input.records[path] == .folder else { return false }
         return vanishesWithContents(path, on: side)
