@@ -68,7 +68,8 @@ extension ServerState {
         let words = (call["query"] ?? "").lowercased().filter { $0 != "*" }
         var found: [XMLElement] = []
         tree(call.treeKey).root.forEach(at: .root) { path, node in
-            guard words.isEmpty || path.name.lowercased().contains(words), !path.isInBin, path != .recycleBin, !path.pieces.isEmpty
+            guard words.isEmpty || path.name.lowercased().contains(words), !path.isInBin, path != .recycleBin,
+                !path.pieces.isEmpty
             else { return }
             found.append(
                 XMLElement("tree", element(path, node, call).attributes + [("search_score", "0.71")]))
