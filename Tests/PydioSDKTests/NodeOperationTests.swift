@@ -221,7 +221,7 @@ struct NodeOperationTests {
             for values in [["tags": "a"], ["note": "b\nc"], ["tags": ""]] {
                 try await client.setMetadata(workspaceId: "0", path: "/docs/b.txt", values: values)
             }
-            let fields = try await client.node(workspaceId: "0", path: "/docs/b.txt")?.metadata
+            let fields = try await client.node(workspaceId: "0", path: "/docs/b.txt")?.metadataFields
             #expect(
                 fields == [
                     PydioMetadataField(name: "tags", label: "Tags", value: ""),
