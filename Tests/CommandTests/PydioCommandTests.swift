@@ -94,7 +94,8 @@ struct PydioCommandTests {
         ["get", "plans:/x", "-", "--recursive"],
         ["get", "plans:/x", ""], ["put", "x"], ["put", "x", "y"], ["put", "-", "plans:/"],
         ["put", "-", "x", "plans:/y"],
-        ["mkdir", "plans:"], ["mv", "plans:/x"], ["mv", "plans:/x", "team:/x"], ["mv", "plans:", "plans:/x"],
+        ["mkdir", "plans:"], ["mv", "plans:/x"], ["mv", "plans:/x", "team:/x", "plans:/y"],
+        ["mv", "plans:", "plans:/x"],
         ["cp", "plans:/x"], ["rm", "plans:/"], ["rm"],
     ])
     func wrongUseIsStatus64(arguments: [String]) async throws {

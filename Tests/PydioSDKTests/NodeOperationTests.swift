@@ -221,7 +221,7 @@ struct NodeOperationTests {
             for values in [["tags": "a"], ["note": "b\nc"], ["tags": ""]] {
                 try await client.setMetadata(workspaceId: "0", path: "/docs/b.txt", values: values)
             }
-            let fields = try await client.node(workspaceId: "0", path: "/docs/b.txt")?.metadata
+            let fields = try await client.node(workspaceId: "0", path: "/docs/b.txt")?.metadataFields
             #expect(
                 fields == [
                     PydioMetadataField(name: "tags", label: "Tags", value: ""),
@@ -375,13 +375,13 @@ struct NodeOperationTests {
     @Test func namesThatNoServerCanTellAreRefused() async throws {
         try await PydioScene.with { scene in
             let (client, before) = (scene.client, scene.server.paths())
-            for name in ["a\u{1B}[1m", "\u{1}", "a\u{FFFE}b"] {
+            for name in ["a\u{1B}[1m", "\u{1}", "a\u{FFFE}b", ". ", "?..\""] {
                 let calls: [@Sendable () async throws -> Void] = [
                     { try await client.mkdir(MkDirRequestParams(workspaceId: "0", dir: "/", dirname: name)) },
                     { try await client.mkfile(workspaceId: "0", dir: "/", fileName: name) },
                     { try await client.rename(workspaceId: "0", path: "/a.txt", newName: name) },
                     { try await client.move(workspaceId: "0", path: "/a.txt", to: "/" + name) },
-                    { try await client.compress(workspaceId: "0", nodes: ["/a.txt"], to: "/\(name).zip") },
+                    { try await client.compress(workspaceId: "0", nodes: ["/a.txt"], to: "/\u{2}\(name).zip") },
                     {
                         try await client.uploadNodes(
                             UploadNodesRequestParams(workspaceId: "0", dir: "/", fileName: name), data: Data([1]))

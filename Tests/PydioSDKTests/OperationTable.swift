@@ -279,7 +279,7 @@ struct OperationCase: Sendable, CustomStringConvertible {
         },
         OperationCase("setMetadata", "edit_user_meta", asksFirst: true) { scene in
             try await scene.client.setMetadata(workspaceId: "0", path: "/a.txt", values: ["tags": "a, <b> & \"c\""])
-            return try await scene.client.node(workspaceId: "0", path: "/a.txt")?.metadata.map(\.value) == [
+            return try await scene.client.node(workspaceId: "0", path: "/a.txt")?.metadataFields.map(\.value) == [
                 "a, <b> & \"c\"", "",
             ]
         },

@@ -49,6 +49,9 @@ package enum NodeName {
         }
     }
 
+    /// Whether it leads to its folder, or to the one above.
+    package static func isDots(_ name: String) -> Bool { name == "." || name == ".." }
+
     /// Whether servers keep a name as it is.
     package static func isKept(_ name: String) -> Bool {
         // What looks like a character reference may be resolved.

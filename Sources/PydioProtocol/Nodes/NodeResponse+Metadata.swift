@@ -18,7 +18,7 @@ public struct PydioMetadataField: Sendable, Hashable {
 extension NodeResponse {
     /// The fields that an administrator has defined for the workspace, in that order, with this node's values. Empty without
     /// the plugin meta.user.
-    public var metadata: [PydioMetadataField] {
+    public var metadataFields: [PydioMetadataField] {
         let names = Self.list(attributes["meta_fields"])
         let labels = Self.list(attributes["meta_labels"])
         return names.enumerated().map { index, name in

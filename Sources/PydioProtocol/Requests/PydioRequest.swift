@@ -90,8 +90,14 @@ package struct PydioRequest: Sendable, Confidential {
                     .invalidArgument,
                     "the parameter \(name) of \(action) leads out of its folder (..); nothing was sent")
             }
-            guard !Self.newNameParameters.contains(name) || NodeName.canBeTold(value) else {
-                throw .untellable(in: name, of: action)
+            if Self.newNameParameters.contains(name) {
+                guard NodeName.canBeTold(value) else { throw .untellable(in: name, of: action) }
+                guard !NodeName.isDots(NodeName.stored(value)) else {
+                    throw PydioError(
+                        .invalidArgument,
+                        "the parameter \(name) of \(action) is only dots to a server, which is no name; nothing was sent"
+                    )
+                }
             }
             // A listing has it to choose a page.
             guard name != "dir" || action == "ls" || !value.contains("%23") else {

@@ -176,6 +176,10 @@ extension OperationsClient {
         // A whole path is taken as it is: the name would be one that other requests cannot give.
         let target = NodeName.stored(path: newPath)
         guard NodeName.canBeTold(target) else { throw PydioError.untellable(in: "dest", of: "rename") }
+        guard !NodeName.isDots(NodeName.split(target).name) else {
+            throw PydioError(
+                .invalidArgument, "the new name is only dots to a server, which is no name; nothing was sent")
+        }
         _ = try await value(
             of: .editing("rename", workspaceId, ["file": .text(path), "dest": .text(target)]), .success(of: "rename"))
         guard try await value(of: .stat(workspaceId: workspaceId, path: target), .stat) != nil else {

@@ -2,7 +2,7 @@ import PydioProtocol
 
 extension PydioClient {
     /// Sets fields of a node's metadata; the others keep their values. Which fields there are says
-    /// ``NodeResponse/metadata`` of ``node(workspaceId:path:)``.
+    /// ``NodeResponse/metadataFields`` of ``node(workspaceId:path:)``.
     ///
     /// Fails with ``PydioError/Code-swift.enum/unsupportedOperation`` on a server without metadata, and with
     /// ``PydioError/Code-swift.enum/invalidArgument`` if the workspace has no such field: servers would ignore it.
@@ -15,8 +15,8 @@ extension PydioClient {
         let operations = try operations()
         return try await operations.call {
             let node = try await operations.existingNode(workspaceId, path)
-            let fields = node.metadata.map(\.name)
-            guard !fields.isEmpty else { throw PydioError.unsupported(.metadata) }
+            let fields = node.metadataFields.map(\.name)
+            guard !fields.isEmpty else { throw PydioError.unsupported(.nodeMetadata) }
             if let unknown = values.keys.sorted().first(where: { !fields.contains($0) }) {
                 throw PydioError(
                     .invalidArgument,
@@ -25,7 +25,7 @@ extension PydioClient {
             }
             let parameters = values.mapValues { PydioParameter.text($0) }.merging(["file": .text(path)]) { $1 }
             return try await operations.value(
-                of: .editing("edit_user_meta", workspaceId, parameters), .done(.metadata))
+                of: .editing("edit_user_meta", workspaceId, parameters), .done(.nodeMetadata))
         }
     }
 

@@ -170,7 +170,8 @@ extension OperationsClient {
     }
 
     private static func checkName(_ params: UploadNodesRequestParams) throws {
-        guard !params.fileName.isEmpty, !params.fileName.contains("/"), params.fileName != "..", params.fileName != "."
+        guard !params.fileName.isEmpty, !params.fileName.contains("/"),
+            !NodeName.isDots(NodeName.stored(params.fileName))
         else {
             throw PydioError(
                 .invalidArgument, "a file's name is not empty, not dots, and has no slash; nothing was sent")

@@ -58,7 +58,12 @@ struct WorkspaceUpload: Sendable {
         }
     }
 
+    /// Whether what it would be called is a name, and not yet that of something else.
     private func checkClaim(_ target: RemotePath, for source: String) throws(CommandFailure) {
+        guard !NodeName.isDots(target.name) else {
+            throw CommandFailure(
+                .badData, "\(source) is left out: the server would call it \(target.name), which is no name")
+        }
         guard let other = sources.withLock({ $0[target.path] }) else { return }
         throw CommandFailure(
             .badData, "\(source) is left out: the server would call it \(target), which is what \(other) has become")

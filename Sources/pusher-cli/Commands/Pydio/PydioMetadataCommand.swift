@@ -54,7 +54,7 @@ struct PydioMetadataCommand: AsyncParsableCommand {
             if !changes.isEmpty {
                 try await workspace.client.setMetadata(workspaceId: workspace.id, path: remote.path, values: changes)
             }
-            let fields = try await workspace.listedNode(at: remote).metadata
+            let fields = try await workspace.listedNode(at: remote).metadataFields
             guard !fields.isEmpty else {
                 throw CommandFailure(
                     .unavailable,

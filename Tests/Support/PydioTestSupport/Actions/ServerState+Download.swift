@@ -35,7 +35,7 @@ extension ServerState {
 
     private func attachment(_ name: String, _ content: FileContent, range field: String?) -> FakePydioAnswer {
         let size = content.size
-        let quoted = name.replacing("\"", with: "\\\"").replacing("\r", with: " ").replacing("\n", with: " ")
+        let quoted = name.inField
         var fields = [
             ("Content-Transfer-Encoding", "binary"), ("Content-Disposition", "attachment; filename=\"\(quoted)\""),
             ("Accept-Ranges", "0-\(size)"),
@@ -87,10 +87,11 @@ extension ServerState {
         let start = min(index * download.chunkSize, download.content.size)
         let end = min(start + download.chunkSize, download.content.size)
         var answer = FakePydioAnswer(
-            type: "application/force-download; name=\"\(download.name).\(index)\"", download.content.body(start..<end))
+            type: "application/force-download; name=\"\(download.name.inField).\(index)\"",
+            download.content.body(start..<end))
         answer.fields += [
             ("Content-Transfer-Encoding", "binary"),
-            ("Content-Disposition", "attachment; filename=\"\(download.name).\(index)\""),
+            ("Content-Disposition", "attachment; filename=\"\(download.name.inField).\(index)\""),
         ]
         return answer
     }
@@ -111,5 +112,17 @@ private struct ByteRange {
         let last = hasEnd ? Int(ends[1]) ?? -1 : size - 1
         guard last >= first else { return nil }
         range = first..<min(last, size - 1) + 1
+    }
+}
+
+extension String {
+    /// Between quotation marks in a field of a head, which has no control characters.
+    fileprivate var inField: String {
+        var result = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if scalar == "\"" { result.append("\\") }
+            result.append(scalar.value < 0x20 || scalar.value == 0x7F ? " " : scalar)
+        }
+        return String(result)
     }
 }
