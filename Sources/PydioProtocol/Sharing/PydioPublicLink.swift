@@ -87,7 +87,8 @@ extension PublicLinkChanges {
         var values: [String: PydioParameter] = [
             "file": .text(path), "sub_action": "create_minisite", "hash": .text(link.linkId),
             "repository_id": .text(origin.workspaceId), "guest_user_id": .text(origin.guest),
-            "repo_label": .text(label ?? link.label ?? path), "repo_description": .text(origin.description),
+            "repo_label": .text(label ?? link.label ?? NodeName.split(path).name),
+            "repo_description": .text(origin.description),
         ]
         if origin.canRead { values["simple_right_read"] = "on" }
         if origin.canWrite { values["simple_right_write"] = "on" }

@@ -37,7 +37,12 @@ extension OperationsClient {
             .post, "pass_change", ["old_pass": .text(sent.old), "new_pass": .text(sent.new), "pass_seed": .text(seed)])
         request.isGlobal = true
         request.secrets = [old, new, sent.old, sent.new]
-        _ = try await value(of: request, .passwordChange)
+        do {
+            _ = try await value(of: request, .passwordChange)
+        } catch let error as PydioError where error.code == .network || error.code == .timedOut {
+            throw PydioError(
+                error.code, "\(error); the server may have changed the password before: log in with either of them")
+        }
         authorization.session.change { $0.passwordChanged(to: new) }
     }
 

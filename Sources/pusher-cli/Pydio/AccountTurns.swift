@@ -14,6 +14,8 @@ final class AccountTurns: LoginTurns {
     }
 
     private let state: Lock<State>
+    /// Held while the file is changed: the end of a turn may still be writing when the command goes on.
+    private let renewal = Lock(())
 
     init(_ login: PydioLogin) { state = Lock(State(login: login)) }
 
@@ -53,6 +55,10 @@ final class AccountTurns: LoginTurns {
     }
 
     private func renew(_ change: (inout PydioLogin) -> Void) {
+        renewal.withLock { _ in renewAlone(change) }
+    }
+
+    private func renewAlone(_ change: (inout PydioLogin) -> Void) {
         let old = login
         var new = old
         change(&new)
@@ -72,13 +78,14 @@ final class AccountTurns: LoginTurns {
         guard let path = try? lockFile() else { return false }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return false }
-        state.withLock { $0.lock = descriptor }
         let end = ContinuousClock.now + Self.patience
         var hasWaited = false
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0, ContinuousClock.now < end {
             hasWaited = true
             try? await Task.sleep(for: .milliseconds(20))
         }
+        // Not before: a turn of this process may still be ending, and closes what is here.
+        state.withLock { $0.lock = descriptor }
         return hasWaited
     }
 
