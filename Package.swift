@@ -82,6 +82,7 @@ var libraries: [Target] {
         library("Realtime", ["Basics", "JSONBytes", "Transport", "CVector"]),
         library("PusherProtocol", ["CLibcrypto", "CLibsodium", "CVector"] + .pure),
         library("MatrixProtocol", .pure),
+        library("MatrixEncryption", ["Basics", "JSONBytes", "CLibcrypto", "CLibsodium"]),
         library("PydioProtocol", .pure),
 
         // The client's only I/O.
@@ -169,6 +170,7 @@ var tests: [Target] {
         suites("RealtimeTests", []),
         suites("PusherProtocolTests", ["PusherProtocol"]),
         suites("MatrixProtocolTests", ["MatrixProtocol"]),
+        suites("MatrixEncryptionTests", ["MatrixEncryption"]),
         suites("PydioProtocolTests", ["PydioProtocol"]),
         suites("CurlTransportTests", ["CurlTransport", "CLibcurl", "CLinux"] + nioServer + [nioSSL]),
         suites(

@@ -1,6 +1,7 @@
-// OpenSSL's digests, message authentication and certificates.
+// OpenSSL's digests, message authentication, ciphers, keys, random bytes and certificates.
 #pragma once
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/rand.h>
 #include <openssl/x509.h>

@@ -1,0 +1,165 @@
+package import JSONBytes
+
+/// Why an event of a room cannot be read, or is not believed (reference 9.3).
+package enum DecryptionFailure: Error, Sendable, Hashable {
+    /// The session is not known. It may come later.
+    case unknownSession
+    /// Its owner has not given it to this device: the code of `m.room_key.withheld`.
+    case withheld(code: String)
+    /// The session is known from a later message on. An earlier key may come.
+    case tooEarly
+    /// Another event had the same index of the session.
+    case replay
+    case senderMismatch
+    case wrongRoom
+    /// State and events that are encrypted twice cannot be inside.
+    case forbiddenContent
+    case unknownAlgorithm
+    case damaged(EncryptionError)
+
+    /// Whether a key that comes later can help.
+    package var maySucceedLater: Bool {
+        switch self {
+        case .unknownSession, .withheld, .tooEarly: true
+        case .replay, .senderMismatch, .wrongRoom, .forbiddenContent, .unknownAlgorithm, .damaged: false
+        }
+    }
+}
+
+/// An event of a room as the server has it.
+package struct EncryptedEvent: Sendable {
+    package let roomId: String
+    package let eventId: String
+    package let sender: String
+    /// Milliseconds since 1970.
+    package let time: UInt64
+    package let isState: Bool
+    package let content: JSONView
+
+    package init(roomId: String, eventId: String, sender: String, time: UInt64, isState: Bool, content: JSONView) {
+        (self.roomId, self.eventId, self.sender) = (roomId, eventId, sender)
+        (self.time, self.isState, self.content) = (time, isState, content)
+    }
+}
+
+extension CryptoMachine {
+    /// What was inside of an event of a room: an object with `type` and `content`, which has the relation of the outside.
+    ///
+    /// What cannot be read yet waits: ``takeWaiting(roomId:sessionId:_:)`` names it when the key has come.
+    package mutating func decrypt(
+        _ event: EncryptedEvent, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Result<JSONView, DecryptionFailure> {
+        let result = try read(event, &turn)
+        if case .failure(let failure) = result, failure.maySucceedLater, !event.eventId.isEmpty,
+            let sessionId = event.content["session_id"]?.string, sessionId.utf8.count <= 64
+        {
+            turn.records.set(
+                SettingRecord("yes"), scope: Self.waitingScope(event.roomId, sessionId), key: event.eventId)
+        }
+        return result
+    }
+
+    private static func waitingScope(_ roomId: String, _ sessionId: String) -> String {
+        "waiting " + roomId + "\n" + sessionId
+    }
+
+    /// Ids of events that wait for a session. Those that still cannot be read wait again.
+    package mutating func takeWaiting(
+        roomId: String, sessionId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> [String] {
+        let scope = Self.waitingScope(roomId, sessionId)
+        let ids = try turn.records.values(SettingRecord.self, scope: scope).map(\.key)
+        for id in ids { turn.records.remove(.setting, scope: scope, key: id) }
+        return ids
+    }
+
+    private mutating func read(
+        _ event: EncryptedEvent, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Result<JSONView, DecryptionFailure> {
+        guard event.content["algorithm"]?.string == Algorithm.megolm else { return .failure(.unknownAlgorithm) }
+        guard !event.isState else { return .failure(.forbiddenContent) }
+        guard let sessionId = event.content["session_id"]?.string, let text = event.content["ciphertext"]?.string else {
+            return .failure(.damaged(.missingField))
+        }
+        guard var session: InboundSessionRecord = try turn.records.value(scope: event.roomId, key: sessionId) else {
+            if let withheld: WithheldRecord = try turn.records.value(scope: event.roomId, key: sessionId),
+                withheld.user.isExactly(event.sender)
+            {
+                return .failure(.withheld(code: withheld.code))
+            }
+            return .failure(.unknownSession)
+        }
+        let (message, plaintext): (MegolmMessage, SecretBytes)
+        do throws(EncryptionError) {
+            message = try MegolmMessage(UnpaddedBase64.decode(text))
+            plaintext = try session.session.decrypt(message)
+        } catch .index {
+            return .failure(.tooEarly)
+        } catch {
+            return .failure(.damaged(error))
+        }
+        guard session.user.isEmpty || session.user.isExactly(event.sender) else { return .failure(.senderMismatch) }
+        guard let payload = JSONView(plaintext.withUnsafeBytes { Array($0) }), payload.isObject else {
+            return .failure(.damaged(.notJSON))
+        }
+        guard payload["room_id"]?.string?.isExactly(event.roomId) == true else { return .failure(.wrongRoom) }
+        guard let type = payload["type"]?.string, type != "m.room.encrypted", payload["state_key"] == nil,
+            let content = payload["content"], content.isObject
+        else { return .failure(.forbiddenContent) }
+        guard try !isReplay(event, sessionId, message.index, &turn) else { return .failure(.replay) }
+        return .success(Self.clear(type, content, relation: event.content["m.relates_to"]))
+    }
+
+    /// Notes which event a message was.
+    private mutating func isReplay(
+        _ event: EncryptedEvent, _ sessionId: String, _ index: UInt32, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Bool {
+        guard !event.eventId.isEmpty else { return false }
+        let scope = event.roomId + "\n" + sessionId
+        if let known: MessageIndexRecord = try turn.records.value(scope: scope, key: "\(index)") {
+            return !known.eventId.isExactly(event.eventId)
+        }
+        turn.records.set(MessageIndexRecord(eventId: event.eventId, time: event.time), scope: scope, key: "\(index)")
+        return false
+    }
+
+    private static func clear(_ type: String, _ content: JSONView, relation: JSONView?) -> JSONView {
+        var inner = JSONWriter()
+        for (key, value) in content.members where !key.isExactly("m.relates_to") { inner.add(key, value) }
+        if let relation { inner.add("m.relates_to", relation) }
+        var object = JSONWriter()
+        object.add("type", type)
+        object.add("content", inner)
+        return object.view
+    }
+}
+
+/// The part of a sync that concerns encryption.
+package struct CryptoSync: Sendable {
+    /// Messages to this device, in their order.
+    package var toDevice: [JSONView] = []
+    /// Users whose devices have changed.
+    package var changed: [String] = []
+    /// Users who share no encrypted room with us any more.
+    package var left: [String] = []
+    /// How many one-time keys the server has, of those that ``unusedFallbackKeys`` does not name; nil if it does not say.
+    package var oneTimeKeyCount: Int?
+    /// `device_unused_fallback_key_types`.
+    package var unusedFallbackKeys: [String]?
+    /// There was none before, or its point of the stream is lost.
+    package var isInitial = false
+
+    package init() {}
+}
+
+extension CryptoMachine {
+    /// Takes what a sync brings, before its rooms: so keys are there when their messages come.
+    package mutating func receive(_ sync: CryptoSync, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        try track([me.user], &turn)
+        if sync.isInitial { try markAllOutdated(&turn) }
+        for event in sync.toDevice { try receive(event, &turn) }
+        try noteChanged(sync.changed, &turn)
+        try noteLeft(sync.left, &turn)
+        noteCounts(sync.oneTimeKeyCount, unusedFallbackKeys: sync.unusedFallbackKeys)
+    }
+}

@@ -1,0 +1,55 @@
+/// Keys of rooms on their way to files and backups, and back.
+extension CryptoMachine {
+    private static let rooms = "rooms with sessions"
+
+    /// Notes that there are sessions of a room.
+    func noteSessions(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard try turn.records.value(SettingRecord.self, scope: Self.rooms, key: roomId) == nil else { return }
+        turn.records.set(SettingRecord("yes"), scope: Self.rooms, key: roomId)
+    }
+
+    /// All sessions, each from the first message on that it opens.
+    package func exportSessions(_ turn: inout CryptoTurn) throws(EncryptionError) -> [ExportedSession] {
+        var sessions: [ExportedSession] = []
+        for roomId in try turn.records.values(SettingRecord.self, scope: Self.rooms).map(\.key) {
+            for (_, record) in try turn.records.values(InboundSessionRecord.self, scope: roomId) {
+                sessions.append(try ExportedSession(record, in: roomId))
+            }
+        }
+        return sessions
+    }
+
+    /// Takes sessions from a file or a backup: what they say of their owners are claims.
+    ///
+    /// - Returns: How many are new, or better than what was here.
+    package mutating func importSessions(
+        _ sessions: [ExportedSession], from source: InboundSessionRecord.Source = .imported, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Int {
+        var count = 0
+        for session in sessions {
+            do throws(EncryptionError) {
+                let owner = try turn.records.value(DeviceByKeyRecord.self, key: session.senderKey.base64)?.address
+                let record = InboundSessionRecord(
+                    session: try InboundGroupSession(exported: session.sessionKey), user: owner?.user ?? "",
+                    device: owner?.device ?? "", curve25519: session.senderKey,
+                    ed25519: session.senderClaimedKey ?? Ed25519PublicKey(wellFormed: [UInt8](repeating: 0, count: 32)),
+                    source: source, isSharedHistory: session.isSharedHistory, forwarders: session.forwardingChain)
+                if try add(record, to: session.roomID, &turn) { count += 1 }
+            } catch .store {
+                throw .store
+            } catch {
+                continue  // one with the id of another stays out
+            }
+        }
+        return count
+    }
+}
+
+extension ExportedSession {
+    package init(_ record: InboundSessionRecord, in roomId: String) throws(EncryptionError) {
+        try self.init(
+            roomID: roomId, senderKey: record.curve25519, senderClaimedKey: record.ed25519,
+            forwardingChain: record.forwarders, sessionKey: record.session.exported(),
+            isSharedHistory: record.isSharedHistory)
+    }
+}

@@ -1,0 +1,339 @@
+package import JSONBytes
+
+/// Messages to this device (reference 9.1, 9.2, 10.3).
+extension CryptoMachine {
+    /// Who has sent a message over an Olm session: facts, not claims.
+    struct Sender: Sendable, Equatable {
+        let user: String
+        let curve25519: Curve25519PublicKey
+        let ed25519: Ed25519PublicKey
+        let device: DeviceRecord
+    }
+
+    /// Types that count only when they come encrypted.
+    private static let encryptedOnly: Set<String> = [
+        "m.room_key", "m.forwarded_room_key", "m.secret.send", "m.dummy", "m.room_key_bundle",
+    ]
+
+    /// Whether the machine takes messages of this type: the application is not told of them.
+    package static func takes(_ type: String) -> Bool {
+        type == "m.room.encrypted" || encryptedOnly.contains(type) || type == "m.room_key.withheld"
+            || type == "m.room_key_request" || type == "m.secret.request"
+    }
+
+    /// - Parameter event: As the server has it: `type`, `sender`, `content`.
+    package mutating func receive(_ event: JSONView, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard let type = event["type"]?.string, let sender = event["sender"]?.string, let content = event["content"]
+        else { return }
+        switch type {
+        case "m.room.encrypted":
+            do throws(EncryptionError) {
+                try receive(encrypted: content, from: sender, &turn)
+            } catch .store {
+                throw .store
+            } catch {
+                turn.notices.append(.dropped(type: type, sender: sender, error))
+            }
+        case "m.room_key.withheld": try receive(withheld: content, from: sender, &turn)
+        default: break
+        }
+    }
+
+    // MARK: Olm
+
+    private mutating func receive(
+        encrypted content: JSONView, from user: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard content["algorithm"]?.string == Algorithm.olm else { throw .version }
+        guard let senderKey = content["sender_key"]?.string.flatMap({ try? Curve25519PublicKey(base64: $0) }) else {
+            throw .keys
+        }
+        let box = content["ciphertext"]?.members.first {
+            (try? Curve25519PublicKey(base64: $0.key)) == account.curve25519.publicKey
+        }?.value
+        guard let box else { return }  // for another device
+        guard let type = box["type"]?.int, let body = box["body"]?.string else { throw .missingField }
+        do throws(EncryptionError) {
+            let plaintext = try decrypt(OlmMessage(type: type, body: body), from: senderKey, &turn)
+            guard let payload = JSONView(plaintext.withUnsafeBytes { Array($0) }), payload.isObject else {
+                throw .notJSON
+            }
+            try receive(payload, from: user, senderKey, &turn)
+        } catch .messageKey {
+            throw .messageKey  // it came before
+        } catch .noSession, .noChain, .mac, .gap, .oneTimeKey, .padding {
+            if let device = try device(user, with: senderKey, &turn) { noteWedged(device, &turn) }
+            throw .noSession
+        }
+    }
+
+    private mutating func decrypt(
+        _ message: OlmMessage, from senderKey: Curve25519PublicKey, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> SecretBytes {
+        var channels = try channels(with: senderKey, &turn)
+        if case .preKey(let bytes) = message {
+            let opening = try OlmPreKeyMessage(bytes)
+            guard let known = channels.first(where: { $0.session.matches(opening) }) else {
+                let (session, plaintext) = try account.inboundSession(from: opening, senderKey: senderKey)
+                turn.records.set(account)
+                try store(OlmSessionRecord(session: session, lastUsed: turn.now), with: senderKey, &turn)
+                return plaintext
+            }
+            channels = [known]
+        }
+        var failure = EncryptionError.noSession
+        for var channel in channels {
+            do throws(EncryptionError) {
+                let plaintext = try channel.session.decrypt(message)
+                channel.lastUsed = turn.now
+                turn.records.set(channel, scope: senderKey.base64, key: channel.session.id)
+                return plaintext
+            } catch {
+                // A replay on one of the channels is no reason for a new one.
+                if failure != .messageKey { failure = error }
+            }
+        }
+        throw failure
+    }
+
+    // MARK: What was inside
+
+    /// Checks who has sent what was inside (reference 9.1, checks 3 to 5).
+    mutating func receive(
+        _ payload: JSONView, from user: String, _ senderKey: Curve25519PublicKey, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let type = payload["type"]?.string, payload["content"]?.isObject == true else { throw .missingField }
+        guard payload["sender"]?.string?.isExactly(user) == true else { throw .sender }
+        guard payload["recipient"]?.string?.isExactly(me.user) == true else { throw .recipient }
+        guard payload["recipient_keys"]?["ed25519"]?.string == account.ed25519.publicKey.base64 else {
+            throw .recipientKeys
+        }
+        guard let ed25519 = payload["keys"]?["ed25519"]?.string.flatMap({ try? Ed25519PublicKey(base64: $0) }) else {
+            throw .keys
+        }
+        if let announced = payload["sender_device_keys"] {
+            guard announced["user_id"]?.string?.isExactly(user) == true else { throw .announcedUser }
+            let keys = try DeviceKeys(announced, user: user)
+            guard keys.curve25519 == senderKey else { throw .announcedCurve25519 }
+            guard keys.ed25519 == ed25519 else { throw .announcedEd25519 }
+            try take(keys, isListed: false, &turn)
+            if try device(user, with: senderKey, &turn) == nil { throw .deviceKeys }  // it is known by other keys
+        }
+        guard let device = try device(user, with: senderKey, &turn) else {
+            guard try turn.records.value(DeviceByKeyRecord.self, key: senderKey.base64) == nil else {
+                throw .deviceKeys  // of somebody else
+            }
+            return try hold(payload, from: user, senderKey, &turn)
+        }
+        guard device.keys.ed25519 == ed25519 else { throw .deviceKeys }
+        try bind(senderKey, to: .init(user: user, ed25519: ed25519), &turn)
+        let sender = Sender(user: user, curve25519: senderKey, ed25519: ed25519, device: device)
+        try receive(type, payload, from: sender, &turn)
+    }
+
+    /// Channels with a key belong to whom they have first proved to belong to.
+    private mutating func bind(
+        _ key: Curve25519PublicKey, to owner: OlmSessionRecord.Owner, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        for var channel in try channels(with: key, &turn) where channel.owner != owner {
+            guard channel.owner == nil else { throw .deviceKeys }
+            channel.owner = owner
+            turn.records.set(channel, scope: key.base64, key: channel.session.id)
+        }
+    }
+
+    private mutating func receive(
+        _ type: String, _ payload: JSONView, from sender: Sender, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        let content = payload["content"] ?? .nothing
+        switch type {
+        case "m.room_key": try receive(roomKey: content, from: sender, &turn)
+        // It could not read what came over the old channel, keys of rooms perhaps: they are given again.
+        case "m.dummy":
+            var device = sender.device
+            device.wedgingIndex += 1
+            turn.records.set(device, scope: sender.user, key: device.keys.deviceID)
+            deviceEpoch += 1
+        case "m.room_key_bundle", "m.forwarded_room_key", "m.secret.send": break
+        default:
+            var object = JSONWriter()
+            object.add("type", type)
+            object.add("sender", sender.user)
+            object.add("content", content)
+            turn.notices.append(.toDevice(object.view))
+        }
+    }
+
+    // MARK: Messages of devices that are not known yet
+
+    /// Milliseconds for which a message waits until its device is known.
+    private static let holdingTime: UInt64 = 10_000
+    private static let heldMessages = 100
+
+    private mutating func hold(
+        _ payload: JSONView, from user: String, _ key: Curve25519PublicKey, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        let held = try turn.records.values(HeldMessageRecord.self, scope: user)
+        guard held.count < Self.heldMessages else { throw .unknownDevice }
+        try track([user], &turn)
+        try noteChanged([user], &turn)
+        let number = (held.last.flatMap { UInt64($0.key) } ?? 999_999) + 1
+        turn.records.set(
+            HeldMessageRecord(payload: payload, senderKey: key, time: turn.now), scope: user, key: "\(number)")
+    }
+
+    /// The user's devices are known now.
+    ///
+    /// - Parameter isFinal: What has waited too long, or whose device is not among them, is dropped.
+    mutating func releaseHeldMessages(
+        of user: String, isFinal: Bool, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        for (number, held) in try turn.records.values(HeldMessageRecord.self, scope: user) {
+            let isKnown = try device(user, with: held.senderKey, &turn) != nil
+            let isOver = turn.now >= held.time && turn.now - held.time > Self.holdingTime
+            guard isKnown || isFinal || isOver else { continue }
+            turn.records.remove(.heldMessage, scope: user, key: number)
+            do throws(EncryptionError) {
+                guard isKnown else { throw .unknownDevice }
+                try receive(held.payload, from: user, held.senderKey, &turn)
+            } catch .store {
+                throw .store
+            } catch {
+                turn.notices.append(.dropped(type: "m.room.encrypted", sender: user, error))
+            }
+        }
+    }
+
+    // MARK: Room keys
+
+    private mutating func receive(
+        roomKey content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard content["algorithm"]?.string == Algorithm.megolm, let roomId = content["room_id"]?.string,
+            let sessionId = content["session_id"]?.string, let key = content["session_key"]?.string
+        else { throw .missingField }
+        let session = try InboundGroupSession(sessionKey: UnpaddedBase64.decodeSecret(key))
+        guard session.id == sessionId else { throw .sessionKey }
+        let record = InboundSessionRecord(
+            session: session, user: sender.user, device: sender.device.keys.deviceID, curve25519: sender.curve25519,
+            ed25519: sender.ed25519, source: .direct, isSharedHistory: content["shared_history"]?.bool ?? false)
+        try add(record, to: roomId, &turn)
+    }
+
+    /// Adds a session, or what it knows better than the one that is there (reference 5.3).
+    ///
+    /// - Returns: Whether messages can be read now that could not before.
+    @discardableResult
+    mutating func add(
+        _ new: InboundSessionRecord, to roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Bool {
+        let sessionId = new.session.id
+        var merged = new
+        if let known: InboundSessionRecord = try turn.records.value(scope: roomId, key: sessionId) {
+            let isEarlier = new.session.firstIndex < known.session.firstIndex
+            if known.session.isConnected(to: new.session) {
+                // A fact about the owner takes the place of a claim, and never the other way.
+                let isRaised = new.source == .direct && known.source != .direct
+                let isSameOwner = new.curve25519 == known.curve25519 && new.ed25519 == known.ed25519
+                if known.source == .direct, new.source == .direct, !isSameOwner { throw .deviceKeys }
+                guard isEarlier || isRaised else { return false }
+                merged = isRaised ? new : known
+                merged.session = isEarlier ? new.session : known.session
+                merged.isSharedHistory = known.isSharedHistory && new.isSharedHistory
+            } else if known.source == .direct || new.source != .direct {
+                throw .sessionKey  // two with one id: what came from the owner stays
+            }
+        }
+        turn.records.set(merged, scope: roomId, key: sessionId)
+        try noteSessions(of: roomId, &turn)
+        turn.records.set(SettingRecord("yes"), scope: "backup " + roomId, key: sessionId)
+        turn.records.remove(.withheld, scope: roomId, key: sessionId)
+        turn.notices.append(.roomKey(roomId: roomId, sessionId: sessionId))
+        return true
+    }
+
+    // MARK: Withheld keys
+
+    private static let withheldCodes: Set<String> = [
+        "m.blacklisted", "m.unverified", "m.unauthorised", "m.unavailable", "m.no_olm", "m.history_not_shared",
+    ]
+    /// Hints of strangers are not to fill the store.
+    private static let withheldOfARoom = 1_000
+
+    /// A hint in clear: it explains a failure, and does nothing else.
+    private mutating func receive(
+        withheld content: JSONView, from user: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard content["algorithm"]?.string == Algorithm.megolm, let code = content["code"]?.string,
+            Self.withheldCodes.contains(code)
+        else { return }
+        if code == "m.no_olm" {
+            if let key = content["sender_key"]?.string.flatMap({ try? Curve25519PublicKey(base64: $0) }),
+                let device = try device(user, with: key, &turn)
+            {
+                noteWedged(device, &turn)
+            }
+        }
+        guard let roomId = content["room_id"]?.string, let sessionId = content["session_id"]?.string,
+            sessionId.utf8.count <= 64, try turn.records.value(EncryptedRoomRecord.self, key: roomId) != nil,
+            try turn.records.value(InboundSessionRecord.self, scope: roomId, key: sessionId) == nil,
+            try turn.records.values(WithheldRecord.self, scope: roomId).count < Self.withheldOfARoom
+        else { return }
+        turn.records.set(WithheldRecord(code: code, user: user), scope: roomId, key: sessionId)
+        turn.notices.append(.withheld(roomId: roomId, sessionId: sessionId))
+    }
+}
+
+/// Why somebody says that this device was not given a session.
+struct WithheldRecord: Record, Equatable {
+    static let kind = RecordKind.withheld
+    private static let version: UInt8 = 1
+
+    let code: String
+    let user: String
+
+    init(code: String, user: String) { (self.code, self.user) = (code, user) }
+
+    var state: SecretBytes {
+        var writer = StateWriter(version: Self.version)
+        writer.append(code)
+        writer.append(user)
+        return writer.state
+    }
+
+    init(state: SecretBytes) throws(EncryptionError) {
+        var reader = try StateReader(state, version: Self.version)
+        (code, user) = (try reader.text(), try reader.text())
+        try reader.end()
+    }
+}
+
+/// A decrypted message of a device that is not known yet.
+struct HeldMessageRecord: Record, Equatable {
+    static let kind = RecordKind.heldMessage
+    private static let version: UInt8 = 1
+
+    let payload: JSONView
+    let senderKey: Curve25519PublicKey
+    /// Milliseconds since 1970.
+    let time: UInt64
+
+    init(payload: JSONView, senderKey: Curve25519PublicKey, time: UInt64) {
+        (self.payload, self.senderKey, self.time) = (payload, senderKey, time)
+    }
+
+    var state: SecretBytes {
+        var writer = StateWriter(version: Self.version)
+        writer.append(payload.compactText)
+        writer.append(senderKey)
+        writer.append(time)
+        return writer.state
+    }
+
+    init(state: SecretBytes) throws(EncryptionError) {
+        var reader = try StateReader(state, version: Self.version)
+        guard let payload = JSONView(Array(try reader.text().utf8)) else { throw .state }
+        (self.payload, senderKey, time) = (payload, try reader.key(), try reader.number())
+        try reader.end()
+    }
+}

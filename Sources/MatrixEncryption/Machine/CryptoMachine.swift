@@ -1,0 +1,152 @@
+package import JSONBytes
+
+/// Encryption for one device of a user: which devices there are, who has which keys, and what is asked of the server.
+///
+/// A value without a network, a clock or randomness of its own. All that must survive is in the records of the turn; what
+/// it keeps itself is what was asked and not answered yet.
+package struct CryptoMachine: Sendable {
+    package let me: DeviceAddress
+    package internal(set) var account: OlmAccount
+    /// The public keys of this device, signed by it.
+    package let deviceKeys: DeviceKeys
+    /// Who is given keys, where a room has no other policy.
+    package var policy = SharingPolicy.crossSigned
+
+    /// Sent, and not answered yet.
+    var inFlight: [UInt64: CryptoRequest] = [:]
+    private var lastRequest: UInt64 = 0
+    /// Kinds of calls that fail: until when they wait.
+    var pauses: [String: Pause] = [:]
+    /// Servers whose users could not be asked for.
+    var failingServers: [String: Pause] = [:]
+    /// How many one-time keys the server has; nil before it has told.
+    var oneTimeKeyCount: Int?
+    /// The fallback key was given to somebody, or the server has none.
+    var isFallbackKeyUsed = false
+    /// Devices that gave no one-time key when they were asked: when.
+    var unclaimable: [DeviceAddress: UInt64] = [:]
+    /// Devices that a room waits for a one-time key of.
+    var wanted: Set<DeviceAddress> = []
+    /// Rooms in which everybody has the session, as of the devices of then.
+    var ready: [String: Ready] = [:]
+    /// Counts changes of devices, identities and policies.
+    var deviceEpoch: UInt64 = 0
+
+    struct Pause: Sendable, Equatable {
+        var failures = 0
+        /// Milliseconds since 1970.
+        var until: UInt64 = 0
+    }
+
+    struct Ready: Sendable, Equatable {
+        let sessionId: String
+        let epoch: UInt64
+        let room: RoomToEncrypt
+    }
+
+    /// The device as it was stored, or a new one, whose keys the turn then stores.
+    ///
+    /// - Throws: `state` if the device's keys cannot be read: it can never be replaced.
+    package init(me: DeviceAddress, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        self.me = me
+        let damaged = turn.records.damaged
+        if let known: OlmAccount = try turn.records.value() {
+            account = known
+        } else {
+            guard turn.records.damaged == damaged else { throw .state }
+            account = OlmAccount(random: turn.random)
+            turn.records.set(account)
+        }
+        deviceKeys = try DeviceKeys(
+            userID: me.user, deviceID: me.device, identityKey: account.curve25519.publicKey,
+            fingerprint: account.ed25519)
+        if try turn.records.value(DeviceRecord.self, scope: me.user, key: me.device) == nil {
+            var own = DeviceRecord(keys: deviceKeys, isListed: true, firstSeen: turn.now)
+            own.trust = .verified
+            remember(own, &turn)
+        }
+    }
+
+    // MARK: Requests
+
+    /// What is to be sent now. Each is in flight until ``answered(_:_:_:)`` or ``failed(_:_:_:)`` tells of it.
+    package mutating func requests(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
+        var requests: [CryptoRequest] = []
+        if let upload = try keyUpload(&turn) { requests.append(upload) }
+        requests += try keyQueries(&turn)
+        if let claim = try keyClaim(&turn) { requests.append(claim) }
+        requests += try outbox(&turn)
+        for request in requests { inFlight[request.id] = request }
+        return requests
+    }
+
+    /// When the next request is to be sent that waits for the end of a pause; nil if none does.
+    package var nextRetry: UInt64? {
+        (Array(pauses.values) + failingServers.values).map(\.until).filter { $0 > 0 }.min()
+    }
+
+    package mutating func answered(
+        _ id: UInt64, _ answer: JSONView, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let request = inFlight.removeValue(forKey: id) else { return }
+        pauses[request.call.kind] = nil
+        switch request.call {
+        case .uploadKeys: try uploaded(request, answer, &turn)
+        case .queryKeys(let users): try queried(users, request, answer, &turn)
+        case .claimKeys(let devices): try claimed(devices, answer, &turn)
+        case .sendToDevice: try delivered(request, &turn)
+        case .uploadSignatures: try signaturesAnswered(request, answer, &turn)
+        }
+    }
+
+    /// - Parameters:
+    ///   - isFinal: The server has refused it, and would refuse it again.
+    ///   - retryAfter: Milliseconds that the server asks for.
+    package mutating func failed(
+        _ id: UInt64, isFinal: Bool, retryAfter: UInt64 = 0, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let request = inFlight.removeValue(forKey: id) else { return }
+        switch request.call {
+        case .uploadKeys:
+            if isFinal { turn.notices.append(.oneTimeKeysRefused) }
+        case .sendToDevice, .uploadSignatures:
+            if isFinal { return try refused(request, &turn) }
+        // Asked again, the server may give keys.
+        case .claimKeys(let devices):
+            if isFinal { for device in devices { unclaimable[device] = turn.now } }
+        case .queryKeys: break
+        }
+        pauses[request.call.kind, default: Pause()].fail(at: turn.now, atLeast: retryAfter)
+    }
+
+    func isPaused(_ kind: String, _ turn: CryptoTurn) -> Bool {
+        (pauses[kind]?.until ?? 0) > turn.now
+    }
+
+    func isInFlight(_ kind: String) -> Bool { inFlight.values.contains { $0.call.kind == kind } }
+
+    mutating func request(
+        _ call: CryptoRequest.Call, body: String, outboxKey: String? = nil, generations: [String: UInt64] = [:]
+    ) -> CryptoRequest {
+        lastRequest += 1
+        return CryptoRequest(id: lastRequest, call, body: body, outboxKey: outboxKey, generations: generations)
+    }
+
+    /// The network is back: nothing waits any longer.
+    package mutating func retryNow() {
+        for kind in pauses.keys { pauses[kind]?.until = 0 }
+        for server in failingServers.keys { failingServers[server]?.until = 0 }
+    }
+}
+
+extension CryptoMachine.Pause {
+    /// 15 seconds, and twice as long each time up to ten minutes.
+    mutating func fail(at now: UInt64, atLeast minimum: UInt64 = 0) {
+        failures += 1
+        until = now + max(min(15_000 << UInt64(min(failures - 1, 6)), 600_000), min(minimum, 600_000))
+    }
+}
+
+extension OlmAccount: Record {
+    package static let kind = RecordKind.account
+}

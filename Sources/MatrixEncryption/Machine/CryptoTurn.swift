@@ -1,0 +1,88 @@
+package import JSONBytes
+
+/// One step of the machine: what it works on, and what comes of it.
+///
+/// Whoever gives it commits ``Records/changes`` before a request is sent or a notice is told.
+package struct CryptoTurn: Sendable {
+    package var records: Records
+    /// Milliseconds since 1970.
+    package let now: UInt64
+    let random: RandomSource
+    package var notices: [CryptoNotice] = []
+
+    package init(_ records: Records, now: UInt64, random: RandomSource) {
+        (self.records, self.now, self.random) = (records, now, random)
+    }
+}
+
+/// What the application is told.
+package enum CryptoNotice: Sendable, Equatable {
+    /// Messages of the session can be read from now on.
+    case roomKey(roomId: String, sessionId: String)
+    /// Why messages of the session cannot be read has changed.
+    case withheld(roomId: String, sessionId: String)
+    /// A user's devices are others than before.
+    case devicesChanged(user: String, new: [String])
+    /// A user's master key is another one than before. Of our own user an alarm: nothing is signed for it, and nothing
+    /// trusted, until the user has accepted or verified it.
+    case identityChanged(user: String)
+    /// Whether a user or his devices are verified may have changed.
+    case trustChanged(user: String)
+    /// The server has not taken signatures of these users' keys.
+    case signaturesRefused(users: [String])
+    /// The server names other keys for a device than before, which are not used.
+    case deviceKeysRefused(DeviceAddress)
+    /// The server names other keys for this device than it has.
+    case ownKeysReplaced
+    /// The server has a one-time key of another store under an id of ours: this store is older than the device's last one.
+    case oneTimeKeysRefused
+    /// A message to this device that was encrypted, and is not for the machine: an object with `type`, `content`, `sender`.
+    case toDevice(JSONView)
+    /// A message that was dropped, and why: for the log.
+    case dropped(type: String, sender: String, EncryptionError)
+}
+
+/// Something to ask the server for.
+package struct CryptoRequest: Sendable, Equatable {
+    package enum Call: Sendable, Equatable {
+        /// `POST /keys/upload`.
+        case uploadKeys
+        /// `POST /keys/query`.
+        case queryKeys(users: [String])
+        /// `POST /keys/claim`.
+        case claimKeys([DeviceAddress])
+        /// `PUT /sendToDevice/{type}/{transaction}`. Repeated with the same id, it is delivered once.
+        case sendToDevice(type: String, transactionId: String)
+        /// `POST /keys/signatures/upload`.
+        case uploadSignatures
+    }
+
+    package let id: UInt64
+    package let call: Call
+    /// JSON text.
+    package let body: String
+    /// In the outbox, for what must be sent after a crash, too.
+    let outboxKey: String?
+    /// Of the users that are asked for, as they were when the query was made.
+    let generations: [String: UInt64]
+
+    init(
+        id: UInt64, _ call: Call, body: String, outboxKey: String? = nil, generations: [String: UInt64] = [:]
+    ) {
+        (self.id, self.call, self.body) = (id, call, body)
+        (self.outboxKey, self.generations) = (outboxKey, generations)
+    }
+}
+
+extension CryptoRequest.Call {
+    /// Requests of one kind fail and wait together.
+    var kind: String {
+        switch self {
+        case .uploadKeys: "upload"
+        case .queryKeys: "query"
+        case .claimKeys: "claim"
+        case .sendToDevice: "to-device"
+        case .uploadSignatures: "signatures"
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Basics
+import CLibcrypto
+
+/// A public key of X25519 (RFC 7748).
+package struct Curve25519PublicKey: PublicKeyBytes {
+    package let bytes: [UInt8]
+
+    package init(wellFormed bytes: [UInt8]) { self.bytes = bytes }
+}
+
+/// A pair of keys of X25519.
+package struct Curve25519KeyPair: Sendable, Equatable {
+    /// 32 random bytes, not clamped.
+    package let privateKey: SecretBytes
+    package let publicKey: Curve25519PublicKey
+
+    package init(random: RandomSource) {
+        self.init(wellFormed: random.secret(32))
+    }
+
+    /// - Throws: `keyLength` unless there are 32.
+    package init(privateKey: SecretBytes) throws(EncryptionError) {
+        guard privateKey.count == 32 else { throw .keyLength }
+        self.init(wellFormed: privateKey)
+    }
+
+    private init(wellFormed privateKey: SecretBytes) {
+        self.privateKey = privateKey
+        publicKey = KeyPair.publicKey(of: privateKey, EVP_PKEY_X25519)
+    }
+
+    /// - Throws: `lowOrder` if the result is zero, which it is with 12 public keys whatever the private one is.
+    package func sharedSecret(with other: Curve25519PublicKey) throws(EncryptionError) -> SecretBytes {
+        let key = KeyPair.key(privateKey, EVP_PKEY_X25519)
+        defer { EVP_PKEY_free(key) }
+        guard let peer = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, other.bytes, 32) else { throw .keyLength }
+        defer { EVP_PKEY_free(peer) }
+        let context = EVP_PKEY_CTX_new(key, nil)
+        defer { EVP_PKEY_CTX_free(context) }
+        return try SecretBytes(count: 32) { secret throws(EncryptionError) in
+            var count = 32
+            guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, peer) == 1,
+                EVP_PKEY_derive(context, secret.bytes, &count) == 1, count == 32
+            else { throw .lowOrder }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Basics
+import CLibcrypto
+import CLibsodium
+
+/// A public key of Ed25519 (RFC 8032).
+package struct Ed25519PublicKey: PublicKeyBytes {
+    package let bytes: [UInt8]
+
+    package init(wellFormed bytes: [UInt8]) { self.bytes = bytes }
+
+    private static let isReady = sodium_init() >= 0
+
+    /// By libsodium: libcrypto 3.0 takes public keys of low order, under which one signature fits any message.
+    ///
+    /// - Throws: `signature`.
+    package func verify(_ signature: [UInt8], of message: [UInt8]) throws(EncryptionError) {
+        precondition(Self.isReady, "libsodium cannot be used")
+        guard signature.count == 64,
+            crypto_sign_verify_detached(signature, message, UInt64(message.count), bytes) == 0
+        else { throw .signature }
+    }
+}
+
+/// A pair of keys of Ed25519.
+package struct Ed25519KeyPair: Sendable, Equatable {
+    /// 32 bytes.
+    package let seed: SecretBytes
+    package let publicKey: Ed25519PublicKey
+
+    package init(random: RandomSource) {
+        self.init(wellFormed: random.secret(32))
+    }
+
+    /// - Throws: `keyLength` unless there are 32 bytes.
+    package init(seed: SecretBytes) throws(EncryptionError) {
+        guard seed.count == 32 else { throw .keyLength }
+        self.init(wellFormed: seed)
+    }
+
+    private init(wellFormed seed: SecretBytes) {
+        self.seed = seed
+        publicKey = KeyPair.publicKey(of: seed, EVP_PKEY_ED25519)
+    }
+
+    /// 64 bytes.
+    package func signature(of message: [UInt8]) -> [UInt8] {
+        let key = KeyPair.key(seed, EVP_PKEY_ED25519)
+        defer { EVP_PKEY_free(key) }
+        let context = EVP_MD_CTX_new()
+        defer { EVP_MD_CTX_free(context) }
+        var (signature, count) = ([UInt8](repeating: 0, count: 64), 64)
+        let done =
+            EVP_DigestSignInit(context, nil, nil, nil, key) == 1
+            && EVP_DigestSign(context, &signature, &count, message, message.count) == 1
+        precondition(done && count == 64, "libcrypto has no Ed25519")
+        return signature
+    }
+}

@@ -1,0 +1,160 @@
+import Basics
+
+/// What is kept: one kind a table, as it were.
+package enum RecordKind: String, Sendable, CaseIterable {
+    /// This device's keys. Scope and key: empty.
+    case account
+    /// A channel to a device. Scope: its identity key; key: the session's id.
+    case olmSession
+    /// What opens messages of a room. Scope: the room; key: the session's id.
+    case inboundSession
+    /// What this device encrypts with. Key: the room.
+    case outboundSession
+    /// Who has been given an outbound session. Scope: the session's id; key: user and device, as `DeviceAddress` has them.
+    case share
+    /// Which event a message was. Scope: room and session; key: the index.
+    case messageIndex
+    /// Scope: the user; key: the device.
+    case device
+    /// Whose an identity key is. Key: the key.
+    case deviceByKey
+    /// A user's cross-signing keys. Key: the user.
+    case identity
+    /// Whether a user's devices are known as they are now. Key: the user.
+    case trackedUser
+    /// Requests that are to be sent, also after a crash. Key: a number, in order.
+    case outbox
+    /// Why somebody was not given a session. Scope: the room; key: the session.
+    case withheld
+    /// Decrypted messages of devices that are not known yet. Scope: the user; key: a number.
+    case heldMessage
+    /// A room's encryption. Key: the room.
+    case room
+    /// Secrets such as the seeds of cross-signing keys. Key: the name; scope: empty, or `new` before they count.
+    case secret
+    /// Single values, such as the backup's version. Key: the name.
+    case setting
+}
+
+/// Where a record stands.
+package struct RecordKey: Hashable, Sendable {
+    package let kind: RecordKind
+    package let scope: String
+    package let key: String
+
+    package init(_ kind: RecordKind, scope: String = "", key: String = "") {
+        (self.kind, self.scope, self.key) = (kind, scope, key)
+    }
+
+    // `==` of String takes texts for equal that are different keys.
+    package static func == (lhs: RecordKey, rhs: RecordKey) -> Bool {
+        lhs.kind == rhs.kind && lhs.scope.isExactly(rhs.scope) && lhs.key.isExactly(rhs.key)
+    }
+}
+
+/// Where records are kept, as far as the machine asks: it reads, and hands over what is to be written.
+package protocol RecordStore: Sendable {
+    /// - Throws: `store`.
+    func record(_ key: RecordKey) throws(EncryptionError) -> SecretBytes?
+
+    /// All of a kind and a scope, in the order of their keys.
+    ///
+    /// - Throws: `store`.
+    func records(_ kind: RecordKind, scope: String) throws(EncryptionError) -> [(key: String, state: SecretBytes)]
+}
+
+/// A value that is kept.
+package protocol Record: Sendable {
+    static var kind: RecordKind { get }
+    var state: SecretBytes { get }
+
+    /// - Throws: `state` for bytes that are not of this kind.
+    init(state: SecretBytes) throws(EncryptionError)
+}
+
+/// The records as they are, and those that a turn changes: to be committed as one, or thrown away.
+package struct Records: Sendable {
+    private let store: any RecordStore
+    /// Nil removes.
+    package private(set) var changes: [RecordKey: SecretBytes?] = [:]
+    /// A ratchet that sends has moved: what goes with it must be safe on the disk before anything is sent, so that no power
+    /// cut makes it move again.
+    package var movesSendingRatchet = false
+    /// How many were found that cannot be read. They stay where they are.
+    package private(set) var damaged = 0
+
+    package init(_ store: any RecordStore) { self.store = store }
+
+    /// Nil for one that is not there, or cannot be read.
+    package mutating func value<Value: Record>(
+        _: Value.Type = Value.self, scope: String = "", key: String = ""
+    ) throws(EncryptionError) -> Value? {
+        let place = RecordKey(Value.kind, scope: scope, key: key)
+        let changed = changes[place]
+        let state = if let changed { changed } else { try store.record(place) }
+        guard let state else { return nil }
+        return read(state)
+    }
+
+    /// Those that can be read, in the order of their keys.
+    package mutating func values<Value: Record>(
+        _: Value.Type = Value.self, scope: String = ""
+    ) throws(EncryptionError) -> [(key: String, value: Value)] {
+        var states = try store.records(Value.kind, scope: scope)
+        let changed = changes.filter { $0.key.kind == Value.kind && $0.key.scope.isExactly(scope) }
+        if !changed.isEmpty {
+            states.removeAll { changed[RecordKey(Value.kind, scope: scope, key: $0.key)] != nil }
+            states += changed.compactMap { place, state in state.map { (place.key, $0) } }
+            states.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        }
+        var values: [(key: String, value: Value)] = []
+        for (key, state) in states { if let value: Value = read(state) { values.append((key, value)) } }
+        return values
+    }
+
+    private mutating func read<Value: Record>(_ state: SecretBytes) -> Value? {
+        do throws(EncryptionError) {
+            return try Value(state: state)
+        } catch {
+            damaged += 1
+            return nil
+        }
+    }
+
+    package mutating func set<Value: Record>(_ value: Value, scope: String = "", key: String = "") {
+        changes[RecordKey(Value.kind, scope: scope, key: key)] = .some(value.state)
+    }
+
+    package mutating func remove(_ kind: RecordKind, scope: String = "", key: String = "") {
+        changes[RecordKey(kind, scope: scope, key: key)] = .some(nil)
+    }
+
+    /// All of a kind and a scope.
+    package mutating func removeAll(_ kind: RecordKind, scope: String) throws(EncryptionError) {
+        for (key, _) in try store.records(kind, scope: scope) { remove(kind, scope: scope, key: key) }
+        for place in changes.keys where place.kind == kind && place.scope.isExactly(scope) {
+            changes[place] = .some(nil)
+        }
+    }
+}
+
+/// Records in memory: for sessions without a file, and for tests.
+package final class MemoryRecords: RecordStore {
+    private let states = Lock<[RecordKey: SecretBytes]>([:])
+
+    package init() {}
+
+    package func record(_ key: RecordKey) -> SecretBytes? { states.withLock { $0[key] } }
+
+    package func records(_ kind: RecordKind, scope: String) -> [(key: String, state: SecretBytes)] {
+        states.withLock { states in
+            states.filter { $0.key.kind == kind && $0.key.scope.isExactly(scope) }.map { ($0.key.key, $0.value) }
+        }.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    }
+
+    package func commit(_ changes: [RecordKey: SecretBytes?]) {
+        states.withLock { states in for (key, state) in changes { states[key] = state } }
+    }
+
+    package func removeAll() { states.withLock { $0 = [:] } }
+}
