@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos hostile soak \
         soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
-        uninstall matrix-test \
+        uninstall matrix-test matrix-large \
         check-install pydio-transfer pydio-sync-kill smoke clean
 
 PREFIX ?= /usr/local
@@ -22,7 +22,8 @@ setup: ## Installs missing system packages (Debian, Ubuntu) and checks the versi
 	@Scripts/setup
 
 demo: setup ## Shows events arriving over a real WebSocket, from an embedded server.
-	@env -u ALL_TRAITS swift build --quiet --disable-default-traits --scratch-path .build-demo --product pusher-cli
+	@env -u ALL_TRAITS swift build --quiet --disable-default-traits --scratch-path .build-demo --product pusher-cli \
+		--disable-index-store -Xswiftc -gnone -Xcc -g0  # an index and debug information take a fifth of the CPU
 	@.build-demo/debug/pusher-cli demo
 
 test: setup ## Builds and runs all tests. For some, use swift test --filter.
@@ -77,13 +78,17 @@ soak-reconnects: setup ## Checks that the memory of a client stays flat while it
 matrix-kill: setup ## Kills the writer of a Matrix store with kill -9 at random moments. MOMENTS=200 SEED=any.
 	@Scripts/matrix-kill $(or $(MOMENTS),200) $(SEED)
 
+matrix-large: setup ## Time, memory and requests for a large account on Synapse. ROOMS=2000 MEMBERS=10000 SYNCS=2880.
+	@Scripts/matrix-large $(if $(ROOMS),--rooms $(ROOMS)) $(if $(MEMBERS),--members $(MEMBERS)) \
+	    $(if $(SYNCS),--syncs $(SYNCS))
+
 pydio-sync-kill: setup ## Kills a sync of a folder with kill -9 at random moments. MOMENTS=200 SEED=any.
 	@Scripts/pydio-sync-kill $(or $(MOMENTS),200) $(SEED)
 
 pydio-transfer: setup ## Compares uploads and downloads by pusher-cli with those by curl. SIZE=1024 (MiB) ROUNDS=5.
 	@Scripts/pydio/transfer $(or $(SIZE),1024) $(or $(ROUNDS),5)
 
-simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|pydio.
+simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|rooms|pydio.
 	@swift build --quiet -c $(CONFIGURATION) --product simulate
 	@SWIFT_DETERMINISTIC_HASHING=1 .build/$(CONFIGURATION)/simulate $(MACHINE) $(SEEDS) $(FIRST)
 

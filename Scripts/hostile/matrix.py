@@ -23,7 +23,7 @@ def login(trial, port):
     file.touch(mode=0o600)
     file.write_text(json.dumps({"homeServer": f"http://127.0.0.1:{port}", "userId": ME, "accessToken": "t",
                                 "deviceId": "D", "accessTokenExpiresAt": 0}))
-    return {"XDG_CONFIG_HOME": str(trial.folder)}
+    return {"XDG_CONFIG_HOME": str(trial.folder), "XDG_DATA_HOME": str(trial.folder)}
 
 
 def message(body="x", step=0, kind="m.room.message", **more):
@@ -423,7 +423,7 @@ def download_names(trial):
             return False
         if homeserver is None:
             homeserver, subject = asks(trial, others, "download", "mxc://hostile.test/abc", str(target))
-            environment = {"XDG_CONFIG_HOME": str(trial.folder)}
+            environment = {"XDG_CONFIG_HOME": str(trial.folder), "XDG_DATA_HOME": str(trial.folder)}
         else:
             homeserver.others = others
             subject = trial.start("matrix", "download", "mxc://hostile.test/abc", str(target), environment=environment)

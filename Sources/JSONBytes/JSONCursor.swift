@@ -188,11 +188,13 @@ package struct JSONCursor {
         memmem(base + range.lowerBound, range.count, text.utf8Start, text.utf8CodeUnitCount) != nil
     }
 
-    /// The whole number at `range`; 0 for anything else.
+    /// The number at `range` without its fraction; 0 for what is none, is negative, or does not fit.
     package func unsignedNumber(_ range: Range<Int>) -> UInt64 {
         var number: UInt64 = 0
         for byte in bytes[range] {
-            guard byte >= 0x30, byte <= 0x39, number < UInt64.max / 100 else { return 0 }
+            guard byte >= 0x30, byte <= 0x39, number < UInt64.max / 100 else {
+                return UInt64(max(JSONView(Array(bytes[range]))?.wholePart ?? 0, 0))
+            }
             number = number * 10 + UInt64(byte - 0x30)
         }
         return number

@@ -87,6 +87,11 @@ public struct JSONView: Sendable {
         }
     }
 
+    /// A number without its fraction, such as a time; nil if it is none or does not fit.
+    package var wholePart: Int? {
+        int ?? double.flatMap { $0.magnitude < 0x1p53 ? Int($0) : nil }
+    }
+
     /// A number; nil if it is too large for a Double, or too small.
     public var double: Double? {
         inside { bytes in

@@ -36,7 +36,7 @@ struct FolderWatch {
         } others: { notice in
             switch notice {
             case .gap, .stateChanged: change.yield()
-            case .events, .failed: break
+            case .events, .failed, .reached: break
             }
         }
         events.start()

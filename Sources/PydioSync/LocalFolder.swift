@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PydioProtocol
 import PydioSDK
@@ -191,15 +192,9 @@ struct LocalFolder: Sendable {
         let file = place(path)
         if former != nil {
             guard rename(part, file) == 0 else { throw .ofFile("\(file) cannot be replaced", errno: errno) }
-        } else if link(part, file) == 0 {  // unlike renaming, this never replaces a file
-            unlink(part)
-        } else if errno == EEXIST {
+        } else if !FilePlacement.move(part, toNew: file) {
+            guard errno == EEXIST else { throw .ofFile("\(file) cannot be written", errno: errno) }
             return false
-        } else {
-            // Some file systems have no links.
-            guard [EPERM, ENOTSUP, ENOSYS, EMLINK].contains(errno), rename(part, file) == 0 else {
-                throw .ofFile("\(file) cannot be written", errno: errno)
-            }
         }
         return true
     }
@@ -209,8 +204,8 @@ struct LocalFolder: Sendable {
         let descriptor = open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw .ofFile("\(part) cannot be opened", errno: errno) }
         defer { close(descriptor) }
-        var status = stat()
-        if let former, lstat(former, &status) == 0 { fchmod(descriptor, status.st_mode & 0o777) }
-        guard fsync(descriptor) == 0 else { throw .ofFile("\(part) cannot be written", errno: errno) }
+        guard FilePlacement.setMode(of: descriptor, replacing: former), fsync(descriptor) == 0 else {
+            throw .ofFile("\(part) cannot be written", errno: errno)
+        }
     }
 }

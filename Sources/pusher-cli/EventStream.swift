@@ -16,35 +16,6 @@ final class EventStream: PusherDelegate {
         case everything
     }
 
-    /// Where events come from.
-    private enum Side: Hashable {
-        case pusher
-        /// By its place among the feeds.
-        case feed(Int)
-    }
-
-    private struct State {
-        var remaining: Int?
-        /// Connections that have not come about yet.
-        var awaited: Set<Side>
-        /// The time for that is over; the next failure ends it.
-        var isImpatient = false
-        /// Channels that nobody has refused us yet.
-        var hopes: Set<String>
-        /// Those of them that have never been subscribed.
-        var unheard: Set<String>
-        /// Those of them that are still to be subscribed before it is said what is listened to, or that it is again.
-        var unsettled: Set<String>
-        var hasListened = false
-        /// Whether a sign-in has been asked for and is neither done nor refused.
-        var isSigningIn = false
-        var lastError: PusherError?
-        /// The worst of what went wrong while other things went on.
-        var trouble = ExitStatus.done
-        var outcome: ExitStatus?
-        var waiter: CheckedContinuation<ExitStatus, Never>?
-    }
-
     /// Where everything is told, so that what comes of several sources comes one by one.
     static let queue = DispatchQueue(label: "pusher-cli.events")
 
@@ -53,7 +24,7 @@ final class EventStream: PusherDelegate {
     private let mode: Mode
     private let options: StreamOptions
     private let form: StreamForm
-    private let state: Lock<State>
+    private let state: Lock<EventStreamState>
 
     /// - Parameters:
     ///   - pusher: Nil for feeds alone.
@@ -67,11 +38,8 @@ final class EventStream: PusherDelegate {
         self.mode = mode
         self.options = options
         form = options.form()
-        let sides = (pusher == nil ? [] : [.pusher]) + feeds.indices.map { Side.feed($0) }
-        state = Lock(
-            State(
-                remaining: options.count, awaited: Set(sides), hopes: Set(channels), unheard: Set(channels),
-                unsettled: Set(channels)))
+        let sides = (pusher == nil ? [] : [.pusher]) + feeds.indices.map { EventStreamState.Side.feed($0) }
+        state = Lock(EventStreamState(sides: sides, channels: channels, count: options.count))
         if let pusher { bind(pusher, channels, as: user) }
     }
 
@@ -99,7 +67,7 @@ final class EventStream: PusherDelegate {
             guard let self else { return }
             // The error has come just before.
             let (isHopeless, status) = state.withLock { state in
-                let status = state.lastError?.exitStatus ?? .refused
+                let status = state.lastErrors[.pusher]?.exitStatus ?? .refused
                 state.isSigningIn = false
                 state.trouble = state.trouble.worse(status)
                 return (state.hopes.isEmpty, status)
@@ -116,11 +84,11 @@ final class EventStream: PusherDelegate {
         let signals = SignalWatch(taking: form.isSlowToFinish ? .max : 1) { [weak self] in
             guard let self else { return }
             if state.withLock({ $0.outcome != nil }) { return form.end() }
-            let isDone = isEndless && !hasNeverListened
-            if !isDone { StandardError.complain(CommandFailure.interrupted) }
+            let isDone = isEndless && state.withLock { $0.hasEverListened }
             leave(isDone ? .done : .interrupted)
         }
         let timers = startTimers()
+        waitForRest()
         pusher?.connect()
         for (index, feed) in feeds.enumerated() {
             feed.start { [weak self] in
@@ -140,13 +108,11 @@ final class EventStream: PusherDelegate {
         timers.forEach { $0.cancel() }
         for feed in feeds { feed.close() }
         await close()
+        // Nothing more is told of what went on.
+        if status == .interrupted { StandardError.complain(CommandFailure.interrupted) }
         let formStatus = await form.finish()
         signals.cancel()
         return status.worse(state.withLock { $0.trouble }).worse(formStatus)
-    }
-
-    private var hasNeverListened: Bool {
-        feeds.isEmpty && state.withLock { $0.awaited.contains(.pusher) || !$0.hopes.isEmpty && $0.unheard == $0.hopes }
     }
 
     /// The first reason to leave counts.
@@ -174,27 +140,26 @@ final class EventStream: PusherDelegate {
     }
 
     private func startTimers() -> [any DispatchSourceTimer] {
-        func timer(_ seconds: Double, _ fire: @escaping @Sendable (EventStream) -> Void) -> any DispatchSourceTimer {
-            let timer = DispatchSource.makeTimerSource()
-            timer.setEventHandler { [weak self] in self.map(fire) }
-            timer.schedule(deadline: .now() + seconds)
-            timer.resume()
-            return timer
-        }
-        var timers =
-            options.timeout.map { seconds in
-                [timer(seconds) { $0.timeIsOver(after: seconds) }]
-            } ?? []
-        if options.connectTimeout > 0 {
-            timers.append(
-                timer(options.connectTimeout) { $0.connectTimeIsOver() })
-        }
-        return timers
+        let limit = options.connectTimeout > 0 ? options.connectTimeout : nil
+        return [
+            options.timeout.map { seconds in timer(seconds) { $0.timeIsOver(after: seconds) } },
+            limit.map { seconds in timer(seconds) { $0.connectTimeIsOver() } },
+        ].compactMap { $0 }
+    }
+
+    private func timer(
+        _ seconds: Double, _ fire: @escaping @Sendable (EventStream) -> Void
+    ) -> any DispatchSourceTimer {
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler { [weak self] in self.map(fire) }
+        timer.schedule(deadline: .now() + seconds)
+        timer.resume()
+        return timer
     }
 
     private func timeIsOver(after seconds: Double) {
-        let awaited = state.withLock { $0.awaited }
-        if isHopeless(awaited) || options.count == nil && !awaited.isEmpty {
+        let (awaited, isAll) = state.withLock { ($0.awaited, $0.awaited.count == $0.sides.count) }
+        if isAll || isHopeless(awaited) || options.count == nil && !awaited.isEmpty {
             giveUpConnecting(after: seconds)
         } else {
             giveUpSubscribing(after: seconds)
@@ -207,7 +172,7 @@ final class EventStream: PusherDelegate {
         let (channels, isSigningIn, last) = state.withLock { state in
             let channels = state.unheard.intersection(state.hopes)
             if !channels.isEmpty || state.isSigningIn { state.trouble = state.trouble.worse(.unavailable) }
-            return (channels.sorted(), state.isSigningIn, state.lastError)
+            return (channels.sorted(), state.isSigningIn, state.lastErrors[.pusher])
         }
         func complain(_ what: String) {
             let reason = last?.message ?? "the server did not answer"
@@ -230,7 +195,7 @@ final class EventStream: PusherDelegate {
         if isHopeless(awaited) { giveUpConnecting(after: options.connectTimeout) }
     }
 
-    private func isHopeless(_ awaited: Set<Side>) -> Bool {
+    private func isHopeless(_ awaited: Set<EventStreamState.Side>) -> Bool {
         awaited.contains { side in
             switch side {
             case .pusher: true
@@ -240,9 +205,8 @@ final class EventStream: PusherDelegate {
     }
 
     private func giveUpConnecting(after seconds: Double) {
-        let last = state.withLock { $0.lastError }
-        let reason = last.map { ": \($0.message)" } ?? ""
-        fail(CommandFailure(.unavailable, "no connection within \(Seconds.text(seconds))\(reason)"))
+        let reason = state.withLock { $0.reasonOfWait }?.message ?? "the server did not answer"
+        fail(CommandFailure(.unavailable, "no connection within \(Seconds.text(seconds)): \(reason)"))
     }
 
     // MARK: What happens, on the callback queue
@@ -256,15 +220,20 @@ final class EventStream: PusherDelegate {
 
     private func received(_ report: FeedReport, fromFeed index: Int) {
         let feed = feeds[index]
+        guard state.withLock({ $0.outcome == nil }) else { return }
         do throws(CommandFailure) {
             switch report {
             case .event(let event):
-                if let news = try feed.news(of: event, forPeople: form.isForPeople) { tell(news, ofFeed: index) }
+                if let news = try feed.news(of: event, forPeople: form.isForPeople) {
+                    tell(news, of: event, ofFeed: index)
+                }
+            case .news(let news): tell(news, ofFeed: index)
+            case .reached(let position): feed.reached(position)
             case .state(let state):
                 if let news = try feed.news(of: state) { tell(news, ofFeed: index) }
             case .gap(let gap):
                 guard feed.wants(gap) else { return }
-                tell(.gap(PusherGap(channelName: gap.channelName, start: gap.start, end: gap.end)))
+                tell(.gap(PusherGap(gap)))
             case .failed(let failure): failed(failure, ofFeed: index)
             }
         } catch {
@@ -272,21 +241,19 @@ final class EventStream: PusherDelegate {
         }
     }
 
-    private func tell(_ news: FeedNews, ofFeed index: Int) {
-        if news.isConnected {
-            let isAll = state.withLock { state in
-                state.awaited.remove(.feed(index))
-                return state.awaited.isEmpty
-            }
-            if isAll { StatusLine.endWait() }
-        }
-        print(news.record)
+    private func tell(_ news: FeedNews, of event: RealtimeEvent? = nil, ofFeed index: Int) {
+        if news.isConnected, state.withLock({ $0.awaited.remove(.feed(index)) }) != nil { waitForRest() }
+        let isWritten = print(news.record)
+        // Before it is counted: that may end the command, and what was written is noted then.
+        if isWritten, let event { feeds[index].wrote(event) }
         for warning in news.warnings { StandardError.write("warning: \(warning)") }
         if news.counts { count() }
     }
 
     private func failed(_ failure: SourceFailure, ofFeed index: Int) {
-        if feeds[index].isNew(failure) { complain(PusherError(failure)) }
+        let error = PusherError(failure)
+        if state.withLock({ $0.awaited.contains(.feed(index)) }) { explainWait(for: .feed(index), error) }
+        if feeds[index].isNew(failure) { complain(error) }
         if !failure.willRetry {
             if let status = feeds[index].end(by: failure) { leave(status) }
         } else if state.withLock({ $0.isImpatient && $0.awaited.contains(.feed(index)) }) {
@@ -314,61 +281,65 @@ final class EventStream: PusherDelegate {
             print(.state(from: old, to: new, socketID: new == .connected ? pusher?.connection.socketId : nil))
         case .events: break
         }
-        if new == .connected {
-            let channels = state.withLock { $0.unsettled.sorted() }
-            if channels.isEmpty { StatusLine.endWait() } else { waitForSubscription(of: channels) }
-        }
-        if new == .reconnecting { StatusLine.wait(for: "the connection to come back") }
         let end = state.withLock { state -> ExitStatus? in
             if new == .connected {
                 state.awaited.remove(.pusher)
-                state.lastError = nil  // it was about the way here
+                state.lastErrors[.pusher] = nil  // it was about the way here
             }
             if new == .reconnecting { state.unsettled = state.hopes }
             guard new == .disconnected, state.outcome == nil else { return nil }
-            return state.lastError?.exitStatus ?? .unavailable
+            return state.lastErrors[.pusher]?.exitStatus ?? .unavailable
         }
+        if new == .connected { waitForRest() }
+        if new == .reconnecting { StatusLine.wait(for: "the connection to come back") }
         if let end { leave(end) }  // nobody asked for it: refused for good
     }
 
     func subscribedToChannel(name: String) {
+        // Whoever reads the line may interrupt at once: by then it must be known what is listened to.
+        state.withLock { _ = $0.unheard.remove(name) }
+        settle(name)
         switch mode {
         case .everything:
             let channel = pusher?.connection.channels.findPresence(name: name)
             print(.subscribed(channel: name, members: channel?.members.count))
         case .events: break
         }
-        state.withLock { _ = $0.unheard.remove(name) }
-        settle(name)
     }
 
     /// Says what is listened to, once all is known.
     private func settle(_ channel: String) {
         let server = serverName
-        let news = state.withLock { state -> String? in
-            guard state.unsettled.remove(channel) != nil, state.unsettled.isEmpty, !state.hopes.isEmpty,
-                state.outcome == nil
-            else { return nil }
+        let (isLast, news) = state.withLock { state -> (Bool, String?) in
+            guard state.unsettled.remove(channel) != nil, state.unsettled.isEmpty else { return (false, nil) }
+            guard !state.hopes.isEmpty, state.outcome == nil else { return (true, nil) }
             defer { state.hasListened = true }
-            return state.hasListened ? "again" : "to \(state.hopes.sorted().inWords()) on \(server)"
+            return (true, state.hasListened ? "again" : "to \(state.hopes.sorted().inWords()) on \(server)")
         }
-        if news != nil { StatusLine.endWait() }
+        if isLast { waitForRest() }
         switch mode {
         case .everything: break
         case .events: if let news { StandardError.write("listening \(news)") }
         }
     }
 
-    private func waitForSubscription(of channels: [String]) {
-        let what = channels.count == 1 ? "the subscription of \(channels[0])" : "\(channels.count) subscriptions"
-        StatusLine.wait(for: "\(what)")
+    /// Says on a terminal what has not come about yet, once the connection has that is said first.
+    private func waitForRest() {
+        guard pusher.map({ $0.connection.connectionState == .connected }) ?? true else { return }
+        let (awaited, channels) = state.withLock { ($0.firstAwaited, $0.unsettled.sorted()) }
+        switch awaited {
+        case .pusher: return  // it has said so itself
+        case .feed(let index) where channels.isEmpty:
+            StatusLine.wait(for: "the answer of \(feeds[index].serverName)")
+        case nil where channels.isEmpty: StatusLine.endWait()
+        case .feed, nil:
+            let what = channels.count == 1 ? "the subscription of \(channels[0])" : "\(channels.count) subscriptions"
+            StatusLine.wait(for: "\(what)")
+        }
     }
 
     /// `host:port`
-    private var serverName: String {
-        let url = pusher.flatMap { URLComponents(string: $0.connection.url) }
-        return (url?.host ?? "the server") + (url?.port.map { ":\($0)" } ?? "")
-    }
+    private var serverName: String { pusher.flatMap { URL(string: $0.connection.url)?.serverName } ?? "the server" }
 
     func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
         guard let error = error?.userInfo[NSUnderlyingErrorKey] as? PusherError else { return }
@@ -383,11 +354,18 @@ final class EventStream: PusherDelegate {
     }
 
     func receivedError(error: PusherError) {
-        if error.explainsWait {
-            state.withLock { $0.lastError = error }
-            StatusLine.explainWait("\(Complaint.text(error.message))")
-        }
+        explainWait(for: .pusher, error)
         complain(error)
+    }
+
+    /// Keeps the error as the reason why something does not come about.
+    private func explainWait(for side: EventStreamState.Side, _ error: PusherError) {
+        guard error.explainsWait else { return }
+        let isShown = state.withLock { state in
+            state.lastErrors[side] = error
+            return side == .pusher || state.unsettled.isEmpty && state.firstAwaited == side
+        }
+        if isShown { StatusLine.explainWait("\(Complaint.text(error.message))") }
     }
 
     private func complain(_ error: PusherError) {
@@ -397,8 +375,11 @@ final class EventStream: PusherDelegate {
         }
     }
 
-    private func print(_ record: Record) {
-        guard state.withLock({ $0.outcome == nil }) else { return }
-        if !form.write(record) { leave(.done) }  // the reader has what it wanted
+    @discardableResult
+    private func print(_ record: Record) -> Bool {
+        guard state.withLock({ $0.outcome == nil }) else { return false }
+        let isWritten = form.write(record)
+        if !isWritten { leave(.done) }  // the reader has what it wanted
+        return isWritten
     }
 }

@@ -94,7 +94,7 @@ enum Execution {
     }
 
     private static func refuse(_ message: String, hint: String) -> ExitStatus {
-        StatusLine.erase()
+        StatusLine.end()
         StandardError.write("error: \(Complaint.text(wrongUse: message))")
         StandardError.write("\(hint)")
         return .wrongUse

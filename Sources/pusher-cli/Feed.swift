@@ -12,6 +12,9 @@ protocol Feed: AnyObject, Sendable {
 
     func close()
 
+    /// Who is waited for until something comes about.
+    var serverName: String { get }
+
     /// What an event is to whoever reads the stream; nil if it is nothing to them. Called for each in order, once.
     ///
     /// - Parameter forPeople: Whether names are wanted where there are ids.
@@ -19,6 +22,12 @@ protocol Feed: AnyObject, Sendable {
 
     /// The same for a change of state.
     func news(of state: SourceState) throws(CommandFailure) -> FeedNews?
+
+    /// The news of an event were written.
+    func wrote(_ event: RealtimeEvent)
+
+    /// All that comes before this point of the stream was told.
+    func reached(_ position: String)
 
     /// Whether a gap is in what is listened to.
     func wants(_ gap: SourceGap) -> Bool
@@ -35,12 +44,22 @@ protocol Feed: AnyObject, Sendable {
     var isFailing: Bool { get }
 }
 
+extension Feed {
+    func wrote(_ event: RealtimeEvent) {}
+
+    func reached(_ position: String) {}
+}
+
 /// What comes of a feed.
 enum FeedReport: Sendable {
     case event(RealtimeEvent)
     case state(SourceState)
     case gap(SourceGap)
     case failed(SourceFailure)
+    /// What was to be told of before the first report.
+    case news(FeedNews)
+    /// All that comes before this point of a source's stream was reported.
+    case reached(String)
 
     /// Nil for events, which come one by one.
     init?(_ notice: SourceNotice) {
@@ -49,12 +68,13 @@ enum FeedReport: Sendable {
         case .stateChanged(let state): self = .state(state)
         case .failed(let failure): self = .failed(failure)
         case .gap(let gap): self = .gap(gap)
+        case .reached(let position): self = .reached(position)
         }
     }
 }
 
 /// A line of a feed.
-struct FeedNews {
+struct FeedNews: Sendable {
     let record: Record
     /// Whether it is one that `--count` counts.
     var counts = false
@@ -62,4 +82,8 @@ struct FeedNews {
     var isConnected = false
     /// What people should know besides.
     var warnings: [String] = []
+}
+
+extension PusherGap {
+    init(_ gap: SourceGap) { self.init(channelName: gap.channelName, start: gap.start, end: gap.end) }
 }

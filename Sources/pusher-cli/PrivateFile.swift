@@ -8,11 +8,23 @@ struct PrivateFile {
         case configuration
         /// `$XDG_STATE_HOME`, else `~/.local/state`.
         case state
+        /// `$XDG_DATA_HOME`, else `~/.local/share`.
+        case data
+
+        /// The command's folder in it.
+        var folder: URL {
+            // Foundation asks the system's list of users alone.
+            let own = Environment["HOME"].map { URL(filePath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
+            // A relative path there is to be ignored (XDG Base Directory Specification).
+            let chosen = Environment[variable].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil }
+            return (chosen ?? own.appending(path: pathInHome)).appending(path: "pusher-cli")
+        }
 
         fileprivate var variable: String {
             switch self {
             case .configuration: "XDG_CONFIG_HOME"
             case .state: "XDG_STATE_HOME"
+            case .data: "XDG_DATA_HOME"
             }
         }
 
@@ -20,6 +32,7 @@ struct PrivateFile {
             switch self {
             case .configuration: ".config"
             case .state: ".local/state"
+            case .data: ".local/share"
             }
         }
     }
@@ -32,13 +45,8 @@ struct PrivateFile {
 
     /// - Parameter cure: What to do if others may have read it.
     init(_ name: String, in base: Base = .configuration, ifReadByOthers cure: String? = nil) {
-        // Foundation asks the system's list of users alone.
-        let own = Environment["HOME"].map { URL(filePath: $0) } ?? FileManager.default.homeDirectoryForCurrentUser
-        let home = own.appending(path: base.pathInHome)
-        // A relative path there is to be ignored (XDG Base Directory Specification).
-        let chosen = Environment[base.variable].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil } ?? home
         self.cure = cure
-        folder = chosen.appending(path: "pusher-cli")
+        folder = base.folder
         file = folder.appending(path: name)
     }
 

@@ -38,7 +38,7 @@ final class CommandRun: Sendable {
         configuration = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID())").path
         let environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
-            .merging(["XDG_CONFIG_HOME": configuration]) { $1 }
+            .merging(["XDG_CONFIG_HOME": configuration, "XDG_DATA_HOME": configuration + "/data"]) { $1 }
             .merging(environment) { $1 }
         let (inputPipe, outputPipe, errorPipe) = (Pipe(), Pipe(), Pipe())
         let line = ([Self.executable.path] + arguments).map { "'\($0)'" }.joined(separator: " ")

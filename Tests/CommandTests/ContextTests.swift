@@ -36,6 +36,25 @@ struct ContextTests {
         #expect(FileManager.default.fileExists(atPath: home.path + "/.config/pusher-cli/contexts.json"))
     }
 
+    /// As the help says of the options.
+    @Test func theEnvironmentStandsInForOptionsThatAreOmitted() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let environment = [
+            "PUSHER_HOST": "h:6001", "PUSHER_TLS": "0", "PUSHER_APP_ID": "3", "PUSHER_SECRET": "s", "PUSHER_KEY": "k",
+        ]
+        #expect(try await run("context", "add", "mine", "--key", "k", environment: environment).status == 0)
+        #expect(
+            try await run("context", "add", "other", "--key", "k2", "--cluster", "eu", environment: environment).status
+                == 0)
+        let mine = try #require(try await run("context", "show", "mine", "--json").run.objects.first)
+        #expect(mine["host"] as? String == "h" && mine["port"] as? Int == 6001 && mine["tls"] as? Bool == false)
+        #expect(mine["app_id"] as? String == "3" && mine["has_secret"] as? Bool == true)
+        // What is set there is of another application and another server.
+        let other = try #require(try await run("context", "show", "other", "--json").run.objects.first)
+        #expect(other["cluster"] as? String == "eu" && other["host"] == nil && other["tls"] == nil)
+        #expect(other["app_id"] == nil && other["has_secret"] as? Bool == false)
+    }
+
     @Test func aPlaceWithoutAFolderIsBadData() async throws {
         let environment = ["XDG_CONFIG_HOME": "/dev/null"]
         let list = try await run("context", "list", environment: environment)

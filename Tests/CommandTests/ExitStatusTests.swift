@@ -65,29 +65,6 @@ struct ExitStatusTests {
         }
     }
 
-    /// Every command there is, without its subcommands.
-    private static let commands: [[String]] = names(of: PusherCommand.self, [])
-
-    private static func names(of command: any ParsableCommand.Type, _ path: [String]) -> [[String]] {
-        let subcommands = command.configuration.subcommands
-        guard !subcommands.isEmpty else { return [path] }
-        return subcommands.flatMap { names(of: $0, path + [$0.configuration.commandName ?? $0._commandName]) }
-    }
-
-    @Test(arguments: commands)
-    func everyCommandHasTheSameStatuses(command: [String]) async throws {
-        let help = try CommandRun(command + ["--help"])
-        #expect(await help.status() == 0)
-        #expect(help.output.contains { $0.hasPrefix("USAGE: pusher-cli \(command.joined(separator: " "))") })
-        let full = try CommandRun(command + ["--help"], outputFile: "/dev/full")
-        #expect(await full.status() == 74)
-        #expect(full.errors == ["error: standard output cannot be written: No space left on device"])
-        let wrong = try CommandRun(command + ["--nonsense"])
-        #expect(await wrong.status() == 64)
-        #expect(wrong.errors.first?.hasPrefix("error: ") == true)
-        #expect(wrong.errors.count <= 2)
-    }
-
     /// Every command with channels, with arguments that are right.
     private static let ofChannels: [[String]] = [
         ["subscribe", "a"], ["listen", "a"], ["doctor", "a"], ["client-event", "private-a", "client-e", "x"],

@@ -92,7 +92,7 @@ struct MatrixCommandTests {
         let unknown = try await scene.matrix("send", "Elsewhere", "x")
         #expect(unknown.status == 65)
         #expect(unknown.run.errors.first?.contains("there is no room “Elsewhere”") == true)
-        scene.syncsBegin(
+        scene.bring(
             MatrixScene.room("!a:hs", name: "Twins").replacingOccurrences(
                 of: #"{"join":{"#,
                 with: #"{"join":{"!b:hs":{"#
@@ -100,7 +100,7 @@ struct MatrixCommandTests {
                     + #""content":{"name":"Twins"}}]}},"#))
         let twins = try await scene.matrix("send", "Twins", "x")
         #expect(twins.status == 65)
-        #expect(twins.run.errors == ["error: 2 rooms are called “Twins”; give an id: !a:hs !b:hs"])
+        #expect(twins.run.errors == ["error: 2 rooms are called “Twins”; give an id: !a:hs (Twins), !b:hs (Twins)"])
     }
 
     // MARK: Sending

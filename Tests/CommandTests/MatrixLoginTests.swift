@@ -138,7 +138,8 @@ struct MatrixLoginTests {
         let run = try CommandRun(
             ["matrix", "login", scene.server.address, "--user", "alice", "--password-stdin"],
             environment: ["XDG_CONFIG_HOME": "/dev/null"], input: Self.password)
-        #expect(await run.status() == 69)
+        #expect(await run.status() == 65)
+        #expect(run.errors.last?.contains("matrix.json cannot be read: Not a directory") == true)
         #expect(scene.server.requests("POST", "v3/login").isEmpty)
     }
 
@@ -213,6 +214,47 @@ struct MatrixLoginTests {
         scene.server.on("POST", "v3/logout", .unknownToken(softLogout: false))
         #expect(try await scene.matrix("logout").status == 0)
         #expect(!FileManager.default.fileExists(atPath: scene.file.path))
+    }
+
+    // MARK: Logins that are over
+
+    @Test func afterAHardLogoutTheCredentialsAreGone() async throws {
+        let scene = try await MatrixScene()
+        scene.server.setGate { _ in .unknownToken(softLogout: false) }
+        let (status, run) = try await scene.matrix("devices")
+        #expect(status == 77)
+        #expect(!FileManager.default.fileExists(atPath: scene.file.path))
+        #expect(run.errors.contains { $0.hasSuffix("log in again, with pusher-cli matrix login") }, "\(run.errors)")
+    }
+
+    @Test func afterASoftLogoutTheSameDeviceLogsInAgain() async throws {
+        let scene = try await scene()
+        try scene.logIn()
+        scene.server.setGate { request in request.token == nil ? nil : .unknownToken(softLogout: true) }
+        let (status, run) = try await scene.matrix("devices")
+        #expect(status == 77)
+        #expect(FileManager.default.fileExists(atPath: scene.file.path))
+        #expect(run.errors.contains { $0.hasSuffix("log in again, with pusher-cli matrix login") }, "\(run.errors)")
+        let other = try await login(scene, "--user", "bob", "--password-stdin", input: Self.password)
+        #expect(other.status == 77)
+        #expect(scene.server.requests("POST", "v3/login").isEmpty)
+        let again = try await login(scene, "--user", "alice", "--password-stdin", input: Self.password)
+        #expect(again.status == 0)
+        #expect(scene.server.requests("POST", "v3/login").first?.json?["device_id"]?.string == "DEVICE")
+    }
+
+    @Test(arguments: ["devices", "logout"])
+    func whoHasLoggedInMeanwhileIsNotLoggedOut(command: String) async throws {
+        let scene = try await MatrixScene()
+        // Another login comes while this command is on its way.
+        let file = scene.file
+        scene.server.setGate { _ in
+            let other = MXCredentials(homeServer: "http://x", userId: "@alice:hs", accessToken: "other")
+            try? JSONEncoder().encode(other).write(to: file)
+            return .unknownToken(softLogout: false)
+        }
+        #expect(try await scene.matrix(command).status == (command == "logout" ? 0 : 77))
+        #expect(try String(contentsOf: scene.file, encoding: .utf8).contains("other"))
     }
 
     // MARK: The file

@@ -324,4 +324,23 @@ struct MatrixRoomCommandTests {
         scene.server.on("GET", "v3/rooms/*/messages", .json(#"{"start":"a","chunk":[]}"#))
         #expect(try await scene.matrix("read", "!r:hs").status == 65)
     }
+
+    @Test func aThreadIsMarkedAsRead() async throws {
+        let scene = try await MatrixScene()
+        scene.server.on("POST", "v3/rooms/*/receipt/*/*", .ok)
+        scene.server.on(
+            "GET", "v1/rooms/*/relations/*/m.thread",
+            [.json(#"{"chunk":[\#(MatrixScene.message("$newest", "x"))],"next_batch":"n"}"#), .json(#"{"chunk":[]}"#)])
+        let (status, run) = try await scene.matrix("read", "!r:hs", "--thread", "$root")
+        #expect(status == 0 && run.output == ["$newest"])
+        let receipt = try #require(scene.server.requests("POST", "v3/rooms/*/receipt/*/*").first)
+        #expect(receipt.path.suffix(2) == ["m.read", "$newest"] && receipt.json?["thread_id"]?.string == "$root")
+        #expect(try await scene.matrix("read", "!r:hs", "$e", "--thread", "$root", "--private").run.output == ["$e"])
+        let second = try #require(scene.server.requests("POST", "v3/rooms/*/receipt/*/*").last)
+        #expect(second.path.suffix(2) == ["m.read.private", "$e"] && second.json?["thread_id"]?.string == "$root")
+        let empty = try await scene.matrix("read", "!r:hs", "--thread", "$root")
+        #expect(empty.status == 65)
+        #expect(empty.run.errors == ["error: there is nothing to read in the thread $root"])
+        #expect(try await scene.matrix("read", "!r:hs", "--thread", "root").status == 64)
+    }
 }

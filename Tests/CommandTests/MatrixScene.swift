@@ -30,11 +30,11 @@ final class MatrixScene: Sendable {
 
     var file: URL { home.appending(path: "pusher-cli/matrix.json") }
 
-    func logIn(to address: String? = nil) throws {
+    func logIn(to address: String? = nil, device: String = "DEVICE", token: String = MatrixScene.token) throws {
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         var credentials = MXCredentials(
-            homeServer: address ?? server.address, userId: Self.user, accessToken: Self.token)
-        credentials.deviceId = "DEVICE"
+            homeServer: address ?? server.address, userId: Self.user, accessToken: token)
+        credentials.deviceId = device
         try JSONEncoder().encode(credentials).write(to: file)
         try setMode(0o600)
     }
@@ -49,8 +49,19 @@ final class MatrixScene: Sendable {
 
     func run(_ arguments: [String], input: String = "", closesOutput: Bool = false) throws -> CommandRun {
         try CommandRun(
-            arguments, environment: ["XDG_CONFIG_HOME": home.path], input: input, closesOutput: closesOutput)
+            arguments,
+            environment: ["XDG_CONFIG_HOME": home.path, "XDG_DATA_HOME": data.path, "HOME": home.path], input: input,
+            closesOutput: closesOutput)
     }
+
+    /// Where commands keep data.
+    var data: URL { home.appending(path: "data") }
+
+    /// The stored database of the user.
+    var database: URL { data.appending(path: "pusher-cli/matrix/%40alice%3Ahs/store.sqlite") }
+
+    /// Where each sync began; nil for a first one.
+    var syncTokens: [String?] { server.requests("GET", "v3/sync").map { $0.parameter("since") } }
 
     /// `pusher-cli matrix …`, to its end.
     func matrix(_ arguments: String..., input: String = "") async throws -> (status: Int32?, run: CommandRun) {
@@ -61,7 +72,7 @@ final class MatrixScene: Sendable {
     // MARK: Sync
 
     /// Messages notify, but for those of programs.
-    private static let pushRules = #"""
+    static let pushRules = #"""
         ,"account_data":{"events":[{"type":"m.push_rules","content":{"global":{
         "override":[{"rule_id":".m.rule.suppress_notices","default":true,"enabled":true,"actions":[],
         "conditions":[{"kind":"event_match","key":"content.msgtype","pattern":"m.notice"}]}],

@@ -142,6 +142,57 @@ struct PushGatewayTests {
         }
     }
 
+    /// A byte now and then does not keep a connection: whoever held them all would shut the homeservers out.
+    @Test(arguments: ["POST /", "POST \(PushGateway.path) HTTP/1.1\r\nHost: x\r\nContent-Length: 9999\r\n\r\n"])
+    func connectionsThatDripBytesAreClosed(start: String) async throws {
+        try await withGateway {
+            $0.requestTimeout = .milliseconds(300)
+            $0.maximumConnections = 4
+        } _: { gateway in
+            let isOver = Lock(false)
+            let closed = Lock(0)
+            for _ in 0..<4 {
+                let peer = try #require(SocketServer.Peer.connect(port: gateway.port))
+                peer.write(start)
+                Thread.detachNewThread {
+                    while !isOver.withLock({ $0 }), peer.isOpen {
+                        peer.write("x")
+                        Thread.sleep(forTimeInterval: 0.02)
+                    }
+                    closed.withLock { $0 += 1 }
+                    close(peer.descriptor)
+                }
+            }
+            #expect(await eventually(within: .seconds(10)) { closed.withLock { $0 } == 4 })
+            isOver.withLock { $0 = true }
+            #expect(try await ask(gateway, post(notification("$1", "k"))).status == 200)
+        }
+    }
+
+    /// Requests one after the other, each in time, are nobody's dripping.
+    @Test func aConnectionThatIsUsedAgainAndAgainStays() async throws {
+        try await withGateway {
+            $0.requestTimeout = .milliseconds(300)
+        } _: { gateway in
+            let peer = try #require(SocketServer.Peer.connect(port: gateway.port))
+            defer { close(peer.descriptor) }
+            let body = notification("$1", "k")
+            let head = "POST \(PushGateway.path) HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            let answers = await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    var answers = 0
+                    for _ in 0..<8 {
+                        peer.write(head + body)
+                        if !peer.read().isEmpty { answers += 1 }
+                        Thread.sleep(forTimeInterval: 0.1)
+                    }
+                    continuation.resume(returning: answers)
+                }
+            }
+            #expect(answers == 8)
+        }
+    }
+
     @Test func connectionsBeyondTheBoundAreClosedAtOnce() async throws {
         try await withGateway {
             $0.maximumConnections = 1
@@ -169,5 +220,14 @@ struct PushGatewayTests {
                     && "\($0)".hasPrefix("cannot listen on 127.0.0.1:\(gateway.port): ")
             }
         }
+    }
+}
+
+extension SocketServer.Peer {
+    /// Whether the other side has not closed it.
+    fileprivate var isOpen: Bool {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK))
+        return count > 0 || count < 0 && errno == EAGAIN
     }
 }

@@ -222,4 +222,23 @@ struct PydioRealServerTests {
             #expect(scene.server.count("login") == 1)
         }
     }
+
+    /// It may have been stopped, or its server may not answer.
+    @Test func whoWaitsForAnotherLoginSaysSo_andGoesOnAfterIt() async throws {
+        let scene = try await scene()
+        #expect(try await scene.pydio("ls", "plans:").status == 0)
+        let lock = try scene.takeLoginTurn()
+        defer { close(lock) }
+        scene.server.expireSessions()
+        scene.server.forgetRequests()
+        let run = try scene.run(["pydio", "ls", "plans:"])
+        #expect(
+            await eventually {
+                run.errors.contains { $0.contains("waiting for another command") && $0.contains("logging in as ada") }
+            }, "\(run.errors)")
+        #expect(scene.server.count("login") == 0)
+        flock(lock, LOCK_UN)
+        #expect(await run.status() == 0)
+        #expect(scene.server.count("login") == 1)
+    }
 }

@@ -94,3 +94,17 @@ final class PydioScene: Sendable {
         server.contents(of: path, in: workspace).map { String(decoding: $0, as: UTF8.self) }
     }
 }
+
+extension PydioScene {
+    /// Takes the turn to log in that commands have one after the other: somebody has logged in before.
+    ///
+    /// - Returns: A descriptor whose lock is the turn.
+    func takeLoginTurn() throws -> Int32 {
+        let folder = file.deletingLastPathComponent()
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let name = try #require(names.first { $0.hasPrefix("pydio-") && $0.hasSuffix(".lock") })
+        let lock = open(folder.appending(path: name).path, O_RDWR)
+        try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+        return lock
+    }
+}

@@ -1,8 +1,11 @@
 import Foundation
+import MatrixTestSupport
 import PusherMockServer
 import PydioTestSupport
 import TestSupport
 import Testing
+
+@testable import pusher_cli
 
 /// What somebody at a terminal is told to wait for.
 @Suite(.overSockets)
@@ -45,49 +48,99 @@ struct StatusLineTests {
         await server.stop()
     }
 
-    @Test func matrixIsWaitedFor() async throws {
+    @Test(
+        arguments: CommandLines.ofMatrix.map { ["matrix"] + $0 } + CommandLines.ofPydio.map { ["pydio"] + $0 } + [
+            ["listen", "--matrix"], ["listen", "--pydio", "plans"], ["pydio", "sync", "FOLDER", "plans:", "--watch"],
+        ])
+    func whatMatrixAndPydioAreAskedForIsWaitedFor(line: [String]) async throws {
         let home = FileManager.default.temporaryDirectory.appending(path: "waits-\(UUID())")
         defer { try? FileManager.default.removeItem(at: home) }
+        let server = "127.0.0.1:\(silent.port)"
+        let isLogin = line.contains("login")
+        if !isLogin {
+            try Self.keep(
+                #"{"homeServer":"http://\#(server)","userId":"@a:b","accessToken":"t","deviceId":"D","accessTokenExpiresAt":0}"#,
+                as: "matrix.json", in: home)
+        }
         try Self.keep(
-            #"{"homeServer":"http://127.0.0.1:\#(silent.port)","userId":"@a:b","accessToken":"t","deviceId":"D","accessTokenExpiresAt":0}"#,
-            as: "matrix.json", in: home)
-        for command in [["rooms"], ["members", "!r:b"], ["send", "!r:b", "x"], ["topic", "!r:b"]] {
-            let run = try TerminalRun(
-                nil, ["matrix"] + command + ["--proxy", ""], environment: ["XDG_CONFIG_HOME": home.path])
-            #expect(await run.waits(for: "the answer of 127.0.0.1"), "\(command)")
-            run.signal(SIGTERM)
-            #expect(await run.status() == 130)
-            #expect(await run.shows { !$0.lines.contains { $0.contains("Waiting") } })
+            #"{"logins":[{"server":"http://\#(server)","user":"ada","deviceID":"d","password":"p","cookies":[{"name":"AjaXplorer","value":"s"}]}]}"#,
+            as: "pydio.json", in: home)
+        let places = [
+            CommandLines.server: "http://\(server)", CommandLines.file: #filePath, CommandLines.folder: home.path,
+        ]
+        let run = try TerminalRun(
+            nil, line.map { places[$0] ?? $0 } + ["--proxy", ""], environment: ["XDG_CONFIG_HOME": home.path])
+        if line.contains("--password-stdin") {
+            try run.type(line.contains("passwd") ? "old\nnew\n\u{4}" : "secret\n\u{4}")
         }
+        #expect(await run.waits(for: "the answer of \(server)"))
+        run.signal(SIGTERM)
+        #expect(await run.status() == 130)
+        let words = "error: interrupted before it was done"
+        #expect(await run.shows { !$0.lines.contains { $0.contains("Waiting") } && $0.lines.contains(words) })
+        #expect(run.screen.lines.count { $0.hasPrefix("error: ") } == 1)
     }
 
-    @Test func logInsAreWaitedFor() async throws {
+    @Test func passwordsAreAskedForAndThenTheServerIsWaitedFor() async throws {
         let home = FileManager.default.temporaryDirectory.appending(path: "waits-\(UUID())")
         defer { try? FileManager.default.removeItem(at: home) }
-        let server = "http://127.0.0.1:\(silent.port)"
-        for (command, isAsked) in [(["matrix", "login"], false), (["pydio", "login"], true)] {
-            let run = try TerminalRun(
-                nil, command + [server, "--user", "ada", "--proxy", ""], environment: ["XDG_CONFIG_HOME": home.path])
-            if isAsked {
-                #expect(await run.shows("Password of ada:"))
-                try run.type("secret\r")
-            }
-            #expect(await run.waits(for: "the answer of 127.0.0.1"), "\(command)")
-            run.signal(SIGTERM)
-            #expect(await run.status() == 130)
-        }
+        let run = try TerminalRun(
+            nil, ["pydio", "login", "http://127.0.0.1:\(silent.port)", "--user", "ada", "--proxy", ""],
+            environment: ["XDG_CONFIG_HOME": home.path])
+        #expect(await run.shows("Password of ada:"))
+        try run.type("secret\r")
+        #expect(await run.waits(for: "the answer of 127.0.0.1:\(silent.port)"))
+        run.signal(SIGTERM)
+        #expect(await run.status() == 130)
     }
 
-    @Test func pydioIsWaitedFor() async throws {
+    /// Progress takes the place of a wait, which goes on when that is over.
+    @Test func afterATransferTheServerIsWaitedForAgain() async throws {
+        let scene = try await MatrixScene()
+        scene.server.on("GET", "v1/media/config", .json(#"{"m.upload.size":1000000}"#))
+        scene.server.on("POST", "/_matrix/media/v3/upload", .json(#"{"content_uri":"mxc://hs/1"}"#))
+        scene.server.on("PUT", "v3/rooms/*/send/*/*", .silence)
+        let run = try TerminalRun(
+            nil, ["matrix", "upload", #filePath, "--room", "!r:hs", "--proxy", ""],
+            environment: ["XDG_CONFIG_HOME": scene.home.path])
+        #expect(await run.shows("mxc://hs/1"))
+        #expect(await run.waits(for: "the answer of 127.0.0.1"))
+        run.signal(SIGTERM)
+        #expect(await run.status() == 130)
+    }
+
+    /// Whatever reads the output may have the terminal, like `less`.
+    @Test func nothingIsDrawnWhileAReaderIsSlow() async throws {
         let scene = try await PydioScene()
-        scene.server.inject(.silence, times: nil)
-        for command in [["workspaces"], ["ls", "plans:"], ["rm", "plans:/a", "--force"]] {
-            let run = try TerminalRun(nil, ["pydio"] + command + ["--proxy", ""], environment: scene.environment)
-            #expect(await run.waits(for: "the answer of"), "\(command)")
-            run.signal(SIGTERM)
-            #expect(await run.status() == 130)
-            #expect(await run.shows { !$0.lines.contains { $0.contains("Waiting") } })
-        }
+        // More than a pipe holds.
+        for number in 0..<3000 { try scene.server.addFile("/a long name of a file, \(number)", []) }
+        let run = try TerminalRun(
+            "sh",
+            [
+                "-c",
+                #""$0" pydio ls plans: --proxy '' | { head -c 1 > /dev/null; echo begun; read line < /dev/tty; }"#,
+                CommandRun.executable.path,
+            ], environment: scene.environment)
+        #expect(await run.shows("begun"))
+        // It has been slow for longer than one that says so.
+        let other = try self.run(["trigger", "a", "e", "x"])
+        #expect(await other.shows("Waiting 2 s"))
+        #expect(run.screen.lines.filter { !$0.isEmpty } == ["begun"])
+        await scene.server.stop()
+    }
+
+    /// Somebody else's login of the same account has its turn first.
+    @Test func anotherCommandsLoginIsTheReason() async throws {
+        let scene = try await PydioScene()
+        let line = ["pydio", "workspaces", "--proxy", ""]
+        #expect(await (try scene.run(line)).status() == 0)
+        let lock = try scene.takeLoginTurn()
+        defer { close(lock) }
+        scene.server.expireSessions()
+        let run = try TerminalRun(nil, line, environment: scene.environment, columns: 120)
+        #expect(await run.shows("(another command is logging in as ada)"), "\(run.screen.lines)")
+        flock(lock, LOCK_UN)
+        #expect(await run.status() == 0)
         await scene.server.stop()
     }
 

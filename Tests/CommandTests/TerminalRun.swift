@@ -30,6 +30,7 @@ final class TerminalRun: Sendable {
         Self.resize(descriptor, columns)
         let environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH", "TSAN_OPTIONS", "ASAN_OPTIONS"].contains($0.key) }
+            .merging(["XDG_DATA_HOME": (environment["XDG_CONFIG_HOME"] ?? NSTemporaryDirectory()) + "/data"]) { $1 }
             .merging(environment) { $1 }
         process = try ChildProcess(
             program ?? CommandRun.executable.path, arguments, environment: environment, terminal: "/dev/pts/\(number)")

@@ -64,6 +64,61 @@ struct FileTransferTests {
         #expect(seen.count < 1000)
     }
 
+    private func mode(_ file: URL) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+    }
+
+    @Test func whatIsNotCompleteIsForItsOwnerAlone() async throws {
+        let server = Self.server(3)
+        let target = folder.appending(path: "target")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/")
+        request.answerFile = HTTPAnswerFile(path: target.path)
+        _ = try await HTTPClient.send(request, options: options)
+        #expect(try mode(target) == 0o600)
+    }
+
+    /// In a folder, under a name that nothing has, and in the place of a link.
+    @Test func aCompleteDownloadMayBeReadByWhomTheUmaskAllows() throws {
+        let (new, other) = (folder.appending(path: "new"), folder.appending(path: "other"))
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try #require(FileManager.default.createFile(atPath: other.path, contents: nil))
+        let (open, link) = (folder.appending(path: "open"), folder.appending(path: "link"))
+        try #require(
+            FileManager.default.createFile(atPath: open.path, contents: nil, attributes: [.posixPermissions: 0o777]))
+        try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: open.path)
+        for target in [PartialFile.Target.folder(folder), .file(new), .file(link)] {
+            let part = PartialFile(beside: target)
+            try part.write("one")
+            let file = try part.move(to: target, name: "a.txt")
+            #expect(try mode(file) == mode(other))
+        }
+    }
+
+    @Test(arguments: [0o600, 0o640, 0o777])
+    func aDownloadKeepsTheModeOfTheFileThatItReplaces(_ former: Int) throws {
+        let file = folder.appending(path: "there")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("old".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: former], ofItemAtPath: file.path)
+        let part = PartialFile(beside: .file(file))
+        try part.write("new")
+        #expect(try part.move(to: .file(file), name: "") == file)
+        #expect(try mode(file) == former && String(contentsOf: file, encoding: .utf8) == "new")
+    }
+
+    /// Somebody else may write the folder.
+    @Test func aPartThatBecameALinkIsNoDownload_andWhereItLeadsStaysAsItIs() throws {
+        let (file, victim) = (folder.appending(path: "new"), folder.appending(path: "victim"))
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data("secret".utf8).write(to: victim)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: victim.path)
+        let part = PartialFile(beside: .file(file))
+        try FileManager.default.createSymbolicLink(atPath: part.path, withDestinationPath: victim.path)
+        #expect(throws: TransportError.self) { try part.move(to: .file(file), name: "") }
+        #expect(try mode(victim) == 0o600 && !FileManager.default.fileExists(atPath: file.path))
+    }
+
     /// Bytes that the process has had in memory at most.
     private static func peakMemory() -> Int {
         var usage = rusage()
@@ -172,6 +227,38 @@ struct FileTransferTests {
         #expect(!FileManager.default.fileExists(atPath: target.path))
     }
 
+    /// As on file systems that have none; see `link(2)`.
+    @Test(arguments: [EPERM, ENOTSUP, ENOSYS, EMLINK])
+    func whereThereAreNoHardLinksADownloadGetsItsPlaceNevertheless(reason: Int32) throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func download(_ content: String) throws -> URL {
+            let part = PartialFile(beside: .folder(folder))
+            try Data(content.utf8).write(to: URL(filePath: part.path))
+            return try part.move(to: .folder(folder), name: "a.txt") { _, _ in
+                errno = reason
+                return -1
+            }
+        }
+        #expect(try download("one").lastPathComponent == "a.txt")
+        #expect(try download("two").lastPathComponent == "a 1.txt")
+        #expect(try String(contentsOf: folder.appending(path: "a.txt"), encoding: .utf8) == "one")
+        #expect(try String(contentsOf: folder.appending(path: "a 1.txt"), encoding: .utf8) == "two")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+    }
+
+    @Test func anotherFailureOfALinkIsOneOfTheDownload() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let part = PartialFile(beside: .folder(folder))
+        try Data("one".utf8).write(to: URL(filePath: part.path))
+        #expect(throws: TransportError.self) {
+            try part.move(to: .folder(folder), name: "a.txt") { _, _ in
+                errno = EIO
+                return -1
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "a.txt").path))
+    }
+
     @Test func aTransferThatStandsStillFails() async throws {
         let server = SocketServer { peer in
             _ = peer.readHead()
@@ -221,5 +308,14 @@ struct FileTransferTests {
         await #expect {
             try await HTTPClient.send(request, options: options)
         } throws: { ($0 as? TransportError)?.code == .tooLarge }
+    }
+}
+
+extension PartialFile {
+    /// As a transfer leaves it.
+    fileprivate func write(_ content: String) throws {
+        try #require(
+            FileManager.default.createFile(
+                atPath: path, contents: Data(content.utf8), attributes: [.posixPermissions: 0o600]))
     }
 }

@@ -39,6 +39,27 @@ import Basics
         #expect(loop.answered(2, now: .at(31)) == [.synced, poll(3, .seconds(30))])
     }
 
+    /// The first request has 120 s, later ones 60 s until a ping and 30 s from there: of silence.
+    @Test(arguments: [false, true])
+    mutating func anAnswerThatComesSlowlyIsNotGivenUp(isLater: Bool) {
+        if isLater { run() } else { _ = loop.start(now: .start) }
+        let number = isLater ? 2 : 1
+        for second in 1...20 {
+            loop.progressed(number, now: .at(Double(second) * 50))
+            #expect(loop.timePassed(now: .at(Double(second) * 50 + 49)) == [])
+        }
+        let silence = loop.timePassed(now: .at(1000 + (isLater ? 60 : 120)))
+        #expect(silence.first == .cancelPoll)
+    }
+
+    @Test mutating func anAnswerThatCountsNoMoreKeepsNothingAlive() {
+        run()
+        #expect(loop.timePassed(now: .at(61)) == [.cancelPoll])
+        loop.progressed(2, now: .at(80))
+        loop.progressed(3, now: .at(80))
+        #expect(loop.timePassed(now: .at(91)).contains { if case .failed(.timedOut, _) = $0 { true } else { false } })
+    }
+
     @Test mutating func aServerThatAnswersAtOnceIsAskedTenTimesASecond() {
         run()
         var now = MonotonicInstant.at(2)
@@ -228,6 +249,8 @@ private struct SyncScript {
     mutating func hold(_ isHeld: Bool, now: MonotonicInstant) -> [SyncLoop.Action] {
         actions { $0.hold(isHeld, now: now) }
     }
+
+    mutating func progressed(_ number: Int, now: MonotonicInstant) { loop.progressed(number, now: now) }
 
     mutating func answered(_ number: Int, now: MonotonicInstant) -> [SyncLoop.Action] {
         actions { $0.answered(number, now: now) }

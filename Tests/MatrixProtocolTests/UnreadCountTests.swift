@@ -6,7 +6,9 @@ import Testing
     @Test(
         arguments: [
             ("m.room.message", true), ("m.room.encrypted", true), ("m.sticker", true), ("m.call.invite", true),
-            ("m.poll.start", true), ("m.reaction", false), ("m.room.redaction", false), ("m.call.hangup", false),
+            ("m.poll.start", true), ("org.matrix.msc3381.poll.start", true), ("m.poll.response", false),
+            ("org.matrix.msc3381.poll.end", false), ("m.reaction", false), ("m.room.redaction", false),
+            ("m.call.hangup", false),
             ("m.typing", false), ("org.example", false),
         ])
     func whatIsSaidCounts(type: String, expected: Bool) throws {

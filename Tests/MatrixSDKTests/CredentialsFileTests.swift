@@ -27,7 +27,7 @@ struct CredentialsFileTests {
             try file.write(credentials)
             #expect(try CredentialsFile(in: folder).read() == credentials)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["credentials.json"])
-            try file.remove()
+            try file.remove(credentials)
             #expect(try file.read() == nil)
         }
     }
@@ -36,9 +36,32 @@ struct CredentialsFileTests {
         try withFolder { folder in
             let file = try CredentialsFile(in: folder)
             try file.write(credentials)
-            try file.remove()
+            try file.remove(credentials)
             #expect(throws: MatrixError.self) { try file.write(credentials) }
             #expect(try CredentialsFile(in: folder).read() == nil)
+        }
+    }
+
+    @Test func anothersCredentialsAreNotDeleted() throws {
+        try withFolder { folder in
+            let file = try CredentialsFile(in: folder)
+            var others = credentials
+            others.deviceId = "OTHER"
+            try CredentialsFile(in: folder).write(others)
+            try file.remove(credentials)
+            #expect(try CredentialsFile(in: folder).read() == others)
+            #expect(throws: MatrixError.self) { try file.write(credentials) }
+        }
+    }
+
+    @Test func aFolderIsHeldByOne() throws {
+        try withFolder { folder in
+            let (first, second) = (try CredentialsFile(in: folder), try CredentialsFile(in: folder))
+            first.hold(try first.lock())
+            #expect(throws: MatrixError.self) { _ = try second.lock() }
+            _ = try first.lock()  // for its next login
+            first.retire()
+            _ = try second.lock()
         }
     }
 

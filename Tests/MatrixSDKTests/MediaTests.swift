@@ -143,8 +143,13 @@ struct MediaTests {
         #expect(try Data(contentsOf: folder.file) == Data(Self.bytes) && folder.names == ["file"])
         #expect(server.requests.last?.token == "token")
         #expect(progress.withLock { $0.last } == MXTransferProgress.make(3_000_000, 3_000_000))
-        let attributes = try FileManager.default.attributesOfItem(atPath: folder.file.path)
-        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        // As any other file of this process.
+        let other = URL(filePath: folder.file.path + ".other")
+        try #require(FileManager.default.createFile(atPath: other.path, contents: nil))
+        let modes = try [folder.file, other].map {
+            try FileManager.default.attributesOfItem(atPath: $0.path)[.posixPermissions] as? Int
+        }
+        #expect(modes[0] == modes[1])
     }
 
     @Test func aDownloadThatIsCutLeavesNoFile() async throws {

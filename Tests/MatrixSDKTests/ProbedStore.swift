@@ -4,7 +4,7 @@ import Basics
 /// A store in memory that calls back before it does anything: to be slow, to fail, or to look at the session.
 final class ProbedStore: MXStore {
     enum Call: String, CaseIterable {
-        case open, commit, state, events, event, knownEvents, relations, receipts, trimTimeline, close
+        case open, commit, state, stateEvent, events, event, knownEvents, relations, receipts, trimTimeline, close
     }
 
     private let store = MXMemoryStore()
@@ -46,6 +46,11 @@ final class ProbedStore: MXStore {
     func state(of roomId: String) throws(MatrixError) -> [MXEvent] {
         try called(.state)
         return try store.state(of: roomId)
+    }
+
+    func stateEvent(of roomId: String, type: String, key: String) throws(MatrixError) -> MXEvent? {
+        try called(.stateEvent)
+        return try store.stateEvent(of: roomId, type: type, key: key)
     }
 
     func events(in roomId: String, before eventId: String?, limit: Int) throws(MatrixError) -> [MXEvent] {

@@ -43,9 +43,9 @@ import Testing
     @Test func howFarAMessageHasComeIsTakenOver() throws {
         var script = try script()
         for number in 1...2 { script.model.add(outgoing: outgoing(number)) }
-        #expect(script.model.update(outgoing: outgoing(2, state: .sending)) == true)
+        #expect(script.model.update(outgoing: outgoing(2, state: .sending)) != nil)
         #expect(script.room?.outgoing.map(\.state) == [.preparing, .sending])
-        #expect(script.model.update(outgoing: outgoing(3, state: .sending)) == false)
+        #expect(script.model.update(outgoing: outgoing(3, state: .sending)) == nil)
         script.model.removeOutgoing(outgoing(1))
         #expect(script.room?.outgoing.map(\.transactionId) == ["t2"])
     }
@@ -69,7 +69,7 @@ import Testing
         #expect(try reactions(script) == 1)
         var failed = reaction(1)
         failed.state = .failed
-        #expect(script.model.update(outgoing: failed) == true)
+        #expect(script.model.update(outgoing: failed) != nil)
         #expect(try reactions(script) == nil)
         #expect(script.model.resume(outgoing: failed.localEventId, in: "!r:s") != nil)
         #expect(try reactions(script) == 1)
@@ -86,6 +86,18 @@ import Testing
         #expect(changed.allSatisfy { $0.state == .failed && $0.failure?.contains("program ended") == true })
         #expect(script.room?.outgoing.map(\.state) == [.failed, .failed, .failed, .sent])
         #expect(script.model.failInterruptedMessages() == [])
+    }
+
+    /// A sync had brought it without its transaction id, and the store has let it go before the restart.
+    @Test func aMessageThatWasTrimmedBeforeARestartDoesNotStay() throws {
+        var script = try ModelScript()
+        try script.apply(Sync.room(state: Sync.members))
+        script.model.add(outgoing: outgoing(1, state: .sending))
+        _ = script.model.failInterruptedMessages()
+        let resumed = script.model.resume(outgoing: outgoing(1).localEventId, in: "!r:s")
+        _ = script.model.confirm(try #require(resumed), as: "$1", isStored: false)
+        try script.apply(Sync.room(timeline: [Sync.message("$2")]))
+        #expect(script.room?.outgoing.isEmpty == true)
     }
 
     // MARK: Confirmation
@@ -154,19 +166,23 @@ import Testing
 
     // MARK: Reading
 
-    @Test func markingAsReadCanBeTakenBack() throws {
+    @Test func whatTheServerHasTakenAsReadIsRead_upToThatEvent() throws {
         var script = try script()
         let counts = #""unread_notifications":{"notification_count":3,"highlight_count":2}"#
         try script.apply(Sync.room(timeline: [Sync.message("$2")], more: counts))
         let before = try #require(script.room?.summary)
         #expect((before.notificationCount, before.highlightCount, before.localUnreadEventCount) == (3, 2, 2))
-        let marked = script.model.markRead("!r:s")
-        let read = try #require(marked)
+        // There is one behind it.
+        #expect(try script.model.tookReceipt("!r:s", upTo: "$1", threadId: nil, in: script.store) != nil)
+        let half = try #require(script.room?.summary)
+        #expect((half.notificationCount, half.highlightCount, half.localUnreadEventCount) == (3, 2, 1))
+        let changes = try script.model.tookReceipt("!r:s", upTo: "$2", threadId: nil, in: script.store)
+        let read = try #require(script.room?.summary)
         #expect((read.notificationCount, read.highlightCount, read.localUnreadEventCount) == (0, 0, 0))
-        #expect(script.model.restoreCounts(of: before) == before)
-        #expect(script.room?.summary == before)
-        // What has come since is not overwritten.
-        #expect(script.model.restoreCounts(of: read) == nil)
+        #expect(changes?.rooms["!r:s"]?.summary == read)
+        // An older one changes nothing.
+        #expect(try script.model.tookReceipt("!r:s", upTo: "$1", threadId: nil, in: script.store) == nil)
+        #expect(script.room?.summary == read)
     }
 
     @Test func theTargetIsWhatIsReactedToOrEdited() {
@@ -185,5 +201,17 @@ import Testing
         #expect(echo.eventId == outgoing(1).localEventId && echo.isLocalEvent)
         #expect(echo.transactionId == "t1" && echo.sentState == .sending && echo.sender == "@a:s")
         #expect(outgoing(1, content: "no JSON").event(sender: "@a:s") == nil)
+    }
+
+    /// A sync has brought it without its transaction id, and it is not stored any more when the server's answer comes.
+    @Test func aMessageThatWasTrimmedBeforeItWasConfirmedDoesNotStay() throws {
+        var script = try ModelScript()
+        try script.apply(Sync.room(state: Sync.members))
+        script.model.add(outgoing: outgoing(1, state: .sending))
+        try script.apply(Sync.room(timeline: [Sync.message("$1", sender: "@a:s")]))
+        script.model.trimmed("!r:s", token: "p")
+        _ = script.model.confirm(outgoing(1, state: .sending), as: "$1", isStored: false)
+        try script.apply(Sync.room(timeline: [Sync.message("$2")]))
+        #expect(script.room?.outgoing.isEmpty == true)
     }
 }

@@ -91,7 +91,7 @@ struct SlowStoreTests {
         switch call {
         case .commit, .events, .event, .knownEvents, .relations, .close: #expect(!looks.withLock { $0.isEmpty })
         // Before the probe is there, or not needed by what is done here.
-        case .open, .state, .receipts, .trimTimeline: break
+        case .open, .state, .stateEvent, .receipts, .trimTimeline: break
         }
     }
 

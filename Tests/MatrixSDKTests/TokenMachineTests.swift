@@ -32,13 +32,13 @@ struct TokenMachineTests {
         #expect(machine.tokenWanted(now: 1) == refresh(1))
         #expect(machine.tokenRejected("a1", expired) == .refreshFirst)
         #expect(machine.tokenWanted(now: 2) == .wait)
-        let new = credentials("a2", "r2", expiresAt: 103)
+        let new = credentials("a2", "r2", expiresAt: 100_003)
         #expect(
-            machine.refreshSucceeded(id: 1, accessToken: "a2", refreshToken: "r2", expiresIn: 100, now: 3)
+            machine.refreshSucceeded(id: 1, accessToken: "a2", refreshToken: "r2", expiresIn: 100_000, now: 3)
                 == .save(id: 2, new))
         #expect(machine.tokenWanted(now: 4) == .wait)  // not before it is saved
         #expect(machine.credentials?.accessToken == "a1")
-        #expect(machine.saved(id: 2) == .use(new))
+        #expect(machine.saved(id: 2, now: 0) == .use(new))
         #expect(machine.tokenWanted(now: 5) == .send(token: "a2"))
         #expect(machine.tokenRejected("a1", expired) == .again)  // a late report about the old one
         #expect(machine.tokenWanted(now: 5) == .send(token: "a2"))
@@ -60,7 +60,7 @@ struct TokenMachineTests {
         _ = machine.tokenRejected("a1", expired)
         _ = machine.tokenWanted(now: 0)
         _ = machine.refreshSucceeded(id: 1, accessToken: "a2", refreshToken: nil, expiresIn: nil, now: 0)
-        #expect(machine.saved(id: 2) == .use(credentials("a2", "r1")))
+        #expect(machine.saved(id: 2, now: 0) == .use(credentials("a2", "r1")))
     }
 
     @Test func tokensThatCannotBeSavedAreNotUsed() {
@@ -71,9 +71,9 @@ struct TokenMachineTests {
         machine.savingFailed(id: 2)
         let new = credentials("a2", "r2")
         #expect(machine.tokenWanted(now: 0) == .save(id: 3, new))
-        #expect(machine.saved(id: 2) == .none)  // late
+        #expect(machine.saved(id: 2, now: 0) == .none)  // late
         #expect(machine.tokenWanted(now: 0) == .wait)
-        #expect(machine.saved(id: 3) == .use(new))
+        #expect(machine.saved(id: 3, now: 0) == .use(new))
     }
 
     @Test func aRefusedRefreshEndsItAndIsReportedOnce() {
@@ -137,6 +137,52 @@ struct TokenMachineTests {
         #expect(machine.tokenWanted(now: 0) == .send(token: "b1"))
         machine.loggedOut()
         #expect(machine.tokenWanted(now: 0) == .send(token: nil))
+    }
+
+    // MARK: Absurd servers
+
+    @Test(
+        arguments: [
+            (nil, nil), (0, nil), (-1, nil), (.min, nil), (.max, nil), (1, 2_000), (1_999, 2_000), (2_001, 2_001),
+            (3_600_000, 3_600_000),
+        ] as [(Int?, UInt64?)])
+    func aLifeThatSaysNothingIsNone_andAShortOneIsProlonged(given: Int?, expected: UInt64?) {
+        #expect(TokenMachine.life(given) == expected)
+    }
+
+    /// A server that takes no token of those that it gives.
+    @Test func tokensThatDieAtOnceAreReplacedLessAndLess() {
+        var machine = TokenMachine(credentials("a1"))
+        var (now, id): (UInt64, Int) = (1_000, 1)
+        var pauses: [Int] = []
+        for _ in 0..<9 {
+            _ = machine.tokenRejected("a1", expired)
+            guard case .refresh(let refresh) = machine.tokenWanted(now: now) else { break }
+            let pause = Int(refresh.delay / .milliseconds(1))
+            pauses.append(pause)
+            now += UInt64(pause)
+            _ = machine.refreshSucceeded(id: id, accessToken: "a1", refreshToken: "r1", expiresIn: 0, now: now)
+            _ = machine.saved(id: id + 1, now: now)
+            id += 2
+        }
+        #expect(pauses == [0, 250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000])
+        // One that has lived for a while is replaced at once.
+        _ = machine.tokenRejected("a1", expired)
+        #expect(machine.tokenWanted(now: now + 10_000) == refresh(id))
+    }
+
+    @Test func aShortLifeIsNoHurry() {
+        var machine = TokenMachine(credentials("a1"))
+        var (now, id): (UInt64, Int) = (0, 1)
+        _ = machine.tokenRejected("a1", expired)
+        for _ in 0..<5 {
+            #expect(machine.tokenWanted(now: now) == refresh(id))
+            _ = machine.refreshSucceeded(id: id, accessToken: "a1", refreshToken: "r1", expiresIn: 5000, now: now)
+            _ = machine.saved(id: id + 1, now: now)
+            #expect(machine.tokenWanted(now: now + 2500) == .send(token: "a1"))
+            now += 2501
+            id += 2
+        }
     }
 
     @Test func noTokenIsPrinted() {

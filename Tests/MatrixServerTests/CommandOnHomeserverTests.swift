@@ -32,7 +32,7 @@ struct CommandOnHomeserverTests {
         let home = try await logIn(ann, at: homeserver)
         defer { try? FileManager.default.removeItem(at: home) }
         func run(_ arguments: String...) -> Program {
-            Program(Self.command, arguments, environment: ["XDG_CONFIG_HOME": home.path])
+            Program(Self.command, arguments, environment: ["XDG_CONFIG_HOME": home.path, "XDG_DATA_HOME": home.path])
         }
         let created = try await homeserver.peer(bob, "create", "--name", "Lobby", "--invite", ann.id).run()
         let room = try #require(created.objects.first?["room_id"] as? String)
@@ -47,7 +47,7 @@ struct CommandOnHomeserverTests {
         let listener = Program(
             Self.command,
             ["listen", "prices", "--matrix", "--notifications", "--json", "--count", "2"] + Self.pusher + [port],
-            environment: ["XDG_CONFIG_HOME": home.path])
+            environment: ["XDG_CONFIG_HOME": home.path, "XDG_DATA_HOME": home.path])
         try listener.start()
         #expect(await listener.waitFor { $0["to"] as? String == "running" })
         #expect(await listener.waitFor { $0["type"] as? String == "subscribed" })
@@ -66,7 +66,8 @@ struct CommandOnHomeserverTests {
         #expect(message["notify"] as? Bool == true)
 
         let history = try await Program(
-            Self.command, ["matrix", "messages", room, "--json"], environment: ["XDG_CONFIG_HOME": home.path]
+            Self.command, ["matrix", "messages", room, "--json"],
+            environment: ["XDG_CONFIG_HOME": home.path, "XDG_DATA_HOME": home.path]
         ).run()
         #expect(
             history.objects.map { $0["event_id"] as? String } == [

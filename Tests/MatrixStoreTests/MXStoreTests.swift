@@ -262,6 +262,11 @@ struct MXStoreTests {
         #expect(state.count == 3)
         #expect(state.first { $0.type == "m.room.name" }?.content["name"] as? String == "b")
         #expect(state.allSatisfy { $0.roomId == "!r" })
+        let name = try test.store.stateEvent(of: "!r", type: "m.room.name", key: "")
+        #expect(name?.content["name"] as? String == "b" && name?.roomId == "!r")
+        #expect(try test.store.stateEvent(of: "!r", type: "m.room.member", key: "@b")?.stateKey == "@b")
+        #expect(try test.store.stateEvent(of: "!r", type: "m.room.member", key: "") == nil)
+        #expect(try test.store.stateEvent(of: "!none", type: "m.room.name", key: "") == nil)
         try test.commit {
             $0.replacesState = true
             $0.state = [.state("m.room.topic")]

@@ -38,6 +38,19 @@ struct PydioRequestTests {
         #expect(request.fields["Content-Type"] == "application/x-www-form-urlencoded")
     }
 
+    /// A long listing over a slow line comes as long as something comes.
+    @Test func timeoutsCountSilence() throws {
+        let address = try ServerAddress(#require(URL(string: "https://h/pydio")))
+        let settings = PydioRequest.Settings(userAgent: "test", timeout: .seconds(7), stallTimeout: .seconds(9))
+        var request = PydioRequest(.get, "ls", ListNodesRequestParams(workspaceId: "0", path: "/"))
+        func stallTimeout() throws -> Duration? {
+            try request.httpRequest(to: address, as: Self.session, settings, boundary: "B").stallTimeout
+        }
+        #expect(try stallTimeout() == .seconds(7))
+        request.answerFile = HTTPAnswerFile(path: "/tmp/x")
+        #expect(try stallTimeout() == .seconds(9))
+    }
+
     @Test func aPageIsEncodedTwice() throws {
         var params = ListNodesRequestParams(workspaceId: "0", path: "/docs")
         params.page = 3

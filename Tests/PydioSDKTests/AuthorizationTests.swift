@@ -128,7 +128,7 @@ struct AuthorizationTests {
     }
 
     @Test func aWrongPasswordIsAnErrorOfItsOwn() async throws {
-        try await PydioScene.with(password: "wrong") { scene in
+        try await PydioScene.with(.withHashedPasswords, password: "wrong") { scene in
             let (error, requests) = await Self.refusal(scene)
             #expect(error?.code == .unableToLogin && error?.loginResult == .refused)
             #expect(requests == ["stat", "ping", "get_seed", "login"])
@@ -141,7 +141,9 @@ struct AuthorizationTests {
         ] as [(FakePydioUser.Condition, PydioLoginResult)])
     func aLockedAccountIsAnErrorOfItsOwn(condition: FakePydioUser.Condition, result: PydioLoginResult) async throws {
         let user = FakePydioUser(id: "ada", password: PydioScene.password, condition: condition)
-        try await PydioScene.with(FakePydioServer.Configuration(users: [user])) { scene in
+        var configuration = FakePydioServer.Configuration.withHashedPasswords
+        configuration.users = [user]
+        try await PydioScene.with(configuration) { scene in
             let (error, requests) = await Self.refusal(scene)
             #expect(error?.code == .unableToLogin && error?.loginResult == result)
             #expect(requests == ["stat", "ping", "get_seed", "login"])
@@ -149,7 +151,7 @@ struct AuthorizationTests {
     }
 
     @Test func anUnknownResultIsAnErrorOfItsOwn() async throws {
-        try await PydioScene.with { scene in
+        try await PydioScene.with(.withHashedPasswords) { scene in
             scene.server.configure { $0.loginValue = 42 }
             let (error, requests) = await Self.refusal(scene)
             #expect(error?.loginResult == .other("42") && requests.count == 4)
@@ -178,7 +180,7 @@ struct AuthorizationTests {
     }
 
     @Test func aServerThatAlwaysRefusesIsAskedTwice() async throws {
-        try await PydioScene.with { scene in
+        try await PydioScene.with(.withHashedPasswords) { scene in
             scene.server.inject(.requireAuth, into: "stat", times: nil)
             let (error, requests) = await Self.refusal(scene)
             #expect(error?.code == .requireAuthorization)
@@ -273,7 +275,7 @@ struct AuthorizationTests {
     }
 
     @Test func theIdChangesAtLogin() async throws {
-        try await PydioScene.with { scene in
+        try await PydioScene.with(.withHashedPasswords) { scene in
             _ = try await Self.stat(scene)
             let sessions = scene.server.requests.map(\.session)
             #expect(sessions.prefix(2) == [nil, nil] && Set(sessions.dropFirst(2).dropLast()).count == 1)

@@ -49,8 +49,8 @@ struct KeystoreTokenTests {
         }
     }
 
-    @Test func anOldServerIsNeverShownThePassword() async throws {
-        try await PydioScene.with { scene in
+    @Test func anOldServerThatTakesHashesIsNeverShownThePassword() async throws {
+        try await PydioScene.with(.withHashedPasswords) { scene in
             _ = try await scene.client.stat(workspaceId: "0", path: "/a.txt")
             #expect(!scene.server.requests.contains { $0.field("Authorization") != nil })
             #expect(!scene.server.requests.contains { $0.parameter("password") == PydioScene.password })

@@ -148,6 +148,16 @@ struct NodeOperationTests {
         }
     }
 
+    /// The copy is there: what it was made in is an empty folder by now.
+    @Test func aFolderThatCannotBeRemovedIsNoFailureOfTheCopy() async throws {
+        try await PydioScene.with { scene in
+            scene.server.inject(.errorDocument("No way"), into: "delete")
+            let path = try await scene.client.copy(workspaceId: "0", path: "/a.txt", to: "/b.txt")
+            #expect(path == "/b.txt" && scene.server.contents(of: "/b.txt") == Array("hello".utf8))
+            #expect(scene.server.count("delete") == 1)
+        }
+    }
+
     /// The server says that it has copied all of a folder, and has not.
     @Test func anOriginalStaysUntilItsCopyIsTheSame() async throws {
         try await PydioScene.with { scene in

@@ -95,6 +95,17 @@ struct RealServerTests {
         }
     }
 
+    /// A server as it is installed: PHP takes 2 MB.
+    @Test(arguments: FakePydioMode.allCases)
+    func aFileThatIsLargerThanPHPTakesArrivesWhole(mode: FakePydioMode) async throws {
+        try await PydioScene.with(FakePydioServer.Configuration(mode: mode)) { scene in
+            let content = (0..<(5 << 20)).map { UInt8(truncatingIfNeeded: $0 / 3) }
+            try await scene.client.uploadNodes(Self.params("new"), file: try scene.file("large", content))
+            #expect(scene.server.contents(of: "/new", upTo: .max) == content)
+            #expect(scene.server.count("upload") == 3)
+        }
+    }
+
     /// Small files are sent without asking for the limit, and large ones if the server does not say it.
     @Test func aLimitThatShowsLateIsHeeded() async throws {
         try await PydioScene.with { scene in

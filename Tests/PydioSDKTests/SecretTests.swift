@@ -84,8 +84,8 @@ struct SecretTests {
         }
     }
 
-    @Test func hashedPasswordsAreAllThatAnOldServerGets() async throws {
-        try await PydioScene.with { scene in
+    @Test func hashedPasswordsAreAllThatAServerGetsThatTakesThem() async throws {
+        try await PydioScene.with(.withHashedPasswords) { scene in
             _ = try await scene.client.listWorkspaces()
             #expect(scene.server.count("login") > 0)
             for request in scene.server.requests {

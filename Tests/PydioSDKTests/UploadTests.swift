@@ -117,7 +117,9 @@ struct UploadTests {
     /// Other tests run beside this one: far less than the files is all that can be claimed.
     @Test func largeFilesNeedLittleMemory() async throws {
         let size = 160 << 20
-        try await PydioScene.with { scene in
+        var configuration = FakePydioServer.Configuration()
+        (configuration.uploadLimit, configuration.postLimit) = (nil, nil)
+        try await PydioScene.with(configuration) { scene in
             let source = try scene.file("source")
             let handle = open(source.path, O_RDWR | O_CREAT, 0o600)
             ftruncate(handle, off_t(size))

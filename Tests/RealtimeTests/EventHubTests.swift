@@ -63,7 +63,7 @@ private final class Sink: RealtimeEventSink {
             say(event.eventName)
         } others: { notice in
             switch notice {
-            case .events: say("a batch")
+            case .events, .reached: say("a batch")
             case .stateChanged(let state): say("\(state.connectionState)")
             case .failed(let failure): say(failure.message)
             case .gap(let gap): say(gap.channelName)

@@ -1,7 +1,7 @@
 // A Pydio server for tests and demonstrations, as a process:
 //
 //     pydio-mock [--port P] [--path /pydio] [--mode 5.2|8] [--user name:password]… [--captcha-code C] [--captcha-after N]
-//                [--no-changes] [--no-polling] [--websocket]
+//                [--no-changes] [--no-polling] [--websocket] [--hashed-passwords] [--upload-limit BYTES]
 //
 // Prints `listening on 127.0.0.1:P`, and on standard error what each captcha image shows; ends at SIGTERM or SIGINT. Without
 // `--user` the users are `ada` with "open sesame" and `bob` with "pässwörd".
@@ -60,6 +60,10 @@ struct PydioMock {
             case "--no-changes": configuration.hasChanges = false
             case "--no-polling": configuration.hasPolling = false
             case "--websocket": configuration.hasWebSocket = true
+            case "--hashed-passwords": configuration.seedForm = .text
+            case "--upload-limit":
+                let limit = number(&arguments, option)
+                (configuration.uploadLimit, configuration.postLimit) = limit == 0 ? (nil, nil) : (limit, 4 * limit)
             case _: fail("there is no option \(option)")
             }
         }

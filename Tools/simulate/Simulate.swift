@@ -4,7 +4,7 @@ import Foundation
 /// Random schedules against the real machines and the real driver.
 @main
 struct Simulate {
-    private static let usage = "usage: simulate [pusher|matrix|pydio] SEEDS [FIRST] | simulate herd\n"
+    private static let usage = "usage: simulate [pusher|matrix|rooms|pydio] SEEDS [FIRST] | simulate herd\n"
 
     static func main() async {
         var arguments = CommandLine.arguments.dropFirst()
@@ -26,9 +26,11 @@ struct Simulate {
         case nil:
             simulate(PusherSimulation.self, "pusher", seeds)
             simulate(MatrixSimulation.self, "matrix", seeds)
+            simulate(RoomsSimulation.self, "rooms", seeds)
             simulate(PydioSimulation.self, "pydio", seeds)
         case "pusher": simulate(PusherSimulation.self, "pusher", seeds)
         case "matrix": simulate(MatrixSimulation.self, "matrix", seeds)
+        case "rooms": simulate(RoomsSimulation.self, "rooms", seeds)
         case "pydio": simulate(PydioSimulation.self, "pydio", seeds)
         default: return false
         }

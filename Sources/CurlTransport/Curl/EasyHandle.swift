@@ -245,8 +245,16 @@ final class EasyHandle {
 
     /// - Parameter time: How long somebody was ready to wait.
     func timedOut(after time: Duration) -> TransportError {
-        TransportError(
-            .timedOut, isConnected ? "\(server) took longer than \(time)" : "no connection to \(server) within \(time)")
+        let seconds = time / .seconds(1)
+        let limit = "\(Int(exactly: seconds).map(String.init) ?? "\(seconds)") s"
+        return TransportError(
+            .timedOut,
+            isConnected ? "\(server) took longer than \(limit)" : "no connection to \(server) within \(limit)")
+    }
+
+    /// - Parameter rate: Bytes a second.
+    func tooSlow(_ rate: Int) -> TransportError {
+        TransportError(.timedOut, "\(server) has sent and taken less than \(rate) bytes a second")
     }
 
     /// What a failed transfer means, in words that hold neither the URL's query nor credentials.

@@ -50,20 +50,22 @@ package struct PartialFile: Sendable {
     }
 
     /// - Parameter name: For folders. Must be one that cannot lead elsewhere; a number makes it new where it is taken.
+    /// - Parameter link: What makes hard links, for tests.
     /// - Returns: Where the file is now.
-    package func move(to target: Target, name: String) throws(TransportError) -> URL {
+    package func move(
+        to target: Target, name: String, link: (String, String) -> Int32 = { Glibc.link($0, $1) }
+    ) throws(TransportError) -> URL {
         switch target {
         case .file(let file):
-            guard rename(path, file.path) == 0 else { throw failure() }
+            guard FilePlacement.setMode(of: path, replacing: file.path), rename(path, file.path) == 0 else {
+                throw failure()
+            }
             return file
         case .folder(let folder):
+            guard FilePlacement.setMode(of: path, replacing: nil) else { throw failure() }
             for number in 0..<10_000 {
                 let file = folder.appending(path: Self.numbered(name, number))
-                // Unlike renaming, this never replaces a file.
-                if link(path, file.path) == 0 {
-                    remove()
-                    return file
-                }
+                if FilePlacement.move(path, toNew: file.path, link: link) { return file }
                 guard errno == EEXIST else { throw failure() }
             }
             throw TransportError(.file, "the folder has too many files of this name; the download was not kept")

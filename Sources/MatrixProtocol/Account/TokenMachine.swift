@@ -54,10 +54,22 @@ package struct TokenMachine: Sendable {
     private var nextId = 1
     private var failures = 0
     private var retryAt: UInt64 = 0
+    /// When the current tokens came from a refresh.
+    private var refreshedAt: UInt64?
+    /// Refreshes in a row, each sooner after the one before than its tokens should have lived.
+    private var hurries = 0
 
     /// - Parameter credentials: Nil: nobody is logged in.
     package init(_ credentials: MXCredentials? = nil) {
         self.credentials = credentials
+    }
+
+    /// Why it is over; nil if it is not.
+    package var ending: Ending? {
+        switch state {
+        case .ended(let ending): ending
+        case .ready, .refreshing, .saving, .unsaved: nil
+        }
     }
 
     // MARK: Logging in and out
@@ -107,12 +119,36 @@ package struct TokenMachine: Sendable {
             guard let refreshToken = credentials?.refreshToken, isDue(at: now) else {
                 return .send(token: credentials?.accessToken)
             }
-            let delay = Duration.milliseconds(max(retryAt, now) - now)
+            let delay = Duration.milliseconds(max(earliestRefresh(at: now), now) - now)
             // A token that still works is not kept waiting for the next try.
             if delay > .zero && isUsable(at: now) { return .send(token: credentials?.accessToken) }
+            hurries = isHurried(at: now) ? hurries + 1 : 0
             return .refresh(Refresh(id: begin { .refreshing(id: $0) }, token: refreshToken, delay: delay))
         }
     }
+
+    /// After a try that failed, or tokens that died early, the next one waits.
+    private func earliestRefresh(at now: UInt64) -> UInt64 {
+        guard let refreshedAt, isHurried(at: now) else { return retryAt }
+        return max(retryAt, refreshedAt + min(250 << UInt64(min(hurries, 8)), 15_000))
+    }
+
+    /// Whether tokens from a refresh are to be replaced sooner than the server has said, or at once if it has not.
+    private func isHurried(at now: UInt64) -> Bool {
+        guard let refreshedAt, now >= refreshedAt else { return false }
+        return now - refreshedAt < min((lifetime ?? 20_000) / 2, 10_000)
+    }
+
+    /// The life of an access token that a server gives in milliseconds; nil if that says nothing: the server will say when
+    /// it does not take the token any more. Nobody is to refresh tokens all the time, so that short lives are prolonged.
+    package static func life(_ milliseconds: Int?) -> UInt64? {
+        guard let milliseconds, (1...longestLife).contains(milliseconds) else { return nil }
+        return UInt64(max(milliseconds, shortestLife))
+    }
+
+    private static let shortestLife = 2_000
+    /// A hundred years.
+    private static let longestLife = 3_155_760_000_000
 
     private mutating func begin(_ state: (Int) -> State) -> Int {
         defer { nextId += 1 }
@@ -167,13 +203,13 @@ package struct TokenMachine: Sendable {
 
     /// The server gave new tokens. Without a new refresh token the old one stays.
     package mutating func refreshSucceeded(
-        id: Int, accessToken: String, refreshToken: String?, expiresIn: UInt64?, now: UInt64
+        id: Int, accessToken: String, refreshToken: String?, expiresIn: Int?, now: UInt64
     ) -> RefreshedAction {
         guard case .refreshing(id) = state, var new = credentials else { return .none }
         new.accessToken = accessToken
         new.refreshToken = refreshToken ?? new.refreshToken
-        lifetime = expiresIn
-        new.accessTokenExpiresAt = expiresIn.map { now.addingReportingOverflow($0).partialValue } ?? 0
+        lifetime = Self.life(expiresIn)
+        new.accessTokenExpiresAt = lifetime.map { now + $0 } ?? 0
         return .save(id: begin { .saving(id: $0, new) }, new)
     }
 
@@ -184,11 +220,11 @@ package struct TokenMachine: Sendable {
     }
 
     /// The new tokens are saved.
-    package mutating func saved(id: Int) -> SavedAction {
+    package mutating func saved(id: Int, now: UInt64) -> SavedAction {
         guard case .saving(id, let new) = state else { return .none }
         state = .ready
         credentials = new
-        (rejection, failures, retryAt) = (nil, 0, 0)
+        (rejection, failures, retryAt, refreshedAt) = (nil, 0, 0, now)
         return .use(new)
     }
 

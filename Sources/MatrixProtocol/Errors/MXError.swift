@@ -44,7 +44,9 @@ public struct MXError: Error, Sendable, Hashable {
         self.errcode = PeerText(errcode).line(limit: Self.maximumLength)
         error = PeerText(json["error"]?.string ?? "").line(limit: Self.maximumLength)
         self.status = status
-        let milliseconds = json["retry_after_ms"]?.int.map { Duration.milliseconds(min(max($0, 0), 86_400_000)) }
+        let milliseconds = json["retry_after_ms"]?.wholePart.map {
+            Duration.milliseconds(min(max($0, 0), 86_400_000))
+        }
         let seconds = retryAfter.flatMap { Int($0) }.map { Duration.seconds(min(max($0, 0), 86_400)) }
         self.retryAfter = milliseconds ?? seconds
         isSoftLogout = json["soft_logout"]?.bool ?? false

@@ -38,6 +38,19 @@ extension MXEvent {
         return relation.eventId
     }
 
+    /// Of an edit: the event with the content that the edited one is to have.
+    package var newVersion: MXEvent? {
+        guard isEdit, let content = originalContent["m.new_content"], content.isObject else { return nil }
+        return withEditedContent(content)
+    }
+
+    /// With the content of its newest edit, if the server has sent that along.
+    package var withBundledEdit: MXEvent {
+        guard !isRedacted, let content = bundledRelations?["m.replace"]?["content"]?["m.new_content"], content.isObject
+        else { return self }
+        return withEditedContent(content)
+    }
+
     /// Whether it answers another event, by what a user sees.
     public var isReply: Bool { replyToEventId != nil }
 

@@ -120,6 +120,9 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
             && (userId == sender || powerLevelOfUser(withUserID: userId) >= redact)
     }
 
+    /// Whether a user may end polls of others (MSC3381).
+    package func mayEndPolls(_ userId: String) -> Bool { powerLevelOfUser(withUserID: userId) >= redact }
+
     /// Whether a mention of everybody notifies.
     public func canNotifyRoom(_ userId: String, kind: String = "room") -> Bool {
         powerLevelOfUser(withUserID: userId) >= minimumPowerLevelForNotifying(kind)

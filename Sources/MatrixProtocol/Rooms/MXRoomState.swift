@@ -66,7 +66,7 @@ public struct MXRoomState: Sendable {
     /// Puts members in their places who are not known. For paginating backwards: they are as they were in the page.
     package mutating func addMissing(_ members: [MXEvent]) {
         for event in members where event.type == Self.memberType {
-            if let key = event.stateKey, self.members[key] == nil { set(event, event.type, key) }
+            if let key = event.stateKey, self.members[key] == nil { set(event.compact, event.type, key) }
         }
     }
 
@@ -80,7 +80,7 @@ public struct MXRoomState: Sendable {
             listed.insert(userId)
             let known = members[userId]?.eventId
             if known == nil || known == before[userId]?.eventId && known != event.eventId {
-                set(event, event.type, userId)
+                set(event.compact, event.type, userId)
             }
         }
         for member in members.members where !listed.contains(member.userId) && member.membership != .leave {
@@ -88,6 +88,9 @@ public struct MXRoomState: Sendable {
             if isOld { set(nil, Self.memberType, member.userId) }
         }
     }
+
+    /// Who is in the room is not known any more.
+    mutating func forgetMembers() { members = MXRoomMembers() }
 
     @discardableResult
     private mutating func set(_ event: MXEvent?, _ type: String, _ key: String) -> MXEvent? {

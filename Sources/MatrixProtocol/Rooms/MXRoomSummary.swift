@@ -18,10 +18,14 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
     public internal(set) var invitedMembersCount = 0
     /// Members after whom an unnamed room is called; the server chooses them.
     public internal(set) var heroes: [String] = []
-    /// Counted by the server.
+    /// Counted by the server, in threads too.
     public internal(set) var notificationCount = 0
-    /// Those that name us, counted by the server.
+    /// Those that name us, counted by the server, in threads too.
     public internal(set) var highlightCount = 0
+    /// Of the counts above those in threads, by the thread's first event. Not every server counts them apart.
+    public var unreadThreads: [String: MXUnreadThread] { threads ?? [:] }
+    /// Nil in stores of programs that did not know them.
+    var threads: [String: MXUnreadThread]?
     /// Counted here: what came after our own read receipt and counts as unread.
     public internal(set) var localUnreadEventCount = 0
     /// Whether the user has marked it as unread.
@@ -36,11 +40,12 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
     public internal(set) var isEncrypted = false
     /// Tags with their order, which may be absent.
     public internal(set) var tags: [String: Double?] = [:]
-    /// Replaced by another room that we have joined.
+    /// Replaced by another room that we have joined, or the invitation of a user whom we ignore.
     public internal(set) var hiddenFromUser = false
     /// The newest message that a list shows.
     public internal(set) var lastMessageId: String?
-    /// Milliseconds since 1970; 0 without a last message.
+    /// Milliseconds since 1970; 0 without a last message. While there are older messages that were not loaded, it is still that
+    /// of a last message that was redacted, so that the room keeps its place in a list.
     public internal(set) var lastMessageTs: UInt64 = 0
     /// How far the user has read.
     public internal(set) var fullyReadEventId: String?
@@ -56,6 +61,9 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
     /// Whether the state knows every member, not only those who were needed.
     package internal(set) var membersAreComplete = false
 
+    /// Whether it is an invitation that nobody wants to see.
+    package var isIgnoredInvitation: Bool { membership == .invite && hiddenFromUser }
+
     /// How many are in it or invited.
     public var membersCount: Int { joinedMembersCount + invitedMembersCount }
     /// Order among the favourites; nil if it is none.
@@ -63,5 +71,13 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
 
     package init(roomId: String) {
         self.roomId = roomId
+    }
+}
+
+extension MXRoomSummary {
+    /// - Parameter last: Its id and time; nil when nothing that is loaded says something.
+    mutating func setLastMessage(_ last: (id: String, ts: UInt64)?) {
+        lastMessageId = last?.id
+        if let last { lastMessageTs = last.ts } else if paginationToken == nil { lastMessageTs = 0 }
     }
 }

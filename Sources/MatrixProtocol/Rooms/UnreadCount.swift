@@ -28,7 +28,9 @@ extension MXEvent {
 
     private static func isSaying(_ type: String) -> Bool {
         switch type {
-        case "m.room.message", "m.room.encrypted", "m.sticker", "m.call.invite", "m.poll.start": true
+        case "m.room.message", "m.room.encrypted", "m.sticker", "m.call.invite", "m.poll.start",
+            "org.matrix.msc3381.poll.start":
+            true
         default: false
         }
     }

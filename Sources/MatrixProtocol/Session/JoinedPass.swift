@@ -7,6 +7,10 @@ struct JoinedPass {
     /// The room was not known as joined before.
     let isNew: Bool
     let isInitial: Bool
+    /// There is a gap between what is stored and the section's timeline.
+    private(set) var isGap = false
+    /// Whether what is known already is told nevertheless.
+    let tellsKnown: Bool
     /// What was said before we joined, or before a first sync, is not told.
     private var isHistory: Bool
     let wantsState: Bool
@@ -17,36 +21,42 @@ struct JoinedPass {
     private(set) var notices: [SessionNotice] = []
     /// Transaction ids of our own messages that came back.
     private(set) var sentOutgoing: [String] = []
+    /// Those on their way that have changed.
+    private(set) var outgoing: [MXOutgoingEvent] = []
     private(set) var newMembers: [MXEvent] = []
+    /// Polls with votes or ends more or less.
+    private var changedPolls: Set<String> = []
+    /// The room's last message so far. Behind a gap it is the last until a newer one is known.
+    private var lastMessageBefore: (id: String, ts: UInt64)?
 
     init(
-        section: SyncResponse.Room, userId: String, isNew: Bool, isInitial: Bool, wantsState: Bool,
-        pushRules: PushRules, ignoredUsers: Set<String>
+        section: SyncResponse.Room, userId: String, isNew: Bool, isInitial: Bool, tellsKnown: Bool = false,
+        wantsState: Bool, pushRules: PushRules, ignoredUsers: Set<String>
     ) {
         (self.section, self.userId, self.isNew, self.isInitial) = (section, userId, isNew, isInitial)
-        isHistory = isNew || isInitial
+        self.tellsKnown = tellsKnown
+        isHistory = isInitial
         (self.wantsState, self.pushRules, self.ignoredUsers) = (wantsState, pushRules, ignoredUsers)
     }
 
     mutating func run(_ room: inout RoomModel, store: any MXStore) throws(MatrixError) {
         changes.replacesState = isNew
-        changes.timelineToken = section.timeline.prevBatch
         if isNew { changes.strippedState = [] }
+        lastMessageBefore = room.summary.lastMessageId.map { ($0, room.summary.lastMessageTs) }
         takeCounts(&room)
-        startTimeline(&room)
-        if !section.hasStateAfter { applyState(section.state, &room) }
-        try applyTimeline(&room, store)
-        if section.hasStateAfter { applyState(section.state, &room) }
+        let known = try knownEvents(room, store)
+        startTimeline(&room, overlaps: !known.isEmpty)
+        if !section.hasStateAfter { takeState(&room) }
+        try applyTimeline(known, &room, store)
+        if section.hasStateAfter { takeState(&room) }
+        if changes.replacesState, !isNew { changes.state = room.state?.stateEvents ?? [] }
         try applyEphemeral(&room, store)
         for event in section.accountData {
             room.set(accountData: event)
             changes.accountData.append(event)
             notices.append(.roomAccountData(event))
         }
-        if let unread = section.unread {  // absent is unchanged
-            room.summary.notificationCount = unread.notificationCount ?? room.summary.notificationCount
-            room.summary.highlightCount = unread.highlightCount ?? room.summary.highlightCount
-        }
+        room.summary.takeUnread(section)
     }
 
     private func takeCounts(_ room: inout RoomModel) {
@@ -62,21 +72,44 @@ struct JoinedPass {
         room.summary.invitedMembersCount = summary.invitedMemberCount ?? room.summary.invitedMembersCount
     }
 
-    /// After a gap the stored timeline begins anew; what is older is had from the server.
-    private mutating func startTimeline(_ room: inout RoomModel) {
-        guard isNew || section.timeline.isLimited else { return }
+    /// - Returns: Those of the section's timeline that the stored one has.
+    private func knownEvents(_ room: RoomModel, _ store: any MXStore) throws(MatrixError) -> Set<String> {
+        guard !isNew, !section.timeline.events.isEmpty else { return [] }
+        return try store.knownEvents(among: section.timeline.events.map(\.eventId), in: room.summary.roomId)
+    }
+
+    /// After a gap the stored timeline begins anew; what is older is had from the server. One that overlaps with what is
+    /// stored leaves no gap, whatever the server says: so it is when we have left and joined again meanwhile.
+    private mutating func startTimeline(_ room: inout RoomModel, overlaps: Bool) {
+        let lastJoining = section.timeline.events.last(where: joins)
+        isHistory = isInitial || (isNew || tellsKnown) && lastJoining != nil
+        // What is told makes no difference to what is missing.
+        isGap = section.timeline.isLimited && !overlaps && !isInitial && !(isNew && lastJoining != nil)
+        guard isNew || isGap else { return }
         changes.dropsTimeline = !isNew
         room.summary.paginationToken = section.timeline.prevBatch
-        if !isNew { (room.summary.lastMessageId, room.summary.lastMessageTs) = (nil, 0) }
         // What the server has stands in the gap, or comes now.
         sentOutgoing += room.outgoing.filter { $0.state == .sent }.map(\.transactionId)
         room.outgoing.removeAll { $0.state == .sent }
+        // Of the others nobody will say so once the server has them.
+        for index in room.outgoing.indices { room.outgoing[index].hasMetGap = true }
+        outgoing = room.outgoing
+    }
+
+    /// A room whose creation is told is told as a whole: we have left and joined it again meanwhile. Of members that come late
+    /// it is not told who has left, too.
+    private mutating func takeState(_ room: inout RoomModel) {
+        if !isNew, section.state.contains(where: { $0.type == "m.room.create" && $0.isState }) {
+            room.state?.forgetMembers()
+            room.summary.membersAreComplete = false
+            changes.replacesState = true
+        }
+        applyState(section.state, &room)
     }
 
     private mutating func applyState(_ events: [MXEvent], _ room: inout RoomModel) {
         for event in events where event.isState {
-            // Most of a first answer is state: it may live on as one. Of others little does.
-            let event = isInitial ? event : event.compact
+            let event = event.compact
             room.state?.apply(event)
             changes.state.append(event)
             if event.type == "m.room.member" { newMembers.append(event) }
@@ -85,23 +118,30 @@ struct JoinedPass {
 
     // MARK: Timeline
 
-    private mutating func applyTimeline(_ room: inout RoomModel, _ store: any MXStore) throws(MatrixError) {
-        var known: Set<String> = []
-        if !isNew, !changes.dropsTimeline, !section.timeline.events.isEmpty {
-            known = try store.knownEvents(among: section.timeline.events.map(\.eventId), in: room.summary.roomId)
+    private mutating func applyTimeline(
+        _ stored: Set<String>, _ room: inout RoomModel, _ store: any MXStore
+    ) throws(MatrixError) {
+        var events = section.timeline.events[...]
+        let lastJoining = events.last(where: joins)?.eventId
+        if section.timeline.isLimited, let first = events.firstIndex(where: { stored.contains($0.eventId) }) {
+            // What stands before the stored events is older than they, and no news.
+            for event in events[..<first] { takeKnown(event, lastJoining, &room) }
+            events = events[first...]
         }
-        for event in section.timeline.events {
+        var known = stored
+        for event in events {
             let id = event.eventId
             guard !id.isEmpty else { continue }  // it has no place
-            guard known.insert(id).inserted else {  // it came before
-                confirmEcho(event, &room)
+            guard known.insert(id).inserted else {
+                takeKnown(event, lastJoining, &room)
                 continue
             }
             let isRedaction = event.type == "m.room.redaction"
+            if let poll = event.pollStartId { changedPolls.insert(poll) }
             if isRedaction { try applyRedaction(event, &room, store) }
             if !isHistory { tell(event, room) }
             if event.isState, !section.hasStateAfter { applyState([event], &room) }
-            if isHistory, !isInitial, isOwnJoining(event) { isHistory = false }
+            endHistory(with: event, lastJoining)
             changes.timeline.append(event)
             if let target = room.relations.add(event, in: isRedaction ? room.version : nil), !isHistory {
                 notices.append(.relationsChanged(roomId: room.summary.roomId, eventId: target))
@@ -109,16 +149,43 @@ struct JoinedPass {
             confirmEcho(event, &room)
             count(event, &room)
         }
+        // Before an event that is no news the server's history does not go on where it does before the timeline.
+        if changes.timeline.first?.eventId == section.timeline.events.first?.eventId {
+            changes.timelineToken = section.timeline.prevBatch
+        }
+        guard !isHistory else { return }
+        // Once for all votes: each time they are counted anew.
+        for poll in changedPolls.sorted() {
+            notices.append(.relationsChanged(roomId: room.summary.roomId, eventId: poll))
+        }
+    }
+
+    /// It came before. The section's state is older than it all the same.
+    private mutating func takeKnown(_ event: MXEvent, _ lastJoining: String?, _ room: inout RoomModel) {
+        if tellsKnown, !isHistory { tell(event, room) }
+        if event.isState, !section.hasStateAfter { applyState([event], &room) }
+        endHistory(with: event, lastJoining)
+        confirmEcho(event, &room)
+    }
+
+    /// What comes after our last joining is news.
+    private mutating func endHistory(with event: MXEvent, _ lastJoining: String?) {
+        if isHistory, !isInitial, event.eventId == lastJoining { isHistory = false }
     }
 
     /// What was said before we came is not unread.
     private func beginsOurTime(_ event: MXEvent) -> Bool {
-        isNew && isOwnJoining(event) && event.prevContent?["membership"]?.string != "join"
+        (isNew || tellsKnown) && joins(event)
     }
 
-    private func isOwnJoining(_ event: MXEvent) -> Bool {
+    /// Whether we come into the room with the section.
+    var hasJoining: Bool { section.timeline.events.contains(where: joins) }
+
+    /// Whether it is our own joining, and not only a change of our name.
+    private func joins(_ event: MXEvent) -> Bool {
         event.isState && event.type == "m.room.member" && event.stateKey == userId
             && event.contentJSON["membership"]?.string == "join"
+            && event.prevContent?["membership"]?.string != "join"
     }
 
     private mutating func tell(_ event: MXEvent, _ room: RoomModel) {
@@ -164,18 +231,22 @@ struct JoinedPass {
     private mutating func applyRedaction(
         _ redaction: MXEvent, _ room: inout RoomModel, _ store: any MXStore
     ) throws(MatrixError) {
-        guard let targetId = redaction.redacts(in: room.version), let target = try find(targetId, room, store),
-            !target.isRedacted
-        else { return }
-        let pruned = target.pruned(by: redaction, roomVersion: room.state?.roomVersion)
-        if let index = changes.timeline.firstIndex(where: { $0.eventId == targetId }) {
-            changes.timeline[index] = pruned
-        } else {
-            changes.replaced.append(pruned)
+        guard let targetId = redaction.redacts(in: room.version) else { return }
+        let target = try find(targetId, room, store)
+        if target == nil { room.note(redaction, of: targetId) }
+        if let target, !target.isRedacted {
+            if let poll = target.pollStartId { changedPolls.insert(poll) }
+            let pruned = target.pruned(by: redaction, roomVersion: room.state?.roomVersion)
+            if let index = changes.timeline.firstIndex(where: { $0.eventId == targetId }) {
+                changes.timeline[index] = pruned
+            } else {
+                changes.replaced.append(pruned)
+            }
+            if room.state?.replace(pruned) == true { changes.state.append(pruned) }
+            if !isHistory { notices.append(.changed(pruned)) }
         }
-        if room.state?.replace(pruned) == true { changes.state.append(pruned) }
+        // Also one that stood before a gap, and is not stored any more.
         if room.summary.lastMessageId == targetId { try findLastMessage(&room, store, without: targetId) }
-        if !isHistory { notices.append(.changed(pruned)) }
     }
 
     private func find(
@@ -191,11 +262,23 @@ struct JoinedPass {
     private func findLastMessage(
         _ room: inout RoomModel, _ store: any MXStore, without eventId: String
     ) throws(MatrixError) {
-        let recent =
-            isNew || changes.dropsTimeline ? [] : try store.events(in: room.summary.roomId, before: nil, limit: 50)
-        let candidates = changes.timeline.reversed() + recent
-        let last = candidates.first { $0.eventId != eventId && $0.isLastMessage(for: userId) }
-        (room.summary.lastMessageId, room.summary.lastMessageTs) = (last?.eventId, last?.originServerTs ?? 0)
+        // The store does not know yet what this answer has redacted.
+        let redacted = Set(changes.replaced.map(\.eventId)).union([eventId])
+        func isLast(_ event: MXEvent) -> Bool {
+            event.isLastMessage(for: userId) && !redacted.contains(event.eventId)
+        }
+        var last = changes.timeline.last(where: isLast).map { ($0.eventId, $0.originServerTs) }
+        if last == nil, isNew || changes.dropsTimeline {
+            last = lastMessageBefore.flatMap { $0.id == eventId ? nil : ($0.id, $0.ts) }
+        } else if last == nil {
+            var position: String?
+            repeat {
+                let page = try store.events(in: room.summary.roomId, before: position, limit: 50)
+                last = page.first(where: isLast).map { ($0.eventId, $0.originServerTs) }
+                position = page.last?.eventId
+            } while last == nil && position != nil
+        }
+        room.summary.setLastMessage(last)
     }
 
     // MARK: Typing and receipts
@@ -209,8 +292,7 @@ struct JoinedPass {
             case "m.receipt":
                 let receipts = Self.receipts(of: event)
                 changes.receipts += receipts
-                let own = receipts.filter { $0.userId == userId && ($0.threadId == nil || $0.threadId == "main") }
-                if !own.isEmpty { try countUnread(after: Set(own.map(\.eventId)), &room, store) }
+                if receipts.contains(where: { $0.userId == userId }) { try countUnread(&room, store) }
             default: break
             }
             notices.append(.ephemeral(event))
@@ -226,31 +308,23 @@ struct JoinedPass {
                     receipts.append(
                         MXReceipt(
                             userId: user, eventId: eventId, type: type, threadId: receipt["thread_id"]?.string,
-                            ts: receipt["ts"]?.int.flatMap { UInt64(exactly: $0) } ?? 0))
+                            ts: receipt["ts"]?.wholePart.flatMap { UInt64(exactly: $0) } ?? 0))
                 }
             }
         }
         return receipts
     }
 
-    /// How many are looked through for what was read: older ones count as read.
-    private static let unreadHorizon = 200
-
-    /// - Parameter read: Events that own receipts name; the newest of them counts. A receipt never makes anything unread: it
-    ///   may be older than another that came before.
-    private func countUnread(
-        after read: Set<String>, _ room: inout RoomModel, _ store: any MXStore
-    ) throws(MatrixError) {
-        var count = 0
-        let recent =
-            isNew || changes.dropsTimeline
-            ? [] : try store.events(in: room.summary.roomId, before: nil, limit: Self.unreadHorizon)
-        for event in (changes.timeline.reversed() + recent).prefix(Self.unreadHorizon) {
-            if read.contains(event.eventId) || event.sender == userId && event.saysSomething || beginsOurTime(event) {
-                break
-            }
-            if event.countsAsUnread(for: userId), !ignoredUsers.contains(event.sender) { count += 1 }
-        }
-        room.summary.localUnreadEventCount = min(room.summary.localUnreadEventCount, count)
+    /// A receipt never makes anything unread: it may be older than another that came before.
+    private func countUnread(_ room: inout RoomModel, _ store: any MXStore) throws(MatrixError) {
+        let (roomId, horizon) = (room.summary.roomId, OwnReceipts.horizon)
+        var receipts = changes.receipts
+        if !isNew { receipts += try store.receipts(in: roomId, of: userId) }
+        let stored =
+            isNew || changes.dropsTimeline ? [] : try store.events(in: roomId, before: nil, limit: horizon)
+        let unread = OwnReceipts(of: userId, receipts).unread(
+            in: (changes.timeline.reversed() + stored).prefix(horizon), ignoring: ignoredUsers
+        ) { $0.sender == userId && $0.saysSomething || beginsOurTime($0) }
+        room.summary.localUnreadEventCount = min(room.summary.localUnreadEventCount, unread.total)
     }
 }

@@ -7,6 +7,8 @@ package struct RoomModel: Sendable {
     package internal(set) var state: MXRoomState? {
         didSet { isSummaryDue = true }
     }
+    /// Names the answer that told of the room as a whole; nil if that was before the start.
+    package internal(set) var origin: String?
     /// Whether the summary may say something else than the state does.
     var isSummaryDue = true
     /// Who says something in what was paged through, as they were then. They may have left since: they are no members.
@@ -21,6 +23,8 @@ package struct RoomModel: Sendable {
     var loadedRelations: Set<String> = []
     /// ``RelationIndex/evictions`` at that time.
     var evictionsWhenLoaded = 0
+    /// The newest redactions of events that are not here: a page that was asked for before may bring those as they were.
+    private var redactions: [(target: String, event: MXEvent)] = []
     /// Messages of our own that no sync has brought back, oldest first.
     package internal(set) var outgoing: [MXOutgoingEvent] = []
 
@@ -53,6 +57,16 @@ package struct RoomModel: Sendable {
         summary.isEncrypted = summary.isEncrypted || state.isEncrypted
         summary.directUserId = directRooms[summary.roomId]
         summary.isDirect = summary.directUserId != nil
+    }
+
+    mutating func note(_ redaction: MXEvent, of target: String) {
+        redactions = redactions.suffix(63) + [(target, redaction.compact)]
+    }
+
+    /// An event of a page as it is now.
+    func current(_ event: MXEvent) -> MXEvent {
+        guard let redaction = redactions.last(where: { $0.target == event.eventId })?.event else { return event }
+        return event.pruned(by: redaction, roomVersion: state?.roomVersion)
     }
 
     /// Takes over room account data that the summary shows.

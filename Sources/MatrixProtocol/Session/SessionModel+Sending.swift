@@ -4,10 +4,15 @@ import JSONBytes
 extension SessionModel {
     /// What was on its way when the session was closed may have arrived or not: it counts as failed, and may be sent again
     /// under the same transaction id.
+    ///
+    /// - Returns: Those that have failed by that, to be stored.
     package mutating func failInterruptedMessages() -> [MXOutgoingEvent] {
         var changed: [MXOutgoingEvent] = []
         for (roomId, room) in rooms {
-            for (index, event) in room.outgoing.enumerated() where event.state != .failed && event.state != .sent {
+            for (index, event) in room.outgoing.enumerated() where event.state != .sent {
+                // A sync may have brought it without its transaction id, and the store may have let it go since.
+                rooms[roomId]?.outgoing[index].hasMetGap = true
+                guard event.state != .failed else { continue }
                 rooms[roomId]?.outgoing[index].state = .failed
                 rooms[roomId]?.outgoing[index].failure = "the program ended before the server had confirmed it"
                 if let event = rooms[roomId]?.outgoing[index] { changed.append(event) }
@@ -27,19 +32,21 @@ extension SessionModel {
 
     /// Takes over how far a message has come. A reaction that has failed is not shown any more.
     ///
-    /// - Returns: False if it is not on its way any more: a sync has brought it, or it was given up.
-    package mutating func update(outgoing event: MXOutgoingEvent) -> Bool {
+    /// - Returns: What is to be stored; nil if it is not on its way any more: a sync has brought it, or it was given up.
+    package mutating func update(outgoing event: MXOutgoingEvent) -> MXOutgoingEvent? {
         let roomId = event.roomId
         guard
             let index = rooms[roomId]?.outgoing.firstIndex(where: { $0.transactionId == event.transactionId })
-        else { return false }
+        else { return nil }
+        var event = event
+        event.hasMetGap = event.hasMetGap || rooms[roomId]?.outgoing[index].hasMetGap == true
         rooms[roomId]?.outgoing[index] = event
         if event.state == .failed {
             rooms[roomId]?.relations.remove(event.localEventId)
         } else if let echo = event.reaction(sender: userId) {
             rooms[roomId]?.relations.add(echo)
         }
-        return true
+        return event
     }
 
     /// Takes a message that has failed to be sent again.
@@ -48,7 +55,7 @@ extension SessionModel {
     package mutating func resume(outgoing localEventId: String, in roomId: String) -> MXOutgoingEvent? {
         guard var event = outgoing(localEventId, in: roomId), event.state == .failed else { return nil }
         (event.state, event.failure) = (.preparing, nil)
-        return update(outgoing: event) ? event : nil
+        return update(outgoing: event)
     }
 
     /// The message is no longer on its way.
@@ -80,42 +87,63 @@ extension SessionModel {
     package func outgoing(_ localEventId: String, in roomId: String) -> MXOutgoingEvent? {
         rooms[roomId]?.outgoing.first { $0.localEventId == localEventId }
     }
-
-    /// Everything up to now is read: a receipt is on its way.
-    package mutating func markRead(_ roomId: String) -> MXRoomSummary? {
-        rooms[roomId]?.summary.notificationCount = 0
-        rooms[roomId]?.summary.highlightCount = 0
-        rooms[roomId]?.summary.localUnreadEventCount = 0
-        return rooms[roomId]?.summary
-    }
-
-    /// The receipt could not be sent.
-    package mutating func restoreCounts(of old: MXRoomSummary) -> MXRoomSummary? {
-        guard let now = rooms[old.roomId]?.summary, now.notificationCount == 0, now.localUnreadEventCount == 0 else {
-            return nil
-        }
-        rooms[old.roomId]?.summary.notificationCount = old.notificationCount
-        rooms[old.roomId]?.summary.highlightCount = old.highlightCount
-        rooms[old.roomId]?.summary.localUnreadEventCount = old.localUnreadEventCount
-        return rooms[old.roomId]?.summary
-    }
 }
 
 /// What the session has learnt otherwise than by a sync.
 extension SessionModel {
+    /// The server has taken a receipt of our own: no sync needs to say so.
+    ///
+    /// - Parameters:
+    ///   - threadId: `main` or the root of a thread; nil for the whole room.
+    ///   - ts: Milliseconds since 1970.
+    package mutating func tookReceipt(
+        _ roomId: String, upTo eventId: String, threadId: String?, ts: UInt64 = 0, in store: any MXStore
+    ) throws(MatrixError) -> MXStoreChanges? {
+        guard let before = rooms[roomId]?.summary else { return nil }
+        let receipt = MXReceipt(userId: userId, eventId: eventId, threadId: threadId, ts: ts)
+        let receipts = OwnReceipts(of: userId, [receipt] + (try store.receipts(in: roomId, of: userId)))
+        let events = try store.events(in: roomId, before: nil, limit: OwnReceipts.horizon)
+        // Behind a gap that has come meanwhile there may be anything: the server's counts tell.
+        guard events.contains(where: { $0.eventId == eventId }) else { return nil }
+        let unread = receipts.unread(in: events, ignoring: ignoredUsers) { $0.sender == userId && $0.saysSomething }
+        rooms[roomId]?.summary.read(threadId, unread)
+        guard let summary = rooms[roomId]?.summary, summary != before else { return nil }
+        var changes = MXStoreChanges()
+        changes.rooms[roomId, default: .init()].summary = summary
+        // One for another part of the room may come before a sync brings it.
+        changes.rooms[roomId]?.receipts = [receipt]
+        return changes
+    }
+
     /// Older events came from the server.
     ///
     /// - Parameters:
     ///   - token: Where it goes on; nil at the beginning of the room.
     ///   - members: Those who say something in these events, as they were then: with members that come late the state may
     ///     lack them.
-    package mutating func paginated(_ roomId: String, older: [MXEvent], token: String?, members: [MXEvent])
-        -> MXStoreChanges
-    {
+    ///   - hasLastMessage: Whether the store has the last message that the summary names: no older one takes its place.
+    package mutating func paginated(
+        _ roomId: String, older: [MXEvent], token: String?, members: [MXEvent], hasLastMessage: Bool
+    ) -> MXStoreChanges {
         var changes = MXStoreChanges()
         rooms[roomId]?.summary.paginationToken = token
         let version = rooms[roomId]?.version
+        let older = older.map { rooms[roomId]?.current($0) ?? $0 }
         for event in older { rooms[roomId]?.relations.add(event, in: version) }
+        // What was on its way when a gap came may have stood in it.
+        for event in older where event.sender == userId {
+            guard let echo = rooms[roomId]?.outgoing.first(where: { $0.stands(for: event) }) else { continue }
+            removeOutgoing(echo)
+            changes.sentOutgoing.append(echo.transactionId)
+        }
+        if !hasLastMessage {
+            let last = older.first { $0.isLastMessage(for: userId) }
+            let known = rooms[roomId]?.summary.lastMessageId
+            // One from before a gap may have been redacted in it.
+            if last != nil || known == nil || older.contains(where: { $0.eventId == known }) {
+                rooms[roomId]?.summary.setLastMessage(last.map { ($0.eventId, $0.originServerTs) })
+            }
+        }
         var room = MXStoreChanges.Room()
         room.older = older
         room.olderToken = token
@@ -132,14 +160,20 @@ extension SessionModel {
     /// - Parameter token: Where the server's history goes on before those that are left.
     package mutating func trimmed(_ roomId: String, token: String) {
         rooms[roomId]?.summary.paginationToken = token
+        // A message of our own that is on its way may be among those: no sync brings it again.
+        for index in rooms[roomId]?.outgoing.indices ?? 0..<0 { rooms[roomId]?.outgoing[index].hasMetGap = true }
     }
 
     /// The list of members is complete.
     ///
-    /// - Parameter before: Those that were known when the list was asked for.
+    /// - Parameters:
+    ///   - before: Those that were known when the list was asked for.
+    ///   - origin: The room's ``RoomModel/origin`` at that time.
+    /// - Returns: Nil if the room was told as a whole since, which makes the list void.
     package mutating func membersLoaded(
-        _ roomId: String, _ members: [MXEvent], before: MXRoomMembers
-    ) -> MXStoreChanges {
+        _ roomId: String, _ members: [MXEvent], before: MXRoomMembers, of origin: String?
+    ) -> MXStoreChanges? {
+        guard rooms[roomId]?.origin == origin else { return nil }
         var changes = MXStoreChanges()
         var room = MXStoreChanges.Room()
         rooms[roomId]?.state?.setMembers(members, before: before)

@@ -20,9 +20,11 @@ extension SessionModel {
     ///
     /// - Parameters:
     ///   - store: Asked for what the model does not hold.
+    ///   - tellsKnown: Tells of everything that the answer has, also of what is known already: it begins at a point of
+    ///     the stream that is behind.
     ///   - wantsState: Copies of the state cost something.
     package mutating func apply(
-        _ response: SyncResponse, store: any MXStore, now: ContinuousClock.Instant,
+        _ response: SyncResponse, store: any MXStore, now: ContinuousClock.Instant, tellsKnown: Bool = false,
         wantsState: WantsState = { _ in false }
     ) throws(MatrixError) -> Applied {
         var applied = Applied()
@@ -33,29 +35,43 @@ extension SessionModel {
             for (id, room) in rooms {
                 // Between what was known and what comes now there may be anything.
                 if room.summary.membership == .join { applied.notices.append(.gap(roomId: id)) }
-                rooms[id] = RoomModel(summary: MXRoomSummary(roomId: id), state: nil, room.outgoing)
+                rooms[id] = RoomModel(summary: room.summary.begunAnew, state: nil, room.outgoing)
             }
         }
+        // The answer to the next request would have brought them if they came after the gap.
+        let mayBeInGaps = rooms.values.flatMap { room in room.outgoing.filter { $0.state == .sent && $0.hasMetGap } }
         let comesOrGoes =
             isInitial || !response.left.isEmpty || !response.invited.isEmpty
             || response.joined.contains { rooms[$0.roomId]?.summary.membership != .join }
-        for event in response.toDevice { applied.notices.append(.toDevice(event)) }
+        let ignored = ignoredUsers
+        for (index, event) in response.toDevice.enumerated() {
+            let message = MXToDeviceMessage(id: "\(response.nextBatch) \(index)", event: event.detached)
+            applied.changes.toDevice.append(message)
+            applied.notices.append(.toDevice(message))
+        }
         for event in response.accountData { apply(accountData: event, &applied) }
         for section in response.joined {
-            try applyJoined(section, isInitial: isInitial, store: store, wantsState: wantsState, &applied)
+            try applyJoined(
+                section, of: response, isInitial: isInitial, tellsKnown: tellsKnown, store: store, wantsState, &applied)
         }
-        for section in response.invited { applyStripped(section, as: .invite, &applied) }
-        for section in response.knocked { applyStripped(section, as: .knock, &applied) }
+        for section in response.invited { applyStripped(section, as: .invite, tellsKnown: tellsKnown, &applied) }
+        for section in response.knocked { applyStripped(section, as: .knock, tellsKnown: tellsKnown, &applied) }
         for section in response.left {
-            try applyLeft(section, isInitial: isInitial, store: store, wantsState, &applied)
+            try applyLeft(
+                section, of: response, isInitial: isInitial, tellsKnown: tellsKnown, store: store, wantsState, &applied)
         }
         for event in response.presence where !event.sender.isEmpty {
             users[event.sender, default: MXUser(userId: event.sender)].update(presence: event, now: now)
             applied.changes.presence.append(event)
             applied.notices.append(.presence(event))
         }
+        for event in mayBeInGaps where outgoing(event.localEventId, in: event.roomId) != nil {
+            removeOutgoing(event)
+            applied.changes.sentOutgoing.append(event.transactionId)
+            applied.notices.append(.summaryChanged(roomId: event.roomId))
+        }
         if isInitial { dropUnmentionedRooms(&applied) }
-        if comesOrGoes { hideReplacedRooms(&applied) }
+        if comesOrGoes || ignored != ignoredUsers { hideRooms(&applied) }
         syncToken = response.nextBatch
         applied.changes.syncToken = response.nextBatch
         return applied
@@ -70,16 +86,22 @@ extension SessionModel {
         applied.changes.outgoing = rooms.values.flatMap(\.outgoing)
     }
 
-    /// A room that was replaced is hidden as long as we are in the one that replaces it.
-    private mutating func hideReplacedRooms(_ applied: inout Applied) {
-        for (id, room) in rooms where room.summary.hiddenFromUser != isReplaced(room.summary) {
+    private mutating func hideRooms(_ applied: inout Applied) {
+        for (id, room) in rooms where room.summary.hiddenFromUser != isHidden(room.summary) {
             rooms[id]?.summary.hiddenFromUser.toggle()
             touch(id, &applied)
+            guard room.summary.isIgnoredInvitation else { continue }
+            applied.notices.append(.invited(roomId: id, inviter: room.summary.inviter))
         }
     }
 
-    private func isReplaced(_ summary: MXRoomSummary) -> Bool {
-        summary.replacementRoomId.map { rooms[$0]?.summary.membership == .join } ?? false
+    /// A room that was replaced is hidden as long as we are in the one that replaces it, and an invitation as long as its
+    /// sender is ignored.
+    private func isHidden(_ summary: MXRoomSummary) -> Bool {
+        if summary.membership == .invite {
+            return summary.inviter.map { ignoredUsers.contains($0) } ?? false
+        }
+        return summary.replacementRoomId.map { rooms[$0]?.summary.membership == .join } ?? false
     }
 
     // MARK: Account
@@ -108,25 +130,27 @@ extension SessionModel {
     // MARK: Rooms that we are invited to
 
     private mutating func applyStripped(
-        _ section: SyncResponse.StrippedRoom, as membership: MXMembership, _ applied: inout Applied
+        _ section: SyncResponse.StrippedRoom, as membership: MXMembership, tellsKnown: Bool, _ applied: inout Applied
     ) {
         let roomId = section.roomId
         let old = rooms[roomId]
         var room = RoomModel(
             summary: old?.summary.membership == membership
                 ? old?.summary ?? .init(roomId: roomId) : .init(roomId: roomId),
-            state: MXRoomState(roomId: roomId, events: section.state))
+            state: MXRoomState(roomId: roomId, events: section.state.map(\.compact)))
         room.summary.membership = membership
         room.summary.inviter = room.state?.event(type: "m.room.member", key: userId)?.sender
         room.refreshSummary(currentUser: userId, directRooms: directUsers)
         room.summary.isDirect = room.summary.isDirect || room.state?.isDirect(userId) == true
+        room.summary.hiddenFromUser = isHidden(room.summary)
         rooms[roomId] = room
         var changes = applied.changes.rooms[roomId] ?? .init()
         changes.isRemoved = old.map { $0.summary.membership == .join } ?? false
         changes.strippedState = section.state
         changes.summary = room.summary
         applied.changes.rooms[roomId] = changes
-        guard old?.summary.membership != membership else { return }
+        let wasShown = old?.summary.membership == membership && old?.summary.hiddenFromUser == false
+        guard !wasShown || tellsKnown, !room.summary.hiddenFromUser else { return }
         switch membership {
         case .invite: applied.notices.append(.invited(roomId: roomId, inviter: room.summary.inviter))
         case .knock: applied.notices.append(.knocked(roomId: roomId))
@@ -137,17 +161,25 @@ extension SessionModel {
     // MARK: Rooms that we have left
 
     private mutating func applyLeft(
-        _ section: SyncResponse.Room, isInitial: Bool, store: any MXStore, _ wantsState: WantsState,
-        _ applied: inout Applied
+        _ section: SyncResponse.Room, of response: SyncResponse, isInitial: Bool, tellsKnown: Bool, store: any MXStore,
+        _ wantsState: WantsState, _ applied: inout Applied
     ) throws(MatrixError) {
         let roomId = section.roomId
-        guard let old = rooms[roomId] else { return }  // told already, or never known
-        if old.summary.membership == .join {
-            try applyJoined(section, isInitial: isInitial, store: store, wantsState: wantsState, &applied)
-        }
         let member =
             section.timeline.events.last { $0.type == "m.room.member" && $0.stateKey == userId }
             ?? section.state.last { $0.type == "m.room.member" && $0.stateKey == userId }
+        guard let old = rooms[roomId] else {  // told already, or never known
+            guard tellsKnown else { return }
+            // What was said before we left is not told again, and may not have been told.
+            let events = section.timeline.events.filter { $0.eventId != member?.eventId }
+            if section.timeline.isLimited || !events.isEmpty { applied.notices.append(.gap(roomId: roomId)) }
+            applied.notices.append(.left(roomId: roomId, event: member))
+            return
+        }
+        if old.summary.membership == .join {
+            try applyJoined(
+                section, of: response, isInitial: isInitial, tellsKnown: tellsKnown, store: store, wantsState, &applied)
+        }
         rooms[roomId] = nil
         var changes = MXStoreChanges.Room()
         changes.isRemoved = true
@@ -158,15 +190,15 @@ extension SessionModel {
     // MARK: Rooms that we are in
 
     private mutating func applyJoined(
-        _ section: SyncResponse.Room, isInitial: Bool, store: any MXStore, wantsState: WantsState,
-        _ applied: inout Applied
+        _ section: SyncResponse.Room, of response: SyncResponse, isInitial: Bool, tellsKnown: Bool, store: any MXStore,
+        _ wantsState: WantsState, _ applied: inout Applied
     ) throws(MatrixError) {
         let roomId = section.roomId
         let isNew = rooms[roomId]?.summary.membership != .join
         if isNew {
+            let summary = (isInitial ? rooms[roomId]?.summary.begunAnew : nil) ?? MXRoomSummary(roomId: roomId)
             rooms[roomId] = RoomModel(
-                summary: MXRoomSummary(roomId: roomId), state: MXRoomState(roomId: roomId),
-                rooms[roomId]?.outgoing ?? [])
+                summary: summary, state: MXRoomState(roomId: roomId), rooms[roomId]?.outgoing ?? [])
         } else {
             _ = try state(of: roomId, in: store)
         }
@@ -176,13 +208,16 @@ extension SessionModel {
         let before = room.summary
         room.summary.membership = .join
         var pass = JoinedPass(
-            section: section, userId: userId, isNew: isNew, isInitial: isInitial,
+            section: section, userId: userId, isNew: isNew, isInitial: isInitial, tellsKnown: tellsKnown,
             wantsState: wantsState(roomId), pushRules: pushRules, ignoredUsers: ignoredUsers)
         try pass.run(&room, store: store)
+        if pass.changes.replacesState { room.origin = response.nextBatch }
         room.refreshSummary(currentUser: userId, directRooms: directUsers)
-        room.summary.hiddenFromUser = isReplaced(room.summary)
-        if isNew, !isInitial { applied.notices.append(.joined(roomId: roomId)) }
-        if section.timeline.isLimited, !isNew { applied.notices.append(.gap(roomId: roomId)) }
+        room.summary.hiddenFromUser = isHidden(room.summary)
+        if isNew || tellsKnown && pass.hasJoining, !isInitial { applied.notices.append(.joined(roomId: roomId)) }
+        if pass.isGap || tellsKnown && section.timeline.isLimited && !isNew {
+            applied.notices.append(.gap(roomId: roomId))
+        }
         applied.notices += pass.notices
         if before != room.summary || isNew {
             pass.changes.summary = room.summary
@@ -190,11 +225,13 @@ extension SessionModel {
         }
         if before.notificationCount != room.summary.notificationCount
             || before.highlightCount != room.summary.highlightCount
-            || before.localUnreadEventCount != room.summary.localUnreadEventCount, !isInitial
+            || before.localUnreadEventCount != room.summary.localUnreadEventCount
+            || before.unreadThreads != room.summary.unreadThreads, !isInitial
         {
             applied.notices.append(.unreadChanged(room.summary))
         }
         applied.changes.rooms[roomId] = pass.changes
+        applied.changes.outgoing += pass.outgoing
         applied.changes.sentOutgoing += pass.sentOutgoing
         for event in pass.newMembers { updateUser(event) }
     }
@@ -202,6 +239,15 @@ extension SessionModel {
     private mutating func updateUser(_ event: MXEvent) {
         guard let member = MXRoomMember(event), users[member.userId] != nil else { return }
         users[member.userId]?.update(member: member)
+    }
+}
+
+extension MXRoomSummary {
+    /// What is left when a first sync tells of everything else. A list must not lose a room's place for it.
+    fileprivate var begunAnew: MXRoomSummary {
+        var summary = MXRoomSummary(roomId: roomId)
+        (summary.lastMessageId, summary.lastMessageTs) = (lastMessageId, lastMessageTs)
+        return summary
     }
 }
 

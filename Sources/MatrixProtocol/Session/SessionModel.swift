@@ -43,7 +43,8 @@ package struct SessionModel: Sendable {
 
     /// Takes over what global account data says.
     mutating func set(accountData event: MXEvent) {
-        accountData[event.type] = event.detached
+        let event = event.detached  // push rules are views of it
+        accountData[event.type] = event
         let content = event.contentJSON
         switch event.type {
         case "m.direct":

@@ -7,7 +7,7 @@ package enum SessionNotice: Sendable {
     case roomAccountData(MXEvent)
     case accountData(MXEvent)
     case presence(MXEvent)
-    case toDevice(MXEvent)
+    case toDevice(MXToDeviceMessage)
     /// We are in a room in which we were not.
     case joined(roomId: String)
     case invited(roomId: String, inviter: String?)

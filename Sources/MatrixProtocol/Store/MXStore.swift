@@ -22,6 +22,9 @@ public protocol MXStore: AnyObject, Sendable {
     /// The current state of a room; nothing for a room that is not there.
     func state(of roomId: String) throws(MatrixError) -> [MXEvent]
 
+    /// One event of a room's current state. By default it is looked for in ``state(of:)``.
+    func stateEvent(of roomId: String, type: String, key: String) throws(MatrixError) -> MXEvent?
+
     /// Events of the timeline, newest first.
     ///
     /// - Parameter eventId: Only those before this one; nil begins with the newest. An unknown one gives nothing.
@@ -37,6 +40,9 @@ public protocol MXStore: AnyObject, Sendable {
 
     /// Read receipts by users, in no order.
     func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt]
+
+    /// Those of one user. By default they are looked for in ``receipts(in:)``.
+    func receipts(in roomId: String, of userId: String) throws(MatrixError) -> [MXReceipt]
 
     /// Lets a room's oldest events go if the store has more of them than it is to keep.
     ///
@@ -55,6 +61,20 @@ public protocol MXStore: AnyObject, Sendable {
     func deleteAllData() throws(MatrixError)
 }
 
+extension MXStore {
+    /// One event of a room's current state.
+    public func stateEvent(of roomId: String, type: String, key: String) throws(MatrixError)
+        -> MXEvent?
+    {
+        try state(of: roomId).first { $0.wireType == type && $0.stateKey == key }
+    }
+
+    /// Read receipts of one user.
+    public func receipts(in roomId: String, of userId: String) throws(MatrixError) -> [MXReceipt] {
+        try receipts(in: roomId).filter { $0.userId == userId }
+    }
+}
+
 /// What a store holds at the start. Timelines and states come later, room by room.
 public struct MXStoredSession: Sendable {
     /// Nil: nothing was synced yet.
@@ -71,6 +91,8 @@ public struct MXStoredSession: Sendable {
     public var presence: [MXEvent] = []
     /// Messages of our own that no sync has brought back, oldest first.
     public var outgoing: [MXOutgoingEvent] = []
+    /// Messages to this device that were stored, and perhaps not told, oldest first.
+    public var toDevice: [MXToDeviceMessage] = []
     /// Why an older store had to be thrown away; nil if all is well.
     public var rebuildReason: String?
 
@@ -114,7 +136,8 @@ public struct MXStoreChanges: Sendable {
         public init() {}
     }
 
-    /// Everything that is stored goes first; ``outgoing`` then holds what is still to be sent.
+    /// Everything that is stored goes first, but for messages to this device; ``outgoing`` then holds what is still to be
+    /// sent.
     public var replacesEverything = false
     /// Changes of rooms, by their ids.
     public var rooms: [String: Room] = [:]
@@ -126,6 +149,11 @@ public struct MXStoreChanges: Sendable {
     public var outgoing: [MXOutgoingEvent] = []
     /// Transaction ids of those that are no longer on their way.
     public var sentOutgoing: [String] = []
+    /// New messages to this device, in their order: the server never repeats them. Kept until ``toldToDevice`` names them.
+    /// Those whose ids are there already are passed over.
+    public var toDevice: [MXToDeviceMessage] = []
+    /// Ids of messages to this device that the application was told of: they go.
+    public var toldToDevice: [String] = []
     /// The point of the stream that all this leads to; nil leaves the old one.
     public var syncToken: String?
 
@@ -135,7 +163,20 @@ public struct MXStoreChanges: Sendable {
     /// Whether there is nothing to commit.
     public var isEmpty: Bool {
         !replacesEverything && rooms.isEmpty && accountData.isEmpty && presence.isEmpty && outgoing.isEmpty
-            && sentOutgoing.isEmpty && syncToken == nil
+            && sentOutgoing.isEmpty && toDevice.isEmpty && toldToDevice.isEmpty && syncToken == nil
+    }
+}
+
+/// A message to this device.
+public struct MXToDeviceMessage: Sendable, Equatable {
+    /// Made here: the server gives none. It names the answer to a sync, and the place in it.
+    public let id: String
+    /// What was sent.
+    public let event: MXEvent
+
+    /// A message.
+    public init(id: String, event: MXEvent) {
+        (self.id, self.event) = (id, event)
     }
 }
 
@@ -178,6 +219,14 @@ public struct MXOutgoingEvent: Sendable, Hashable, Codable {
     public var failure: String?
     /// The server's id; nil until it has answered.
     public var eventId: String?
+    /// A part of the room's timeline was left out while this was on its way. It may be in that part, and then no sync
+    /// brings it.
+    public package(set) var hasMetGap: Bool {
+        get { gap ?? false }
+        set { gap = newValue ? true : nil }
+    }
+    /// Nil in what older versions have stored.
+    private var gap: Bool?
 
     /// A message with an id that was never used before.
     public init(

@@ -21,7 +21,7 @@ package struct SyncLoop: Machine {
         package var holdLimit = Duration.seconds(120)
 
         package init() {
-            connection.connectTimeout = .seconds(120)  // of a first sync, which may be large
+            connection.connectTimeout = .seconds(120)  // of silence before a first sync, which may be large
             connection.pongTimeout = .seconds(30)
         }
     }
@@ -73,6 +73,8 @@ package struct SyncLoop: Machine {
     package private(set) var state: MXSessionState
     /// Whether a request is under way that is the first since the start or a failure.
     package var isCatchingUp: Bool { connection.connectionState == .connecting }
+    /// Whether it asks, or will try again.
+    package var isRunning: Bool { connection.connectionState != .disconnected }
 
     private let configuration: Configuration
     private var connection: ConnectionMachine
@@ -179,6 +181,14 @@ package struct SyncLoop: Machine {
     }
 
     // MARK: What comes back
+
+    /// Some of the answer has come: time-outs count from here.
+    package mutating func progressed(_ number: Int, now: MonotonicInstant) {
+        guard turn == .poll(number), poll?.number == number, let id = connection.transport else {
+            return
+        }
+        connection.progressed(id, now: now)
+    }
 
     /// The answer was received, applied and stored.
     package mutating func answered(_ number: Int, now: MonotonicInstant) {

@@ -39,6 +39,9 @@ package struct SyncResponse: Sendable {
         package var ephemeral: [MXEvent] = []
         package var accountData: [MXEvent] = []
         package var unread: UnreadCounts?
+        /// By the first event of each thread that has unread messages; ``unread`` then leaves them out. Nil: the server has
+        /// not said.
+        package var unreadThreads: [String: MXUnreadThread]?
 
         init(roomId: String) {
             self.roomId = roomId
@@ -189,10 +192,18 @@ extension SyncResponse {
                     room.summary.invitedMemberCount = summary["m.invited_member_count"]?.count
                 } else if reader.cursor.isKey(key, "unread_notifications") {
                     room.unread = UnreadCounts(try reader.value())
+                } else if reader.cursor.isKey(key, "unread_thread_notifications") {
+                    room.unreadThreads = Self.unreadThreads(try reader.value())
                 } else {
                     _ = try reader.cursor.skipValue()
                 }
             }
+        }
+
+        private static func unreadThreads(_ json: JSONView) -> [String: MXUnreadThread]? {
+            guard json.isObject else { return nil }
+            let threads = json.members.map { ($0.key, MXUnreadThread(SyncResponse.UnreadCounts($0.value))) }
+            return Dictionary(threads) { $1 }.filter { $0.value != MXUnreadThread() }
         }
 
         private mutating func readTimeline(of roomId: String, into timeline: inout Timeline) throws(Malformed) {
@@ -269,6 +280,12 @@ extension SyncResponse.UnreadCounts {
     init(_ json: JSONView) {
         notificationCount = json["notification_count"]?.count
         highlightCount = json["highlight_count"]?.count
+    }
+}
+
+extension MXUnreadThread {
+    fileprivate init(_ counts: SyncResponse.UnreadCounts) {
+        self.init(notificationCount: counts.notificationCount ?? 0, highlightCount: counts.highlightCount ?? 0)
     }
 }
 

@@ -48,7 +48,7 @@ public struct MXUser: Sendable, Hashable {
         currentlyActive = content["currently_active"]?.bool ?? false
         if let name = content["displayname"]?.string { displayname = name }
         if let avatar = content["avatar_url"]?.string { avatarUrl = avatar }
-        if let ago = content["last_active_ago"]?.int, ago >= 0 {
+        if let ago = content["last_active_ago"]?.wholePart, ago >= 0 {
             lastActive = now - .milliseconds(min(ago, Self.longestAgo))
         }
         return self != before

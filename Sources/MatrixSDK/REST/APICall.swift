@@ -33,10 +33,10 @@ struct APICall: Sendable {
     var followsRedirects = false
     /// Whether connections that were kept alive may be dead.
     var needsFreshConnection = false
-    /// Nil: as the client's options say.
-    var timeout: Duration?
-    /// An answer may take as long as it likes while some of it comes within each such time; nil bounds the whole exchange.
+    /// How long nothing may move; nil: as the client's options say.
     var stallTimeout: Duration?
+    /// Told on the I/O thread, now and then, that some of the answer has come.
+    var onProgress: (@Sendable (HTTPProgress) -> Void)?
     /// Nil: as the client's options say.
     var maximumAnswerSize: Int?
 

@@ -1,4 +1,5 @@
 import CurlTransport
+import JSONBytes
 import MatrixProtocol
 import Realtime
 import Basics
@@ -14,7 +15,7 @@ final class AccessTokens: Sendable {
     /// Who is told of what; see ``MXRestClient``.
     struct Handlers: Sendable {
         var persist: (@Sendable (MXCredentials) async throws -> Void)?
-        var observer: (@Sendable (MXError, Bool, Bool) -> Void)?
+        var observers: [@Sendable (TokenMachine.Ending) -> Void] = []
         var unauthenticated: (@Sendable (MXError, Bool, Bool) -> Void)?
         var refreshed: (@Sendable (MXCredentials) -> Void)?
     }
@@ -37,20 +38,19 @@ final class AccessTokens: Sendable {
     var credentials: MXCredentials? { state.withLock { $0.machine.credentials } }
 
     func setRefreshedHandler(_ handler: (@Sendable (MXCredentials) -> Void)?) {
-        setHandlers { $0.refreshed = handler }
-    }
-
-    func setUnauthenticatedObserver(_ handler: (@Sendable (MXError, Bool, Bool) -> Void)?) {
-        setHandlers { $0.observer = handler }
-    }
-
-    /// The old handlers are let go of after the lock.
-    private func setHandlers(_ change: (inout Handlers) -> Void) {
+        // The old one is let go of after the lock.
         _ = state.withLock { state in
-            let old = state.handlers
-            change(&state.handlers)
-            return old
+            defer { state.handlers.refreshed = handler }
+            return state.handlers.refreshed
         }
+    }
+
+    func observeUnauthenticated(_ observer: @escaping @Sendable (TokenMachine.Ending) -> Void) {
+        let ending = state.withLock { state in
+            state.handlers.observers.append(observer)
+            return state.machine.ending
+        }
+        if let ending { observer(ending) }
     }
 
     func loggedIn(_ credentials: MXCredentials) {
@@ -107,21 +107,14 @@ final class AccessTokens: Sendable {
 
     private func report(_ ending: TokenMachine.Ending) {
         let handlers = state.withLock { $0.handlers }
-        for handler in [handlers.observer, handlers.unauthenticated] {
-            handler?(ending.error, ending.isSoftLogout, ending.isRefreshTokenAuth)
-        }
+        for observer in handlers.observers { observer(ending) }
+        handlers.unauthenticated?(ending.error, ending.isSoftLogout, ending.isRefreshTokenAuth)
     }
 
     // MARK: Refreshing
 
-    private struct Answer: Decodable {
-        var access_token: String
-        var refresh_token: String?
-        var expires_in_ms: UInt64?
-    }
-
     private enum Outcome {
-        case tokens(Answer)
+        case tokens(JSONView, accessToken: String)
         case refused(MXError)
         case failed(any Error)
     }
@@ -129,11 +122,11 @@ final class AccessTokens: Sendable {
     private func make(_ refresh: TokenMachine.Refresh) async {
         if refresh.delay > .zero { try? await Task.sleep(for: refresh.delay) }
         switch await outcome(of: refresh) {
-        case .tokens(let answer):
+        case .tokens(let answer, let accessToken):
             let action = state.withLock {
                 $0.machine.refreshSucceeded(
-                    id: refresh.id, accessToken: answer.access_token, refreshToken: answer.refresh_token,
-                    expiresIn: answer.expires_in_ms, now: Self.now)
+                    id: refresh.id, accessToken: accessToken, refreshToken: answer["refresh_token"]?.string,
+                    expiresIn: answer["expires_in_ms"]?.wholePart, now: Self.now)
             }
             switch action {
             case .save(let id, let credentials): await save(credentials, id: id)
@@ -163,10 +156,11 @@ final class AccessTokens: Sendable {
             let request = try homeserver.request(call, token: nil)
             let response = try await homeserver.send(request)
             if (200..<300).contains(response.status) {
-                guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)) else {
+                guard let answer = JSONView(response.body), let token = answer["access_token"]?.string, !token.isEmpty
+                else {
                     return .failed(MatrixError(.badResponse, "the answer to \(call.name) holds no access token"))
                 }
-                return .tokens(answer)
+                return .tokens(answer, accessToken: token)
             }
             let error = APIAnswer.error(response, of: call.name)
             if let error = error as? MXError, Self.endings.contains(error.errcode) { return .refused(error) }
@@ -188,7 +182,7 @@ final class AccessTokens: Sendable {
                 .store, "the new tokens could not be saved, so they are not used yet; the next request tries again")
             return wake(.failure(failure))
         }
-        switch state.withLock({ $0.machine.saved(id: id) }) {
+        switch state.withLock({ $0.machine.saved(id: id, now: Self.now) }) {
         case .use(let credentials): handlers.refreshed?(credentials)
         case .none: break
         }

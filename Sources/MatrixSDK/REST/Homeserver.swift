@@ -77,10 +77,9 @@ final class Homeserver: Sendable {
     func request(_ call: APICall, token: String?) throws(MatrixError) -> HTTPRequest {
         var request = HTTPRequest(
             method: call.method.rawValue, url: url + (try call.target()), fields: ["Accept": "application/json"],
-            timeout: call.timeout ?? options.requestTimeout,
-            maximumBodySize: call.maximumAnswerSize ?? options.maximumResponseSize,
+            timeout: options.requestTimeout, maximumBodySize: call.maximumAnswerSize ?? options.maximumResponseSize,
             followsRedirects: call.followsRedirects)
-        request.stallTimeout = call.stallTimeout
+        request.stallTimeout = call.stallTimeout ?? options.requestTimeout
         request.acceptsCompression = true
         if call.needsFreshConnection { request.usesConnectionsSince = .now }
         if let token { request.fields["Authorization"] = "Bearer \(token)" }

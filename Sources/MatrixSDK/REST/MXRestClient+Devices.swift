@@ -3,9 +3,9 @@ import MatrixProtocol
 extension MXRestClient {
     /// The user's devices.
     public func devices() async throws -> [MXDevice] {
-        struct Answer: Decodable, Sendable { var devices: [MXDevice] }
-        let answer: Answer = try await value(APICall(.get, "v3/devices"))
-        return answer.devices
+        try await list("devices", of: APICall(.get, "v3/devices")).compactMap {
+            try? JSONDecoder().decode(MXDevice.self, from: $0.data)
+        }
     }
 
     /// One of the user's devices.

@@ -70,6 +70,20 @@ extension MXRestClient {
             chunk: answer["chunk"]?.events(inRoom: roomId) ?? [], nextBatch: answer["next_batch"]?.string)
     }
 
+    /// Everything that refers to a poll: its votes and what ends it.
+    package func votes(onPoll eventId: String, inRoom roomId: String) async throws -> [MXEvent] {
+        var (votes, token): ([MXEvent], String?) = ([], nil)
+        // More pages than anybody votes.
+        for _ in 0..<200 {
+            let page = try await relations(
+                forEvent: eventId, inRoom: roomId, relationType: "m.reference", from: token, limit: 100)
+            votes += page.chunk
+            guard let next = page.nextBatch, next != token else { break }
+            token = next
+        }
+        return votes
+    }
+
     /// The threads of a room, newest first: their roots.
     ///
     /// - Parameter participatedOnly: Those in which the user wrote.

@@ -62,7 +62,9 @@ extension MXRestClient {
 
     /// Takes over what a login or a registration gave.
     func adopt(_ answer: JSONView) throws -> MXCredentials {
-        guard let userId = answer["user_id"]?.string, let accessToken = answer["access_token"]?.string else {
+        guard let userId = answer["user_id"]?.string, let accessToken = answer["access_token"]?.string,
+            !accessToken.isEmpty
+        else {
             throw MatrixError(.badResponse, "the server's answer to a login names no user, or has no access token")
         }
         if let moved = answer["well_known"]?["m.homeserver"]?["base_url"]?.string, MXWellKnown.isUsable(moved),
@@ -73,8 +75,8 @@ extension MXRestClient {
         var credentials = MXCredentials(homeServer: homeserver.url, userId: userId, accessToken: accessToken)
         credentials.deviceId = answer["device_id"]?.string
         credentials.refreshToken = answer["refresh_token"]?.string
-        if let life = answer["expires_in_ms"]?.int, life > 0 {
-            credentials.accessTokenExpiresAt = AccessTokens.now + UInt64(life)
+        if let life = TokenMachine.life(answer["expires_in_ms"]?.wholePart) {
+            credentials.accessTokenExpiresAt = AccessTokens.now + life
         }
         tokens.loggedIn(credentials)
         return credentials

@@ -9,7 +9,7 @@ extension MXRestClient {
     public func maximumUploadSize() async throws -> Int? {
         if let known = homeserver.facts.withLock({ $0.maximumUploadSize }) { return known.bytes }
         let answer = try await optional(APICall(.get, "v1/media/config"))
-        let bytes = answer?["m.upload.size"]?.int
+        let bytes = answer?["m.upload.size"]?.wholePart
         homeserver.facts.withLock { $0.maximumUploadSize = HomeserverFacts.UploadSize(bytes: bytes) }
         return bytes
     }

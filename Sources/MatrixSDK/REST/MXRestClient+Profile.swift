@@ -1,3 +1,4 @@
+import JSONBytes
 import MatrixProtocol
 
 extension MXRestClient {
@@ -30,8 +31,11 @@ public struct MXProfile: Sendable, Hashable {
     /// An `mxc:` URL.
     public let avatarUrl: String?
 
-    struct Member: Decodable, Sendable {
-        var display_name: String?
-        var avatar_url: String?
+}
+
+extension MXProfile {
+    /// Of a list of members.
+    init(member: JSONView) {
+        self.init(displayName: member["display_name"]?.string, avatarUrl: member["avatar_url"]?.string)
     }
 }

@@ -191,7 +191,7 @@ public struct MXNotifications: Sendable {
             else { return nil }
             (self.roomId, self.event) = (roomId, event)
             isRead = json["read"]?.bool ?? false
-            ts = json["ts"]?.int ?? 0
+            ts = json["ts"]?.wholePart ?? 0
         }
     }
 

@@ -51,7 +51,8 @@ extension MXRestClient {
     /// The successful answer to a call.
     func response(to call: APICall) async throws -> HTTPResponse {
         try await exchange(call) { [homeserver] token in
-            try await homeserver.send(try homeserver.request(call, token: token))
+            try await homeserver.send(
+                try homeserver.request(call, token: token), onProgress: call.onProgress)
         }
     }
 

@@ -104,4 +104,8 @@ public struct MXUserSearchResponse: Sendable, Hashable, Codable {
     public let results: [User]
     /// Whether there are more.
     public let limited: Bool
+
+    enum CodingKeys: String, CodingKey {
+        case results, limited
+    }
 }

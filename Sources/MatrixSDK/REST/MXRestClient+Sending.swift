@@ -68,6 +68,15 @@ extension MXRestClient {
             toRoom: roomId, eventType: .roomMessage, content: content, transactionId: transactionId)
     }
 
+    /// The same by a caller who has just asked ``requirePlain(_:for:)``.
+    package func sendCheckedMessage(
+        toRoom roomId: String, content: [String: Any], transactionId: String?
+    ) async throws -> String {
+        try await sendCheckedEvent(
+            toRoom: roomId, eventType: .roomMessage, content: EncodedJSON(content),
+            transactionId: transactionId ?? Self.newTransactionId())
+    }
+
     /// Sends text.
     ///
     /// - Parameters:

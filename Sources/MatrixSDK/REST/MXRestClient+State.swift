@@ -99,9 +99,9 @@ extension MXRestClient {
 
     /// Who is in a room, by user id.
     public func joinedMembers(ofRoom roomId: String) async throws -> [String: MXProfile] {
-        struct Answer: Decodable, Sendable { var joined: [String: MXProfile.Member] }
-        let answer: Answer = try await value(APICall(.get, "v3/rooms/\(roomId)/joined_members"))
-        return answer.joined.mapValues { MXProfile(displayName: $0.display_name, avatarUrl: $0.avatar_url) }
+        let call = APICall(.get, "v3/rooms/\(roomId)/joined_members")
+        guard let joined = try await json(call)["joined"], joined.isObject else { throw Self.unexpected(call) }
+        return Dictionary(joined.members.map { ($0.key, MXProfile(member: $0.value)) }) { $1 }
     }
 
     /// The rooms that the user is in.

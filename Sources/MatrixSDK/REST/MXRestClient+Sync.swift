@@ -13,13 +13,15 @@ extension MXRestClient {
     ///   - setPresence: `offline` leaves the user's presence alone.
     ///   - useStateAfter: Asks for the state after the timeline; servers may not know that.
     ///   - needsFreshConnection: Does not rely on a connection that was kept alive, and may be dead.
-    ///   - patience: How long nothing may come beyond `timeout`. An answer may take any time as long as some of it comes.
+    ///   - patience: How long nothing may come beyond `timeout`, at least ``MXRestClientOptions/requestTimeout``. An answer
+    ///     may take any time as long as some of it comes.
+    ///   - onProgress: Called on any thread, now and then, while the answer comes.
     /// - Returns: Bounded by ``MXRestClientOptions/maximumSyncSize``.
     @concurrent
     public func sync(
         since: String? = nil, timeout: Duration = .zero, filter: String? = nil, setPresence: MXPresence? = nil,
         fullState: Bool = false, useStateAfter: Bool = true, needsFreshConnection: Bool = false,
-        patience: Duration = .seconds(90)
+        patience: Duration = .seconds(90), onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
     ) async throws -> [UInt8] {
         let timeout = timeout.bounded
         let milliseconds = timeout.wholeNanoseconds / 1_000_000
@@ -35,6 +37,9 @@ extension MXRestClient {
         call.needsFreshConnection = needsFreshConnection
         call.stallTimeout = timeout + max(homeserver.options.requestTimeout, patience).bounded
         call.maximumAnswerSize = homeserver.options.maximumSyncSize
+        if let onProgress {
+            call.onProgress = { onProgress(MXTransferProgress(completed: $0.received, total: $0.totalToReceive)) }
+        }
         return try await perform(call)
     }
 

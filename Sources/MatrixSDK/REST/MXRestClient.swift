@@ -17,7 +17,7 @@ import Basics
 public final class MXRestClient: Sendable {
     let homeserver: Homeserver
     let tokens: AccessTokens
-    let encryption = RoomEncryption()
+    let encryptedRooms = EncryptedRooms()
     let queue: Lock<DispatchQueue>
 
     /// For calls that need no login, and for logging in.
@@ -83,9 +83,10 @@ public final class MXRestClient: Sendable {
         tokens.setRefreshedHandler(handler)
     }
 
-    /// Told once that the tokens are dead, beside the handler that the client was made with. For a session.
-    package func setUnauthenticatedObserver(_ handler: (@Sendable (MXError, Bool, Bool) -> Void)?) {
-        tokens.setUnauthenticatedObserver(handler)
+    /// Calls back when the tokens are dead: before whoever has met that gets the error, or now if it is so already. Beside
+    /// the handler that the client was made with.
+    package func observeUnauthenticated(_ observer: @escaping @Sendable (TokenMachine.Ending) -> Void) {
+        tokens.observeUnauthenticated(observer)
     }
 
     /// The user whose calls these are.

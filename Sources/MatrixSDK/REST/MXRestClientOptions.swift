@@ -4,7 +4,9 @@ public import Transport
 
 /// How an ``MXRestClient`` behaves. The defaults are good.
 public struct MXRestClientOptions: Sendable, Hashable {
-    /// For each exchange with the server; a sync adds the time that the server waits.
+    /// How long nothing may move in an exchange with the server, and how long connecting may take. An answer that comes
+    /// slowly may take any time: cancel the call if you don't want to wait. A sync adds the time that the server waits. Whole
+    /// seconds, at least 1. Default: 60 s.
     public var requestTimeout: Duration = .seconds(60)
     /// Bytes of any answer but a sync's and a download's.
     public var maximumResponseSize = 64 << 20
@@ -12,7 +14,7 @@ public struct MXRestClientOptions: Sendable, Hashable {
     public var maximumSyncSize = 256 << 20
     /// Bytes of a download.
     public var maximumDownloadSize = 1 << 30
-    /// A download or upload that stands still for this long fails.
+    /// The same for downloads and uploads. Default: 60 s.
     public var stallTimeout: Duration = .seconds(60)
     /// After `M_LIMIT_EXCEEDED` the client waits as told and tries again, unless the operation would then be older.
     public var rateLimitBound: Duration = .seconds(20)

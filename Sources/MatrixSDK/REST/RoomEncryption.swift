@@ -1,40 +1,26 @@
 import MatrixProtocol
 import Basics
 
-/// Which rooms are encrypted, as far as requests need to know: what is sent in the clear there would be read by everybody
-/// who should not, and shown by nobody's client.
-final class RoomEncryption: Sendable {
-    private enum Finding {
-        case encrypted
-        /// It may become encrypted at any time.
-        case plain(until: ContinuousClock.Instant)
-    }
-
-    /// How long a room that was not encrypted is taken for one.
-    private static let trust = Duration.seconds(30)
+/// Rooms that are known to be encrypted, which they stay: what is sent in the clear there would be read by everybody who
+/// should not, and shown by nobody's client. A room that is not may become so at any time.
+final class EncryptedRooms: Sendable {
     private static let maximumCount = 10_000
 
-    private let findings = Lock<[String: Finding]>([:])
+    private let ids = Lock<Set<String>>([])
 
-    /// Nil: it is not known, or not any more.
-    func isEncrypted(_ roomId: String) -> Bool? {
-        switch findings.withLock({ $0[roomId] }) {
-        case .encrypted: true
-        case .plain(let end): ContinuousClock.now < end ? false : nil
-        case nil: nil
-        }
-    }
+    func contains(_ roomId: String) -> Bool { ids.withLock { $0.contains(roomId) } }
 
-    func note(_ roomId: String, isEncrypted: Bool) {
-        findings.withLock { findings in
-            if findings.count >= Self.maximumCount { findings = [:] }
-            findings[roomId] = isEncrypted ? .encrypted : .plain(until: .now + Self.trust)
+    func insert(_ roomId: String) {
+        ids.withLock { ids in
+            if ids.count >= Self.maximumCount { ids = [] }
+            ids.insert(roomId)
         }
     }
 }
 
 extension MXRestClient {
-    /// Throws for a room that is encrypted, unless events of this type never are. Asks the server now and then.
+    /// Throws for a room that is encrypted, unless events of this type never are. Asks the server each time, until it says
+    /// that the room is.
     package func requirePlain(_ roomId: String, for eventType: MXEventType = .roomMessage) async throws {
         guard eventType != .reaction, eventType != .roomEncrypted else { return }
         guard try await isEncrypted(roomId) else { return }
@@ -44,17 +30,15 @@ extension MXRestClient {
     }
 
     private func isEncrypted(_ roomId: String) async throws -> Bool {
-        if let known = encryption.isEncrypted(roomId) { return known }
-        let isEncrypted: Bool
+        if encryptedRooms.contains(roomId) { return true }
         do {
             _ = try await stateEvent(ofRoom: roomId, eventType: .roomEncryption)
-            isEncrypted = true
         } catch let error as MXError where error.status == 404 {
-            isEncrypted = false
+            return false
         } catch let error as MXError where error.status == 403 {
             return false  // not ours to see: the server refuses the message as well
         }
-        encryption.note(roomId, isEncrypted: isEncrypted)
-        return isEncrypted
+        encryptedRooms.insert(roomId)
+        return true
     }
 }

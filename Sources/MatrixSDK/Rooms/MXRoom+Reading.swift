@@ -13,20 +13,15 @@ extension MXRoom {
             inRoom: roomId, typing: typing, timeout: min(max(time, .seconds(1)), .seconds(120)))
     }
 
-    /// Marks everything as read that is here. The counts are 0 at once, and again what they were if it fails.
+    /// Marks everything as read that is here. The counts change when the homeserver has taken that: a message that comes
+    /// meanwhile stays unread, and after a failure all of them do.
     public func markAllAsRead() async throws {
         let newest = try core.account.store { store throws(MatrixError) in
             try store.events(in: roomId, before: nil, limit: 1).first
         }
         guard let newest else { return }
-        let old = try core.markRead(roomId)
-        do {
-            try await core.rest.sendReadMarkers(
-                toRoom: roomId, fullyRead: newest.eventId, read: newest.eventId)
-        } catch {
-            if let old { try core.restoreCounts(of: old) }
-            throw error
-        }
+        try await core.rest.sendReadMarkers(toRoom: roomId, fullyRead: newest.eventId, read: newest.eventId)
+        core.tookReceipt(roomId, upTo: newest.eventId)
     }
 
     /// Tells the others how far we have read.
@@ -34,6 +29,7 @@ extension MXRoom {
     /// - Parameter threadId: `main` or the root of a thread; nil for the whole room.
     public func sendReadReceipt(_ eventId: String, threadId: String? = nil) async throws {
         try await core.rest.sendReadReceipt(toRoom: roomId, forEvent: eventId, threadId: threadId)
+        core.tookReceipt(roomId, upTo: eventId, threadId: threadId)
     }
 
     /// How far users have read.

@@ -70,11 +70,21 @@ public final class MXRoom: Sendable {
         return state?.members ?? MXRoomMembers()
     }
 
-    /// A member, or somebody who was one when what was paged through was said.
+    /// A member, or somebody who was one when what was paged through was said. Does not load the whole state.
     func knownMember(_ userId: String) -> MXRoomMember? {
-        if let member = state?.members.member(withUserId: userId) { return member }
-        let event = core.account.model { $0.rooms[roomId]?.earlierMembers[userId] } ?? nil
-        return event.flatMap { MXRoomMember($0) }
+        let (state, earlier) =
+            core.account.model { model in
+                (model.rooms[roomId]?.state, model.rooms[roomId]?.earlierMembers[userId])
+            } ?? (nil, nil)
+        if let state {
+            if let member = state.members.member(withUserId: userId) { return member }
+        } else {
+            let stored = try? core.account.store { store throws(MatrixError) in
+                try store.stateEvent(of: roomId, type: "m.room.member", key: userId)
+            }
+            if let member = stored.flatMap({ $0 }).flatMap({ MXRoomMember($0) }) { return member }
+        }
+        return earlier.flatMap { MXRoomMember($0) }
     }
 
     // MARK: Messages
@@ -92,6 +102,14 @@ public final class MXRoom: Sendable {
     public func event(withId eventId: String) async throws -> MXEvent {
         if let event = try core.account.event(eventId, in: roomId) { return event }
         return try await core.rest.event(withId: eventId, inRoom: roomId)
+    }
+
+    /// An event of the room, if it is stored.
+    package func storedEvent(_ eventId: String) -> MXEvent? { (try? core.account.event(eventId, in: roomId)) ?? nil }
+
+    /// What stored events say about another: edits, reactions, votes.
+    package func storedRelations(to eventId: String) -> [MXEvent] {
+        (try? core.account.store { store throws(MatrixError) in try store.relations(to: eventId, in: roomId) }) ?? []
     }
 
     /// The newest message that a list shows.
@@ -129,8 +147,8 @@ public final class MXRoom: Sendable {
         return core.account.model { $0.rooms[roomId]?.relations.edited(event) ?? event } ?? event
     }
 
-    /// Calls back with the id of each event about which there is something new: a reaction more or less, an edit. On the
-    /// session's completion queue.
+    /// Calls back with the id of each event about which there is something new: a reaction more or less, an edit, a vote in a
+    /// poll. On the session's completion queue.
     ///
     /// - Returns: What ``removeListener(_:)`` takes.
     public func listenToRelations(_ block: @escaping @Sendable (String) -> Void) -> Any {

@@ -180,11 +180,11 @@ final class SendQueue: Sendable {
     /// - Throws: Also if it is not to be sent any more.
     private func update(_ event: MXOutgoingEvent) throws(MatrixError) {
         try core.account.change { model, _ throws(MatrixError) in
-            guard model.update(outgoing: event) else {
+            guard let updated = model.update(outgoing: event) else {
                 throw MatrixError(
                     .eventNotFound, "the message was given up, or has arrived: it is not sent", roomId: roomId)
             }
-            return MXStoreChanges(outgoing: event)
+            return MXStoreChanges(outgoing: updated)
         }
     }
 

@@ -9,14 +9,29 @@ final class CredentialsFile: Sendable {
     private static let name = "credentials.json"
     private static let maximumSize = 1 << 16
 
+    private struct State {
+        /// Held by whoever is logged in with the folder.
+        var lock: FolderLock?
+        /// Writers of a login that is over do not bring it back.
+        var isRetired = false
+    }
+
     private let folder: String
-    /// Writers of a login that is over do not bring it back.
-    private let isRetired = Lock(false)
+    private let state = Lock(State())
 
     /// - Parameter folder: Is made if it is missing, and closed to others.
     init(in folder: URL) throws(MatrixError) {
         self.folder = folder.path
         try Self.makePrivate(folder)
+    }
+
+    /// Keeps others from logging in with the folder until ``retire()`` or ``remove(_:)``.
+    func hold(_ lock: FolderLock) { state.withLock { $0.lock = lock } }
+
+    /// That it holds, or a new one.
+    func lock() throws(MatrixError) -> FolderLock {
+        if let lock = state.withLock({ $0.lock }) { return lock }
+        return try FolderLock(URL(filePath: folder))
     }
 
     private var path: String { folder + "/" + Self.name }
@@ -70,8 +85,8 @@ final class CredentialsFile: Sendable {
         guard let data = try? JSONEncoder().encode(credentials) else {
             throw MatrixError(.file, "the credentials cannot be written as JSON")
         }
-        try isRetired.withLock { isRetired throws(MatrixError) in
-            guard !isRetired else { throw MatrixError(.cancelled, "the login is over: its tokens are not kept") }
+        try state.withLock { state throws(MatrixError) in
+            guard !state.isRetired else { throw MatrixError(.cancelled, "the login is over: its tokens are not kept") }
             try replace(with: data)
         }
     }
@@ -112,12 +127,16 @@ final class CredentialsFile: Sendable {
     // MARK: The end
 
     /// Nothing is written any more by whoever still holds this object; what is there stays.
-    func retire() { isRetired.withLock { $0 = true } }
+    func retire() { state.withLock { $0 = State(isRetired: true) } }
 
-    /// Deletes the file for good.
-    func remove() throws(MatrixError) {
-        try isRetired.withLock { isRetired throws(MatrixError) in
-            isRetired = true
+    /// Deletes the file for good, unless it is another login's by now.
+    ///
+    /// - Parameter credentials: Of the login that is over.
+    func remove(_ credentials: MXCredentials) throws(MatrixError) {
+        try state.withLock { state throws(MatrixError) in
+            state = State(isRetired: true)
+            let there = (try? read()) ?? nil
+            if let there, there.userId != credentials.userId || there.deviceId != credentials.deviceId { return }
             guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete") }
         }
     }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import MatrixProtocol
 
@@ -70,7 +71,7 @@ extension MXMatrixService {
     ///   application's own name of the user, and the homeserver says who it is.
     public func login(novaUserId: String, accessToken: String) async throws {
         try await inTurn {
-            let place = try self.placeForLogin()
+            let (place, lock) = try self.placeForLogin()
             var credentials = MXCredentials(homeServer: place.homeserver, accessToken: accessToken)
             let client = MXRestClient(credentials: credentials, options: self.clientOptions)
             let who = try await client.whoAmI()
@@ -79,7 +80,7 @@ extension MXMatrixService {
             }
             credentials.userId = who.userId
             credentials.deviceId = who.deviceId
-            try await self.logIn(credentials, at: place, goesOn: false)
+            try await self.logIn(credentials, at: place, lock, goesOn: false)
         }
     }
 
@@ -88,14 +89,14 @@ extension MXMatrixService {
     /// - Parameter username: The user id, or its local part.
     public func loginWithPassword(username: String, password: String) async throws {
         try await inTurn {
-            let place = try self.placeForLogin()
+            let (place, lock) = try self.placeForLogin()
             let stored = (try? CredentialsFile(in: place.folder).read()) ?? nil
             let device = stored.flatMap { Self.isUser($0, username) ? $0.deviceId : nil }
             guard let url = URL(string: place.homeserver) else { throw MatrixServiceError.notInitialized }
             let client = MXRestClient(homeServer: url, options: self.clientOptions)
             let credentials = try await client.login(username: username, password: password, deviceId: device)
             do {
-                try await self.logIn(credentials, at: place, goesOn: device != nil)
+                try await self.logIn(credentials, at: place, lock, goesOn: device != nil)
             } catch {
                 // A device that nobody knows of would stay at the homeserver for ever.
                 if device == nil { try? await client.logout() }
@@ -109,21 +110,23 @@ extension MXMatrixService {
         return userId == username || userId.hasPrefix("@\(username):")
     }
 
-    /// - Throws: If somebody is logged in, unless the homeserver has ended that.
-    private func placeForLogin() throws(MatrixServiceError) -> ServicePlace {
+    /// - Throws: If somebody is logged in, here or with another service, unless the homeserver has ended that.
+    private func placeForLogin() throws -> (ServicePlace, FolderLock) {
         switch phase {
-        case .uninitialised: throw .notInitialized
-        case .loggedOut(let place): return place
+        case .uninitialised: throw MatrixServiceError.notInitialized
+        case .loggedOut(let place): return (place, try CredentialsFile(in: place.folder).lock())
         case .loggedIn(let place, let account):
             guard account.needsLogin else {
-                throw .sdkError("Somebody is logged in already: log out first.")
+                throw MatrixServiceError.sdkError("Somebody is logged in already: log out first.")
             }
-            return place
+            return (place, try account.file.lock())
         }
     }
 
     /// - Parameter goesOn: The device is that of the stored credentials, whose tokens are dead from now on.
-    private func logIn(_ credentials: MXCredentials, at place: ServicePlace, goesOn: Bool) async throws {
+    private func logIn(
+        _ credentials: MXCredentials, at place: ServicePlace, _ lock: FolderLock, goesOn: Bool
+    ) async throws {
         // The session that the homeserver has ended makes room for the new one, which takes over its store.
         if let old = account {
             old.end()
@@ -131,17 +134,21 @@ extension MXMatrixService {
             updateConnectionState()
         }
         let file = try CredentialsFile(in: place.folder)
-        let before = (try? file.read()) ?? nil
-        try file.write(credentials)
+        file.hold(lock)
+        let account: ServiceAccount
         do {
-            try await open(credentials, file, at: place)
+            account = try await makeAccount(credentials, file, at: place)
         } catch {
-            if !goesOn {
-                let file = try CredentialsFile(in: place.folder)
-                if let before { try file.write(before) } else { try file.remove() }
-            }
+            if goesOn { try CredentialsFile(in: place.folder).write(credentials) }
             throw error
         }
+        do {
+            try file.write(credentials)
+        } catch {
+            account.end()
+            throw error
+        }
+        begin(account, at: place)
     }
 
     /// Takes up what an earlier run has left in the session's folder. Needs no network.
@@ -154,24 +161,24 @@ extension MXMatrixService {
             case .loggedIn(_, let account): return !account.needsLogin
             case .loggedOut(let place):
                 let file = try CredentialsFile(in: place.folder)
+                file.hold(try file.lock())
                 guard let credentials = try file.read(), let userId = credentials.userId,
                     MXFileStore.exists(for: userId, in: place.storeFolder)
                 else { return false }
-                try await self.open(credentials, file, at: place)
+                self.begin(try await self.makeAccount(credentials, file, at: place), at: place)
                 return true
             }
         }
     }
 
-    /// Makes the session of credentials that are in the file.
-    private func open(_ credentials: MXCredentials, _ file: CredentialsFile, at place: ServicePlace) async throws {
+    /// Makes the session of credentials that are in the file, or will be.
+    private func makeAccount(
+        _ credentials: MXCredentials, _ file: CredentialsFile, at place: ServicePlace
+    ) async throws -> ServiceAccount {
         let client = MXRestClient(
             credentials: credentials, persistentTokenDataHandler: { try file.write($0) },
-            unauthenticatedHandler: { [weak self] error, isSoftLogout, isRefreshTokenAuth in
-                // The client's queue is the main one.
-                MainActor.assumeIsolated {
-                    self?.loginEnded(of: file, error, keepsDevice: isSoftLogout || isRefreshTokenAuth)
-                }
+            unauthenticatedHandler: { [weak self] error, isSoftLogout, _ in
+                Self.onMain { self?.loginEnded(of: file, credentials, error, keepsDevice: isSoftLogout) }
             }, options: clientOptions)
         let session = MXSession(matrixRestClient: client, options: sessionOptions)
         let store = MXFileStore(folder: place.storeFolder)
@@ -183,14 +190,22 @@ extension MXMatrixService {
             store.close()
             throw error
         }
-        let account = ServiceAccount(session: session, store: store, file: file)
-        session.core.observeReports { [weak self, weak account] report in
-            MainActor.assumeIsolated {
+        return ServiceAccount(session: session, store: store, file: file, credentials: credentials)
+    }
+
+    private func begin(_ account: ServiceAccount, at place: ServicePlace) {
+        account.session.core.observeReports { [weak self, weak account] report in
+            Self.onMain {
                 if let self, let account, self.account === account { self.heard(report, of: account) }
             }
         }
         phase = .loggedIn(place, account)
         updateConnectionState()
+    }
+
+    /// In order, whatever queue the session's client calls back on.
+    private nonisolated static func onMain(_ body: @escaping @Sendable @MainActor () -> Void) {
+        DispatchQueue.main.async { MainActor.assumeIsolated(body) }
     }
 
     /// Reads the disk.
@@ -219,14 +234,14 @@ extension MXMatrixService {
     /// The homeserver takes the tokens no more, and gives no new ones.
     ///
     /// - Parameter keepsDevice: What is kept here stays, for the next login of the same device.
-    private func loginEnded(of file: CredentialsFile, _ error: MXError, keepsDevice: Bool) {
+    private func loginEnded(
+        of file: CredentialsFile, _ credentials: MXCredentials, _ error: MXError, keepsDevice: Bool
+    ) {
+        // The session has erased its store. What cannot be deleted now is deleted by the login of another device.
+        if !keepsDevice { try? file.remove(credentials) }
         guard let account, account.file === file, !account.needsLogin else { return }
         account.needsLogin = true
         account.failure = "The homeserver has ended the login: log in again."
-        if !keepsDevice {
-            // What cannot be deleted now is deleted by the login of another device.
-            try? account.file.remove()
-        }
         updateConnectionState()
     }
 
@@ -234,7 +249,7 @@ extension MXMatrixService {
         if case .loggedIn(let place, _) = phase { phase = .loggedOut(place) }
         defer { updateConnectionState() }
         account.end()
-        try account.file.remove()
+        try account.file.remove(account.credentials)
         try account.store.deleteAllData()
     }
 

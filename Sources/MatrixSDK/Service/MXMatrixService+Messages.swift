@@ -48,8 +48,8 @@ extension MXMatrixService {
         let room = try room(roomId)
         try await MatrixServiceError.mapped {
             let event = try await room.event(withId: eventId)
-            guard event.sender == room.core.userId, MatrixMessage.isMessage(event) else {
-                throw MatrixServiceError.sdkError("Only messages of one's own can be edited.")
+            guard event.sender == room.core.userId, event.isMessage, event.pollPart == nil else {
+                throw MatrixServiceError.sdkError("Only messages of one's own can be edited, and no polls.")
             }
             try await room.edit(event, markdown: newContent)
         }

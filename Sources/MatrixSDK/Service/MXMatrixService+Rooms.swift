@@ -66,13 +66,13 @@ extension MXMatrixService {
 
     /// A room that we have joined, were invited to or have knocked on, as far as it is known here.
     public func getRoom(roomId: String) async throws -> MatrixRoom? {
-        try knownAccount().session.room(withRoomId: roomId).map { MatrixRoom($0) }
+        guard let room = try knownAccount().session.room(withRoomId: roomId) else { return nil }
+        return await MatrixRoom.read(room)
     }
 
     /// The rooms that we have joined, the one with the newest message first.
     public func getJoinedRooms() async throws -> [MatrixRoom] {
-        let rooms = try knownAccount().session.rooms.map { ($0, $0.summary.lastMessageTs) }
-        return rooms.sorted { ($0.1, $1.0.roomId) > ($1.1, $0.0.roomId) }.map { MatrixRoom($0.0) }
+        await MatrixRoom.joined(in: try knownAccount().session)
     }
 
     /// Invites somebody.

@@ -25,7 +25,10 @@ extension MXMatrixService {
 
     func heard(_ report: SessionReport, of account: ServiceAccount) {
         switch report {
-        case .stateChanged: updateConnectionState()
+        case .stateChanged:
+            // Whoever has closed the session itself may go on with another service.
+            if account.session.state == .closed { account.file.retire() }
+            updateConnectionState()
         case .sendingChanged: break  // the relations tell
         case .failed(let error, let willRetry):
             // Not every failure is that of a sync.
@@ -65,7 +68,11 @@ extension MXMatrixService {
     }
 
     private func tellRoom(_ roomId: String, _ session: MXSession) {
-        guard let onRoomUpdated, let room = session.room(withRoomId: roomId) else { return }
+        guard let onRoomUpdated, let room = session.room(withRoomId: roomId),
+            !room.summary.isIgnoredInvitation
+        else {
+            return
+        }
         onRoomUpdated(MatrixRoom(room))
     }
 

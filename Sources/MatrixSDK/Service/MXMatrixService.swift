@@ -14,7 +14,9 @@ public import LinuxCombine
 ///     try await service.sendMessage(roomId: roomId, content: "Hello **world**")
 ///
 /// In the session's folder are the credentials, in a file that only its owner can read, and the rooms and messages that
-/// are known. One service in one process uses a folder at a time. A call that fails has changed nothing here.
+/// are known. One service in one process is logged in with a folder at a time; another is refused before it has sent
+/// anything. When the homeserver ends the login for good, all of it is deleted, but after a soft logout it stays: log in
+/// again. A call that fails has changed nothing here.
 ///
 /// Everything arrives on the main actor. On Linux nothing runs that by itself: a program needs an async `main`,
 /// `dispatchMain()` or a run loop.
@@ -116,15 +118,17 @@ final class ServiceAccount {
     let session: MXSession
     let store: MXFileStore
     let file: CredentialsFile
+    /// As they were when the session was made.
+    let credentials: MXCredentials
     /// Whether the application wants to follow what happens.
     var isSyncing = false
-    /// The homeserver does not take the tokens any more; what is kept here can still be read.
+    /// The homeserver does not take the tokens any more; what is kept here after that can still be read.
     var needsLogin = false
     /// Why the sync does not go on by itself.
     var failure: String?
 
-    init(session: MXSession, store: MXFileStore, file: CredentialsFile) {
-        (self.session, self.store, self.file) = (session, store, file)
+    init(session: MXSession, store: MXFileStore, file: CredentialsFile, credentials: MXCredentials) {
+        (self.session, self.store, self.file, self.credentials) = (session, store, file, credentials)
     }
 
     var connectionState: MatrixConnectionState {

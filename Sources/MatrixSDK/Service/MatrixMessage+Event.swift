@@ -1,32 +1,44 @@
 import Foundation
-import JSONBytes
 import MatrixProtocol
 
 extension MatrixMessage {
     /// What an event says, with its last edit and its reactions.
     ///
-    /// - Returns: Nil for events that are no messages: state, reactions, edits.
-    init?(_ event: MXEvent, in room: MXRoom) {
-        guard Self.isMessage(event) else { return nil }
+    /// - Parameter votes: What refers to a poll; nil takes it from the store.
+    /// - Returns: Nil for events that are no messages: state, reactions, edits, votes.
+    init?(_ event: MXEvent, in room: MXRoom, votes: [MXEvent]? = nil) {
+        guard event.isMessage else { return nil }
         let shown = room.edited(event)
         let userId = room.core.userId
         let member = room.knownMember(event.sender)
+        var content = MatrixMessageContent(shown)
+        if case .poll(var poll) = content {
+            if let votes = votes ?? room.storedVotes(event.eventId) { room.count(votes, of: event, in: &poll) }
+            content = .poll(poll)
+        }
         self.init(
             id: event.eventId, roomId: room.roomId,
             sender: MatrixUser(id: event.sender, displayName: member?.displayname, avatarURL: member?.avatarUrl),
-            content: Content(shown), timestamp: event.date, isOwn: event.sender == userId, isEdited: shown.isEdited,
+            content: content, timestamp: event.date, isOwn: event.sender == userId, isEdited: shown.isEdited,
             replyToId: event.replyToEventId, threadId: event.threadId,
             reactions: event.isRedacted ? [] : MatrixReaction.all(of: event.eventId, in: room),
             sendStatus: SendStatus(event))
     }
+}
 
-    /// Whether people read it as a message of its own.
-    static func isMessage(_ event: MXEvent) -> Bool {
-        guard !event.isState, !event.isEdit else { return false }
-        switch event.wireType {
-        case "m.room.message", "m.room.encrypted", "m.sticker": return true
-        default: return false
-        }
+extension MXRoom {
+    /// Those to a poll that is stored: all of them came after it. Nil for one that is not, of which some are unknown.
+    fileprivate func storedVotes(_ pollId: String) -> [MXEvent]? {
+        guard storedEvent(pollId) != nil else { return nil }
+        return try? core.account.store { store throws(MatrixError) in try store.relations(to: pollId, in: roomId) }
+    }
+
+    fileprivate func count(_ votes: [MXEvent], of start: MXEvent, in poll: inout MatrixPoll) {
+        let ignored = core.account.model { $0.ignoredUsers } ?? []
+        let levels = state?.powerLevels
+        poll.count(
+            votes.filter { !ignored.contains($0.sender) }, sender: start.sender, currentUser: core.userId
+        ) { levels?.mayEndPolls($0) ?? false }
     }
 }
 
@@ -40,51 +52,6 @@ extension MatrixMessage.SendStatus {
     }
 }
 
-extension MatrixMessage.Content {
-    init(_ event: MXEvent) {
-        let content = event.contentJSON
-        if event.isRedacted {
-            self = .redacted(reason: event.redactedBecause?["content"]?["reason"]?.string)
-        } else if event.isEncrypted {
-            self = .encrypted
-        } else if event.type == "m.sticker" {
-            self = .image(MatrixAttachment(content))
-        } else {
-            let body = event.body ?? ""
-            switch content["msgtype"]?.string {
-            case "m.text": self = .text(body, html: event.formattedBody)
-            case "m.notice": self = .notice(body, html: event.formattedBody)
-            case "m.emote": self = .emote(body, html: event.formattedBody)
-            case "m.image": self = .image(MatrixAttachment(content))
-            case "m.video": self = .video(MatrixAttachment(content))
-            case "m.audio": self = .audio(MatrixAttachment(content))
-            case "m.file": self = .file(MatrixAttachment(content))
-            case "m.location": self = .location(body, uri: content["geo_uri"]?.string ?? "")
-            case let type: self = .unsupported(type: type ?? event.type, body: event.body)
-            }
-        }
-    }
-}
-
-extension MatrixAttachment {
-    init(_ content: JSONView) {
-        let (info, body) = (content["info"], content["body"]?.string ?? "")
-        let name = content["filename"]?.string
-        self.init(
-            url: Self.url(content["url"] ?? content["file"]?["url"]), fileName: name ?? body,
-            caption: name == nil || name == body || body.isEmpty ? nil : body, mimeType: info?["mimetype"]?.string,
-            size: Self.size(info?["size"]), width: Self.size(info?["w"]), height: Self.size(info?["h"]),
-            duration: Self.size(info?["duration"]).map { .milliseconds($0) },
-            thumbnailURL: Self.url(info?["thumbnail_url"] ?? info?["thumbnail_file"]?["url"]))
-    }
-
-    private static func url(_ json: JSONView?) -> String? {
-        json?.string.flatMap { MXContentURI($0) == nil ? nil : $0 }
-    }
-
-    private static func size(_ json: JSONView?) -> Int? { json?.int.flatMap { $0 >= 0 ? $0 : nil } }
-}
-
 extension MatrixReaction {
     /// The reactions to an event that are known here, in the order in which they first came.
     static func all(of eventId: String, in room: MXRoom) -> [MatrixReaction] {
@@ -96,7 +63,18 @@ extension MatrixReaction {
 }
 
 extension MatrixRoom {
+    /// Reads the store.
     init(_ room: MXRoom) {
         self.init(room.summary, lastMessage: room.lastMessage.flatMap { MatrixMessage($0, in: room) })
     }
+
+    /// The rooms that we have joined, the one with the newest message first.
+    @concurrent
+    static func joined(in session: MXSession) async -> [MatrixRoom] {
+        let rooms = session.rooms.map { ($0, $0.summary.lastMessageTs) }
+        return rooms.sorted { ($0.1, $1.0.roomId) > ($1.1, $0.0.roomId) }.map { MatrixRoom($0.0) }
+    }
+
+    @concurrent
+    static func read(_ room: MXRoom) async -> MatrixRoom { MatrixRoom(room) }
 }

@@ -1,30 +1,11 @@
 public import Foundation
+public import MatrixProtocol
 
 /// A message as a room shows it: with its last edit and its reactions. A value: later changes make a new one with the
 /// same ``id``.
 public struct MatrixMessage: Sendable, Hashable, Identifiable {
     /// What a message says.
-    @nonexhaustive
-    public enum Content: Sendable, Hashable {
-        /// `html` is as the sender wrote it: to be sanitised before it is shown.
-        case text(String, html: String? = nil)
-        /// Of a bot, say: not to be answered by another.
-        case notice(String, html: String? = nil)
-        /// What the sender does: shown after their name.
-        case emote(String, html: String? = nil)
-        case image(MatrixAttachment)
-        case video(MatrixAttachment)
-        case audio(MatrixAttachment)
-        case file(MatrixAttachment)
-        /// `uri` is a `geo:` URI.
-        case location(String, uri: String)
-        /// It was taken back.
-        case redacted(reason: String?)
-        /// It is encrypted, and cannot be read here.
-        case encrypted
-        /// Something else; `type` as the protocol calls it.
-        case unsupported(type: String, body: String?)
-    }
+    public typealias Content = MatrixMessageContent
 
     /// How far a message of our own has come.
     public enum SendStatus: Sendable, Hashable {
@@ -75,27 +56,11 @@ public struct MatrixMessage: Sendable, Hashable, Identifiable {
         if case .redacted = content { true } else { false }
     }
 
-    /// What there is to read in it: the text, or a file's caption, or else its name. Empty for what was taken back, or
-    /// cannot be read.
-    public var body: String {
-        switch content {
-        case .text(let body, html: _), .notice(let body, html: _), .emote(let body, html: _),
-            .location(let body, uri: _):
-            body
-        case .image(let attachment), .video(let attachment), .audio(let attachment), .file(let attachment):
-            attachment.caption ?? attachment.fileName
-        case .redacted, .encrypted: ""
-        case .unsupported(type: _, let body): body ?? ""
-        }
-    }
+    /// What there is to read in it: see ``MatrixMessageContent/body``.
+    public var body: String { content.body }
 
     /// The file that it carries.
-    public var attachment: MatrixAttachment? {
-        switch content {
-        case .image(let attachment), .video(let attachment), .audio(let attachment), .file(let attachment): attachment
-        case .text, .notice, .emote, .location, .redacted, .encrypted, .unsupported: nil
-        }
-    }
+    public var attachment: MatrixAttachment? { content.attachment }
 }
 
 extension MatrixMessage: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

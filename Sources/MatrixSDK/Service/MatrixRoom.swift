@@ -22,10 +22,12 @@ public struct MatrixRoom: Sendable, Hashable, Identifiable {
     public var isEncrypted: Bool
     /// Joined and invited.
     public var memberCount: Int
-    /// Messages that notify, since we have read.
+    /// Messages that notify, since we have read; in threads too.
     public var unreadCount: Int
     /// Those of them that mention us.
     public var highlightCount: Int
+    /// Those of both in threads, by the id of a thread's first message.
+    public var unreadThreads: [String: MXUnreadThread]
     /// Whether we have marked it as unread.
     public var isMarkedUnread: Bool
     /// The newest that a list shows.
@@ -36,13 +38,14 @@ public struct MatrixRoom: Sendable, Hashable, Identifiable {
         id: String, name: String, topic: String? = nil, avatarURL: String? = nil, canonicalAlias: String? = nil,
         membership: MXMembership = .join, isDirect: Bool = false, directUserId: String? = nil,
         isEncrypted: Bool = false, memberCount: Int = 0, unreadCount: Int = 0, highlightCount: Int = 0,
-        isMarkedUnread: Bool = false, lastMessage: MatrixMessage? = nil
+        isMarkedUnread: Bool = false, lastMessage: MatrixMessage? = nil, unreadThreads: [String: MXUnreadThread] = [:]
     ) {
         (self.id, self.name, self.topic, self.avatarURL) = (id, name, topic, avatarURL)
         (self.canonicalAlias, self.membership) = (canonicalAlias, membership)
         (self.isDirect, self.directUserId, self.isEncrypted) = (isDirect, directUserId, isEncrypted)
         (self.memberCount, self.unreadCount, self.highlightCount) = (memberCount, unreadCount, highlightCount)
         (self.isMarkedUnread, self.lastMessage) = (isMarkedUnread, lastMessage)
+        self.unreadThreads = unreadThreads
     }
 
     /// Whether there is something to read.
@@ -62,6 +65,6 @@ extension MatrixRoom {
             canonicalAlias: summary.canonicalAlias, membership: summary.membership, isDirect: summary.isDirect,
             directUserId: summary.directUserId, isEncrypted: summary.isEncrypted, memberCount: summary.membersCount,
             unreadCount: summary.notificationCount, highlightCount: summary.highlightCount,
-            isMarkedUnread: summary.isMarkedUnread, lastMessage: lastMessage)
+            isMarkedUnread: summary.isMarkedUnread, lastMessage: lastMessage, unreadThreads: summary.unreadThreads)
     }
 }

@@ -15,7 +15,7 @@ struct MessageReader: Sendable {
     @concurrent
     func messages(limit: Int, before eventId: String?) async throws -> [MatrixMessage] {
         guard limit > 0 else { return [] }
-        let outgoing = eventId == nil ? room.outgoingMessages.filter(MatrixMessage.isMessage).suffix(limit) : []
+        let outgoing = eventId == nil ? room.outgoingMessages.filter(\.isMessage).suffix(limit) : []
         // One that is on its way stands behind all that the store has.
         let position = eventId.flatMap { $0.hasPrefix(MXEvent.localEventIdPrefix) ? nil : $0 }
         let events = try await events(limit: limit - outgoing.count, before: position)
@@ -23,7 +23,20 @@ struct MessageReader: Sendable {
         let waiting = outgoing.filter { echo in
             !events.contains { $0.eventId == echo.eventId || $0.transactionId == echo.transactionId }
         }
-        return (events.reversed() + waiting).compactMap { MatrixMessage($0, in: room) }
+        let votes = try await votes(in: events)
+        return (events.reversed() + waiting).compactMap { MatrixMessage($0, in: room, votes: votes[$0.eventId]) }
+    }
+
+    /// What refers to polls that are not stored. A poll stays without results if the homeserver cannot be asked.
+    private func votes(in events: [MXEvent]) async throws -> [String: [MXEvent]] {
+        var votes: [String: [MXEvent]] = [:]
+        for poll in events where poll.pollPart == .start && !poll.isRedacted {
+            guard try stored(poll.eventId) == nil else { continue }
+            do {
+                votes[poll.eventId] = try await core.rest.votes(onPoll: poll.eventId, inRoom: room.roomId)
+            } catch  where !error.isCancellation {}
+        }
+        return votes
     }
 
     /// Newest first. A homeserver that cannot be asked is an error only if there is nothing without it.
@@ -70,7 +83,7 @@ struct MessageReader: Sendable {
     }
 
     private func isShown(_ event: MXEvent) -> Bool {
-        MatrixMessage.isMessage(event) && !isIgnored(event.sender)
+        event.isMessage && !isIgnored(event.sender)
     }
 
     private func isIgnored(_ userId: String) -> Bool {

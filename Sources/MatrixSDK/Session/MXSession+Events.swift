@@ -1,4 +1,5 @@
 public import Realtime
+import Basics
 
 /// What ``MXSession/bind(_:in:_:)`` returns, for ``MXSession/unbind(_:)``.
 public struct MXEventBinding: Hashable, Sendable {
@@ -36,6 +37,16 @@ extension MXSession {
         events: @escaping @Sendable (RealtimeEvent) -> Void, others: @escaping @Sendable (SourceNotice) -> Void
     ) {
         core.observe(events: events, others: others)
+    }
+
+    /// Begins the first sync at an earlier point of the stream than the store does: all that has come since is told, be it
+    /// stored already or not. To be called before the start.
+    ///
+    /// - Parameters:
+    ///   - token: What was reached, by a notice of ``observe(events:others:)``, when it was told last.
+    ///   - date: When that was: gaps are dated from it.
+    package func catchUp(since token: String, from date: Date) {
+        core.state.withLock { ($0.catchUpToken, $0.lastSync) = (token, date) }
     }
 
     /// Ends the calls of a binding, also from within one.

@@ -1,4 +1,4 @@
-import MatrixProtocol
+package import MatrixProtocol
 import Basics
 
 /// A room as a list of rooms sees it.
@@ -12,11 +12,11 @@ package struct ListedRoom: Sendable {
 
 /// What lists of rooms are made of.
 extension MXSession {
-    /// All rooms, invitations included, in no order.
+    /// All rooms, invitations included but those of ignored users, in no order.
     package var listedRooms: [ListedRoom] {
         let rooms =
             core.account.model { model in
-                model.rooms.values.map { room in
+                model.rooms.values.filter { !$0.summary.isIgnoredInvitation }.map { room in
                     (summary: room.summary, hasUnsent: room.outgoing.contains { $0.state == .failed })
                 }
             } ?? []
@@ -45,6 +45,22 @@ extension MXSession {
     }
 
     package func stopObserving(_ id: UUID) { core.removeObserver(id) }
+
+    /// The newest stored events of a room's timeline, newest first.
+    package func storedEvents(in roomId: String, limit: Int) throws(MatrixError) -> [MXEvent] {
+        try core.account.store { store throws(MatrixError) in
+            try store.events(in: roomId, before: nil, limit: limit)
+        }
+    }
+
+    /// What the user's push rules say of an event.
+    package func pushDecision(for event: MXEvent, in roomId: String) -> PushRules.Decision {
+        guard let state = core.account.roomState(roomId) else { return .init() }
+        return core.account.model { model in
+            let count = model.rooms[roomId].flatMap { $0.summary.hasServerCounts ? $0.summary.joinedMembersCount : nil }
+            return model.pushRules.decision(for: event, in: state, currentUser: model.userId, joinedCount: count)
+        } ?? .init()
+    }
 
     /// A delegate that somebody else holds for this session is gone.
     package func warnOfGoneDelegate() { core.warnOfGoneDelegate() }

@@ -24,12 +24,15 @@ extension MXSession {
     /// Rooms that we are in, by id.
     public var rooms: [MXRoom] { core.rooms(.join) }
 
-    /// Rooms that we are invited to, by id.
-    public var invitedRooms: [MXRoom] { core.rooms(.invite) }
+    /// Rooms that we are invited to, by id, without the invitations of ignored users.
+    public var invitedRooms: [MXRoom] {
+        core.rooms(.invite).filter { !$0.summary.isIgnoredInvitation }
+    }
 
-    /// What lists show of all rooms, invitations included, the one with the newest message first.
+    /// What lists show of all rooms, the one with the newest message first. Includes invitations, but those of ignored users.
     public var roomsSummaries: [MXRoomSummary] {
-        core.account.summaries.sorted { ($0.lastMessageTs, $1.roomId) > ($1.lastMessageTs, $0.roomId) }
+        core.account.summaries.filter { !$0.isIgnoredInvitation }
+            .sorted { ($0.lastMessageTs, $1.roomId) > ($1.lastMessageTs, $0.roomId) }
     }
 
     /// A room that we are in, are invited to, or have knocked on.

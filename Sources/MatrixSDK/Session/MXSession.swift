@@ -29,6 +29,7 @@ public final class MXSession: Sendable, MXSessionRooms {
             else { return }
             core.withDelegate { $0.session(session, newRefreshToken: token) }
         }
+        matrixRestClient.observeUnauthenticated { [weak core] ending in core?.loginEnded(ending) }
     }
 
     /// For somebody who is logged in.
@@ -109,6 +110,11 @@ public final class MXSession: Sendable, MXSessionRooms {
         try await core.backgroundSync(timeout: min(.bounded(seconds: timeout) ?? .seconds(30), .seconds(86_400)))
     }
 
+    /// One sync instead of a start, for programs that ask once and end: what is new, or everything if nothing is stored.
+    ///
+    /// - Throws: Why it failed. It is not tried again.
+    package func syncOnce() async throws { try await core.syncOnce() }
+
     /// Keeps ``pause()`` from taking effect until ``releasePreventPause()`` was called as often.
     public func retainPreventPause() { core.state.withLock { $0.pausing.preventers += 1 } }
 
@@ -123,7 +129,8 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// Ends the session for good. The store keeps what it has.
     public func close() { core.close() }
 
-    /// Logs out: the tokens are dead then. Close the session, and delete its store.
+    /// Logs out: the tokens are dead then. Close the session, and delete its store. When the homeserver ends the login for
+    /// good, the session deletes the store itself.
     public func logout() async throws { try await matrixRestClient.logout() }
 
     // MARK: Events

@@ -5,12 +5,15 @@ public import Realtime
 public struct MXSessionOptions: Sendable {
     /// How long the server may wait for something to tell.
     public var pollTimeout: Duration = .seconds(30)
-    /// What the server answers a first sync in must be here within this time.
+    /// How long nothing may come of the answer to a first sync, which the server may need long to make. While some of it
+    /// comes, it may take any time. Default: 300 s.
     public var initialSyncTimeout: Duration = .seconds(300)
-    /// How long a poll that is late may take before the connection is given up.
+    /// How long nothing may come after a poll was late before the connection is given up. Default: 30 s.
     public var pongTimeout: Duration = .seconds(30)
     /// The wait before each attempt after a failure.
     public var reconnectPolicy = ReconnectPolicy.exponential(maximumDelay: .seconds(60))
+    /// The shortest wait after an error of the homeserver's.
+    package var errorDelay: Duration = .seconds(5)
     /// Events of each room that a sync brings at most; older ones are had by paginating.
     public var timelineLimit = 30
     /// The same of a first sync alone; nil is ``timelineLimit``.

@@ -4,6 +4,20 @@ import Basics
 
 /// One sync of a session that is paused.
 extension SessionCore {
+    /// One sync of a session that is not started, which does not wait for news. A second one if the server does not know the
+    /// point of its stream any more from which the store goes on.
+    func syncOnce() async throws {
+        if !account.isOpen { try setStore(MXMemoryStore()) }
+        let poll = SyncLoop.Poll(number: 0, serverTimeout: .zero, needsFreshConnection: false)
+        for hasToken in [account.model { $0.syncToken != nil } == true, false] {
+            switch await sync(poll, setsPresence: false) {
+            case .applied: return
+            case .failed(_, let error):
+                guard hasToken, account.model({ $0.syncToken == nil }) == true else { throw error }
+            }
+        }
+    }
+
     func backgroundSync(timeout: Duration) async throws {
         guard setState(.backgroundSyncInProgress, from: .paused), let driver = state.withLock({ $0.driver }) else {
             throw MatrixError(.invalidArgument, "only a session that is paused syncs in the background")

@@ -40,22 +40,13 @@ extension SessionCore {
         tell(Set(targets).sorted().map { .relationsChanged(roomId: roomId, eventId: $0) })
     }
 
-    /// - Returns: What the counts were.
-    func markRead(_ roomId: String) throws(MatrixError) -> MXRoomSummary? {
-        let old = account.summary(roomId)
-        do {
-            try account.change { model, _ in model.markRead(roomId).map { MXStoreChanges(summary: $0) } }
-        } catch {
-            if let old { try? restoreCounts(of: old) }
-            throw error
+    /// The server has taken a receipt of our own.
+    func tookReceipt(_ roomId: String, upTo eventId: String, threadId: String? = nil) {
+        // Where the store fails, a sync says the same.
+        try? account.change { model, store throws(MatrixError) in
+            try model.tookReceipt(roomId, upTo: eventId, threadId: threadId, ts: AccessTokens.now, in: store)
         }
         tell([.summaryChanged(roomId: roomId)])
-        return old
-    }
-
-    func restoreCounts(of old: MXRoomSummary) throws(MatrixError) {
-        try account.change { model, _ in model.restoreCounts(of: old).map { MXStoreChanges(summary: $0) } }
-        tell([.summaryChanged(roomId: old.roomId)])
     }
 
     /// Notes a direct chat in the account data `m.direct`, one change after the other.
@@ -68,12 +59,5 @@ extension SessionCore {
             rooms[user, default: []].append(roomId)
             try await self.rest.setAccountData(rooms, ofType: "m.direct")
         }
-    }
-}
-
-extension MXStoreChanges {
-    fileprivate init(summary: MXRoomSummary) {
-        self.init()
-        rooms[summary.roomId, default: Room()].summary = summary
     }
 }

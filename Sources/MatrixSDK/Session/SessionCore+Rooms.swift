@@ -36,7 +36,10 @@ extension SessionCore {
             let known = try store.knownEvents(among: page.chunk.map(\.eventId), in: roomId)
             let older = page.chunk.filter { !known.contains($0.eventId) }.map { $0.inRoom(roomId) }
             _ = try model.state(of: roomId, in: store)
-            return model.paginated(roomId, older: older, token: page.end, members: page.state)
+            let last = model.rooms[roomId]?.summary.lastMessageId
+            let hasLast = try last.map { id throws(MatrixError) in try store.event(id, in: roomId) != nil } ?? false
+            return model.paginated(
+                roomId, older: older, token: page.end, members: page.state, hasLastMessage: hasLast)
         }
         return page.state
     }
@@ -44,18 +47,21 @@ extension SessionCore {
     private var lazyLoadFilter: String? { options.lazyLoadsMembers ? #"{"lazy_load_members":true}"# : nil }
 
     func loadMembers(_ roomId: String) async throws {
-        guard let summary = account.summary(roomId), !summary.membersAreComplete else { return }
-        // Who changes after this point of the stream is changed by a sync, which must not be undone.
-        var (token, before): (String?, MXRoomMembers?)
-        try account.change { model, store throws(MatrixError) in
-            (token, before) = (model.syncToken, try model.state(of: roomId, in: store)?.members)
-            return nil
+        // A room that is told as a whole meanwhile makes a list void.
+        for _ in 0..<3 where account.summary(roomId)?.membersAreComplete == false {
+            // Who changes after this point of the stream is changed by a sync, which must not be undone.
+            var (token, before, origin): (String?, MXRoomMembers?, String?)
+            try account.change { model, store throws(MatrixError) in
+                (token, before) = (model.syncToken, try model.state(of: roomId, in: store)?.members)
+                origin = model.rooms[roomId]?.origin
+                return nil
+            }
+            let members = try await rest.members(ofRoom: roomId, at: token, notMembership: .leave)
+            try account.change { model, store throws(MatrixError) in
+                guard try model.state(of: roomId, in: store) != nil else { return nil }
+                return model.membersLoaded(roomId, members, before: before ?? MXRoomMembers(), of: origin)
+            }
+            tell([.summaryChanged(roomId: roomId)])
         }
-        let members = try await rest.members(ofRoom: roomId, at: token, notMembership: .leave)
-        try account.change { model, store throws(MatrixError) in
-            guard try model.state(of: roomId, in: store) != nil else { return nil }
-            return model.membersLoaded(roomId, members, before: before ?? MXRoomMembers())
-        }
-        tell([.summaryChanged(roomId: roomId)])
     }
 }

@@ -13,7 +13,8 @@ public enum MatrixEventName {
     public static let join = "matrix:join"
     /// On a room's channel: we are not in it, or not invited, any more. `{"room_id":…,"membership":…,"sender":…,"reason":…}`.
     public static let leave = "matrix:leave"
-    /// On a room's channel: `{"notification_count":…,"highlight_count":…,"unread_count":…}`.
+    /// On a room's channel: `{"notification_count":…,"highlight_count":…,"unread_count":…}`, and with unread
+    /// threads `"threads":{"$root":{"notification_count":…,"highlight_count":…}}`; their counts are in the first two.
     public static let unread = "matrix:unread"
 }
 
@@ -61,11 +62,14 @@ extension SessionCore {
                         "reason": content?["reason"]?.string,
                     ], to: roomId, userId: event?.sender, &events)
             case .unreadChanged(let summary):
+                let threads = summary.unreadThreads.mapValues {
+                    ["notification_count": $0.notificationCount, "highlight_count": $0.highlightCount]
+                }
                 append(
                     MatrixEventName.unread,
                     [
                         "notification_count": summary.notificationCount, "highlight_count": summary.highlightCount,
-                        "unread_count": summary.localUnreadEventCount,
+                        "unread_count": summary.localUnreadEventCount, "threads": threads.isEmpty ? nil : threads,
                     ], to: summary.roomId, &events)
             case .gap(let roomId):
                 // Events before it and after it must stand on their sides of the gap.

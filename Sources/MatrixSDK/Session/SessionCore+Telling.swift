@@ -26,6 +26,8 @@ extension SessionCore {
         onQueue { core in
             for notice in notices { core.deliver(notice, rooms) }
             core.report(.notices(notices))
+            core.account.noteTold(
+                notices.compactMap { if case .toDevice(let message) = $0 { message.id } else { nil } })
             if isSync { core.post(.mxSessionDidSync) }
         }
     }
@@ -125,7 +127,7 @@ extension SessionCore {
         case .accountData(let event):
             call(event, state: nil)
             post(.mxSessionAccountDataDidChange)
-        case .toDevice(let event): post(.mxSessionOnToDeviceEvent, event: event)
+        case .toDevice(let message): post(.mxSessionOnToDeviceEvent, event: message.event)
         case .joined(let roomId): post(.mxSessionNewRoom, roomId: roomId)
         case .invited(let roomId, _), .knocked(let roomId): post(.mxSessionInvitedRoomsDidChange, roomId: roomId)
         case .left(let roomId, let event):

@@ -22,6 +22,11 @@ final class SessionCore: HubOwner {
         var audience = Audience()
         /// When each gap is dated from; nil before the first sync of this session.
         var lastSync: Date?
+        /// Why the login is over for good, and the store erased.
+        var ending: MXError?
+        /// Where the next answer is to begin, behind what is stored; see ``MXSession/catchUp(since:from:)``.
+        var catchUpToken: String?
+        var refusedPoint = RefusedPoint()
     }
 
     /// What keeps the session from pausing.
@@ -77,6 +82,11 @@ final class SessionCore: HubOwner {
         guard !userId.isEmpty else {
             throw MatrixError(.unauthenticated, "the session has no user: log in first")
         }
+        if let ending = state.withLock({ $0.ending }) {
+            _ = try store.open(userId: userId, deviceId: rest.credentials?.deviceId)
+            try store.deleteAllData()
+            throw MatrixError(.unauthenticated, "the login is over, so nothing is kept: \(ending)")
+        }
         let reason = try account.open(store, userId: userId, deviceId: rest.credentials?.deviceId) {
             state.withLock { $0.state == .initialised }
         }
@@ -87,8 +97,11 @@ final class SessionCore: HubOwner {
     // MARK: Running
 
     func start(filterId: String?) async throws {
-        if state.withLock({ $0.state == .initialised }), !account.isOpen { try setStore(MXMemoryStore()) }
+        let isNew = state.withLock { $0.state == .initialised && $0.ending == nil }
+        if isNew, !account.isOpen { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
+        let untold = account.takeUntold()
+        if !untold.isEmpty { tell(untold.map { .toDevice($0) }) }
         let id = UUID()
         let isCancelled = Lock(false)
         try await withTaskCancellationHandler {
@@ -115,8 +128,9 @@ final class SessionCore: HubOwner {
         }
     }
 
-    private func makeDriver(filterId: String?) throws(MatrixError) -> SyncDriver {
-        guard let hasSynced = account.model({ $0.syncToken != nil }) else { throw .sessionClosed }
+    private func makeDriver(filterId: String?) throws -> SyncDriver {
+        if let ending = state.withLock({ $0.ending }) { throw ending }
+        guard let hasSynced = account.model({ $0.syncToken != nil }) else { throw MatrixError.sessionClosed }
         let driver = state.withLock { state -> SyncDriver? in
             // Nobody would close a driver that is made after the end.
             guard state.state != .closed else { return nil }
@@ -125,22 +139,23 @@ final class SessionCore: HubOwner {
             if let driver = state.driver { return driver }
             var configuration = SyncLoop.Configuration()
             configuration.pollTimeout = options.pollTimeout.bounded
+            configuration.errorDelay = options.errorDelay
             configuration.connection.connectTimeout = options.initialSyncTimeout
             configuration.connection.pongTimeout = options.pongTimeout
             configuration.connection.reconnectPolicy = options.reconnectPolicy
             let loop = SyncLoop(
                 configuration: configuration, state: state.state, hasSynced: hasSynced,
                 seed: .random(in: .min ... .max))
-            let driver = SyncDriver(loop) { [weak self] poll in
+            let driver = SyncDriver(loop) { [weak self] poll, progressed in
                 guard let self else { return .failed(.unreachable, MatrixError.sessionClosed) }
-                return await sync(poll, setsPresence: options.setsPresence)
+                return await sync(poll, setsPresence: options.setsPresence, progressed)
             } tell: { [weak self] report in
                 self?.tell(report)
             }
             state.driver = driver
             return driver
         }
-        guard let driver else { throw .sessionClosed }
+        guard let driver else { throw MatrixError.sessionClosed }
         return driver
     }
 
@@ -208,15 +223,23 @@ final class SessionCore: HubOwner {
 
     // MARK: One answer
 
-    func sync(_ poll: SyncLoop.Poll, setsPresence: Bool) async -> SyncDriver.SyncOutcome {
+    /// - Parameter progressed: Called whenever some of the answer has come.
+    func sync(
+        _ poll: SyncLoop.Poll, setsPresence: Bool, _ progressed: @escaping @Sendable () -> Void = {}
+    ) async -> SyncDriver.SyncOutcome {
+        var (since, filterId): (String?, String?)
         do {
             try commitWaiting()
-            let since = account.model { $0.syncToken } ?? nil
+            let stored = account.model { $0.syncToken } ?? nil
+            let isDoubtful = state.withLock { $0.refusedPoint.isDoubtful }
+            let catchUpToken = stored == nil || isDoubtful ? nil : state.withLock { $0.catchUpToken }
+            (since, filterId) = (isDoubtful ? nil : catchUpToken ?? stored, state.withLock { $0.filterId })
             let bytes = try await rest.sync(
-                since: since, timeout: poll.serverTimeout, filter: filter(isFirst: since == nil),
+                since: since, timeout: poll.serverTimeout, filter: filterId ?? filter(isFirst: since == nil),
                 setPresence: setsPresence ? nil : .offline,
                 needsFreshConnection: poll.needsFreshConnection,
-                patience: since == nil ? options.initialSyncTimeout : .seconds(90))
+                patience: since == nil ? options.initialSyncTimeout : .seconds(90),
+                onProgress: { _ in progressed() })
             try Task.checkCancellation()
             guard let response = try? SyncResponse(bytes) else {
                 return .failed(
@@ -227,10 +250,15 @@ final class SessionCore: HubOwner {
                     .debug, "parts of a sync's answer are malformed and were left out",
                     ["matrix.malformed": "\(response.malformedParts)"])
             }
-            try take(response)
+            if isDoubtful { try forgetSyncToken() }
+            try take(response, tellsKnown: catchUpToken != nil)
             return .applied
         } catch let error as MXError {
-            return await failed(error)
+            // Not what is stored, but what lies behind it may be unknown to the server.
+            if error.refusesSyncToken, stopsCatchingUp() {
+                return await sync(poll, setsPresence: setsPresence, progressed)
+            }
+            return failed(error, since: since, filterId: filterId)
         } catch let error as MatrixError {
             switch error.code {
             case .timedOut: return .failed(.timedOut, error)
@@ -245,27 +273,22 @@ final class SessionCore: HubOwner {
         }
     }
 
-    private func failed(_ error: MXError) async -> SyncDriver.SyncOutcome {
-        switch error.errcode {
-        case kMXErrCodeStringUnknownToken, kMXErrCodeStringMissingToken: return .failed(.unauthenticated, error)
-        case kMXErrCodeStringForbidden where error.status == 401: return .failed(.unauthenticated, error)
-        default: break
-        }
-        // A server that does not know the point of its stream any more: everything is asked for anew.
-        if error.status == 400, account.model({ $0.syncToken != nil }) == true {
-            try? account.change { model, _ in
-                model.forgetSyncToken()
-                return nil
-            }
-        }
-        return .failed(.refused(retryAfter: error.retryAfter), error)
-    }
-
     /// Where decrypted events enter: between the answer and the model.
-    private func take(_ response: SyncResponse) throws {
+    private func take(_ response: SyncResponse, tellsKnown: Bool) throws {
         let wantsAllStates = state.withLock { !$0.audience.listeners.isEmpty }
-        tell(try account.apply(response, wantsAllStates: wantsAllStates))
-        state.withLock { $0.lastSync = Date() }
+        let committed: [StoredAccount.Uncommitted]
+        do {
+            committed = try account.apply(response, wantsAllStates: wantsAllStates, tellsKnown: tellsKnown)
+        } catch {
+            // The store takes it later, and then it is told.
+            if account.hasUncommitted { state.withLock { $0.catchUpToken = nil } }
+            throw error
+        }
+        tell(committed)
+        state.withLock { state in
+            (state.catchUpToken, state.lastSync) = (nil, Date())
+            state.refusedPoint.forget()
+        }
     }
 
     /// Stores what has been applied, then tells of it.
@@ -275,17 +298,17 @@ final class SessionCore: HubOwner {
 
     private func tell(_ committed: [StoredAccount.Uncommitted]) {
         for committed in committed {
-            let isSync = committed.applied.changes.syncToken != nil
-            tell(committed.applied.notices, rooms: committed.rooms ?? [:], isSync: isSync)
+            let token = committed.applied.changes.syncToken
+            tell(committed.applied.notices, rooms: committed.rooms ?? [:], isSync: token != nil)
+            if let token { publish(reached: token) }
         }
     }
 
     private func filter(isFirst: Bool) -> String {
-        if let id = state.withLock({ $0.filterId }) { return id }
         let lazy = options.lazyLoadsMembers
         let limit = isFirst ? options.initialTimelineLimit ?? options.timelineLimit : options.timelineLimit
         return #"{"room":{"state":{"lazy_load_members":\#(lazy)},"timeline":{"limit":\#(limit),"#
-            + #""lazy_load_members":\#(lazy)}}}"#
+            + #""lazy_load_members":\#(lazy),"unread_thread_notifications":true}}}"#
     }
 
     // MARK: The end
@@ -293,6 +316,25 @@ final class SessionCore: HubOwner {
     func close() {
         setState(.closed)
         account.close { stop() }
+    }
+
+    /// The homeserver does not take the tokens any more. Unless the device lives on, all that is known of the account goes
+    /// (client-server specification, "Soft logout").
+    func loginEnded(_ ending: TokenMachine.Ending) {
+        // The poll that waits would wait on; the next one is told of the end.
+        defer { withDriver { $0.retryIfRunning() } }
+        guard !ending.isSoftLogout else { return }
+        let isFirst = state.withLock { state in
+            defer { state.ending = state.ending ?? ending.error }
+            return state.ending == nil
+        }
+        guard isFirst else { return }
+        do {
+            try account.erase()
+        } catch {
+            tellOfFailure("the login is over, but what is stored cannot be deleted", error, retryAfter: nil)
+        }
+        onQueue { $0.report(.stateChanged) }
     }
 
     private func stop() {

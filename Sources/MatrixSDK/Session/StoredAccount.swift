@@ -40,6 +40,10 @@ final class StoredAccount: Sendable {
         var waiters: [RoomWaiter] = []
         /// Rooms that were created here with encryption: no sync may have said so yet.
         var encryptedRooms: Set<String> = []
+        /// Messages to this device that an earlier process has stored, and perhaps not told.
+        var untold: [MXToDeviceMessage] = []
+        /// Ids of messages to this device that were told: they leave the store with the next changes.
+        var told: [String] = []
     }
 
     private let state = Lock(State())
@@ -66,7 +70,7 @@ final class StoredAccount: Sendable {
                 if !changes.outgoing.isEmpty { try store.commit(changes) }
                 let opened = Opened(store: store, model: model)
                 let isOpen = state.withLock { state in
-                    if !state.hasEnded { state.opened = opened }
+                    if !state.hasEnded { (state.opened, state.untold) = (opened, stored.toDevice) }
                     return !state.hasEnded
                 }
                 guard isOpen else { throw .sessionClosed }  // by the store itself
@@ -81,7 +85,19 @@ final class StoredAccount: Sendable {
     /// Ends it for good, in the last turn. The store keeps what it has.
     ///
     /// - Parameter stop: Called first, in the same turn.
-    func close(_ stop: () -> Void) {
+    func close(_ stop: () -> Void) { end(stop) { $0.close() } }
+
+    /// The same, but the store is deleted.
+    func erase() throws(MatrixError) {
+        var outcome = Result<Void, MatrixError>.success(())
+        end({}) { store in
+            outcome = Result { () throws(MatrixError) in try store.deleteAllData() }
+            store.close()
+        }
+        try outcome.get()
+    }
+
+    private func end(_ stop: () -> Void, _ last: (any MXStore) -> Void) {
         owner.runLast {
             stop()
             let old = state.withLock { state -> State in
@@ -92,10 +108,11 @@ final class StoredAccount: Sendable {
                 state.waiters = []
                 return old
             }
+            if !old.told.isEmpty { try? old.opened?.store.commit(MXStoreChanges(told: old.told)) }
             for waiter in old.waiters { waiter.continuation.resume(throwing: MatrixError.sessionClosed) }
             for room in old.rooms.values { room.close() }
             for waiting in old.opened?.uncommitted ?? [] { for room in (waiting.rooms ?? [:]).values { room.close() } }
-            old.opened?.store.close()
+            if let store = old.opened?.store { last(store) }
         }
     }
 
@@ -207,20 +224,50 @@ final class StoredAccount: Sendable {
 
     /// Applies an answer to a sync to the model, and stores it.
     ///
-    /// - Parameter wantsAllStates: Whether somebody listens to all rooms, and is given their states.
+    /// - Parameters:
+    ///   - wantsAllStates: Whether somebody listens to all rooms, and is given their states.
+    ///   - tellsKnown: Whether what is known already is told once more.
     /// - Returns: The answers that were stored, to be told.
-    func apply(_ response: SyncResponse, wantsAllStates: Bool) throws(MatrixError) -> [Uncommitted] {
+    func apply(
+        _ response: SyncResponse, wantsAllStates: Bool, tellsKnown: Bool = false
+    ) throws(MatrixError) -> [Uncommitted] {
         try inTurn { draft throws(MatrixError) in
             try draft.commitChanges()
             let rooms = draft.rooms
             // An answer that cannot be applied as a whole changes nothing.
             var model = draft.opened.model
-            let applied = try model.apply(response, store: draft.opened.store, now: .now) { roomId in
+            var applied = try model.apply(
+                response, store: draft.opened.store, now: .now, tellsKnown: tellsKnown
+            ) { roomId in
                 wantsAllStates || rooms[roomId]?.liveTimeline.hasListeners == true
             }
             draft.opened.model = model
+            applied.changes.toldToDevice = takeTold()
             try draft.commit(applied)
         }.committed
+    }
+
+    // MARK: Messages to this device
+
+    /// Those that are to be told first of all, once: the process before has ended before it told them, or soon after.
+    func takeUntold() -> [MXToDeviceMessage] {
+        state.withLock { state in
+            defer { state.untold = [] }
+            return state.untold
+        }
+    }
+
+    /// They need not be kept any more. Who ends before that is stored is told again.
+    func noteTold(_ ids: [String]) {
+        guard !ids.isEmpty else { return }
+        state.withLock { $0.told += ids }
+    }
+
+    private func takeTold() -> [String] {
+        state.withLock { state in
+            defer { state.told = [] }
+            return state.told
+        }
     }
 
     var hasUncommitted: Bool { state.withLock { $0.opened?.uncommitted.isEmpty == false } }
@@ -319,6 +366,13 @@ final class StoredAccount: Sendable {
             }
             if isTaken { return }
         }
+    }
+}
+
+extension MXStoreChanges {
+    fileprivate init(told ids: [String]) {
+        self.init()
+        toldToDevice = ids
     }
 }
 

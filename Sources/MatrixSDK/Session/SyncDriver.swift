@@ -5,8 +5,9 @@ import Basics
 
 /// Performs what the ``SyncLoop`` orders: makes requests, and tells the session.
 final class SyncDriver: Shell {
-    /// Fetches, applies and stores one answer.
-    typealias Sync = @Sendable (SyncLoop.Poll) async -> SyncOutcome
+    /// Fetches, applies and stores one answer; tells whenever some of it has come.
+    typealias Sync =
+        @Sendable (SyncLoop.Poll, _ progressed: @escaping @Sendable () -> Void) async -> SyncOutcome
 
     /// How that ended, with the error to be reported.
     enum SyncOutcome: Sendable {
@@ -68,6 +69,12 @@ final class SyncDriver: Shell {
     @NetworkActor
     func reconnect() { handle { loop, now in loop.reconnect(now: now) } }
 
+    /// The same, unless nobody has asked for anything.
+    @NetworkActor
+    func retryIfRunning() {
+        if peek({ $0.isRunning }) { reconnect() }
+    }
+
     @NetworkActor
     func hold(_ isHeld: Bool) { handle { loop, now in loop.hold(isHeld, now: now) } }
 
@@ -101,7 +108,11 @@ final class SyncDriver: Shell {
     private func start(_ poll: SyncLoop.Poll) {
         lastError = nil
         task = Task { [weak self, sync] in
-            let outcome = await sync(poll)
+            let outcome = await sync(poll) {
+                NetworkActor.execute {
+                    self?.handle { loop, now in loop.progressed(poll.number, now: now) }
+                }
+            }
             NetworkActor.execute { self?.ended(poll, outcome) }
         }
     }

@@ -32,6 +32,7 @@ public final class MXFileStore: MXStore {
     private let folder: URL
     private let eventsPerRoom: Int
     private let migrator: DatabaseMigrator
+    private let allowsReaders: Bool
 
     /// Permanent.
     public var isPermanent: Bool { true }
@@ -45,7 +46,17 @@ public final class MXFileStore: MXStore {
         self.init(folder: folder, eventsPerRoom: eventsPerRoom, migrator: StoreSchema.migrator)
     }
 
-    init(folder: URL, eventsPerRoom: Int = 1000, migrator: DatabaseMigrator) {
+    /// - Parameter allowsReaders: Whether other processes may read the database meanwhile, with ``copy(of:deviceId:in:)``
+    ///   and its like.
+    package convenience init(folder: URL, eventsPerRoom: Int, allowsReaders: Bool) {
+        self.init(
+            folder: folder, eventsPerRoom: eventsPerRoom, migrator: StoreSchema.migrator, allowsReaders: allowsReaders)
+    }
+
+    init(
+        folder: URL, eventsPerRoom: Int = 1000, migrator: DatabaseMigrator, allowsReaders: Bool = false
+    ) {
+        self.allowsReaders = allowsReaders
         self.folder = folder
         self.eventsPerRoom = max(1, eventsPerRoom)
         self.migrator = migrator
@@ -116,12 +127,13 @@ public final class MXFileStore: MXStore {
         configuration.label = "MXFileStore"
         configuration.journalMode = .wal
         configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { database in
-            // The lock file keeps other stores away, this also keeps away other programs, and saves the shared memory.
+        configuration.prepareDatabase { [allowsReaders] database in
+            // The lock file keeps other stores away. Without readers, this also keeps away other programs, and saves the
+            // shared memory.
+            if !allowsReaders { try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
             // What was redacted or deleted is overwritten.
             try database.execute(
                 sql: """
-                    PRAGMA locking_mode = EXCLUSIVE;
                     PRAGMA secure_delete = ON;
                     PRAGMA cache_size = -16384;
                     PRAGMA journal_size_limit = 4194304;
@@ -143,10 +155,7 @@ public final class MXFileStore: MXStore {
         // cut could take them back, and then never a part of a transaction.
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
         guard try database.read({ try !migrator.hasBeenSuperseded($0) }) else {
-            throw MatrixError(
-                .store,
-                "The store of \(folder.userId) in \(folder.path) was made by a newer version of this library. It was left "
-                    + "as it is: use that version, or delete the folder.")
+            throw StoreFailure.newer(folder)
         }
         try migrator.migrate(database)
         return try database.write { database in
@@ -192,6 +201,13 @@ public final class MXFileStore: MXStore {
         try read { try $0.state(of: roomId) }
     }
 
+    /// One event of a room's current state.
+    public func stateEvent(of roomId: String, type: String, key: String) throws(MatrixError)
+        -> MXEvent?
+    {
+        try read { try $0.stateEvent(of: roomId, type: type, key: key) }
+    }
+
     /// Events of the timeline, newest first.
     public func events(in roomId: String, before eventId: String?, limit: Int) throws(MatrixError) -> [MXEvent] {
         try read { try $0.events(in: roomId, before: eventId, limit: limit) }
@@ -215,6 +231,25 @@ public final class MXFileStore: MXStore {
     /// Read receipts by users, in no order.
     public func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt] {
         try read { try $0.receipts(in: roomId) }
+    }
+
+    /// Read receipts of one user.
+    public func receipts(in roomId: String, of userId: String) throws(MatrixError) -> [MXReceipt] {
+        try read { try $0.receipts(in: roomId, of: userId) }
+    }
+
+    // MARK: Notes
+
+    /// What ``setNote(_:_:)`` has left, also in an earlier process.
+    package func note(_ name: String) throws(MatrixError) -> String? {
+        try read { try $0.note(name) }
+    }
+
+    /// Keeps a word of the owner's beside the account; nil removes it.
+    package func setNote(_ name: String, _ value: String?) throws(MatrixError) {
+        try perform("write to") { database in
+            try database.write { try StoreWriter($0).setMeta(StoreReader.noteName(name), value) }
+        }
     }
 
     private func read<Result>(_ body: (StoreReader) throws -> Result) throws(MatrixError) -> Result {
@@ -275,7 +310,8 @@ public final class MXFileStore: MXStore {
         }
         let lock = if let open { open.lock } else { try StoreLock(folder) }
         try? open?.database.close()
-        try folder.removeAll()
+        // Somebody else may have deleted the store, and a third one begun another there.
+        if lock.isHeld(in: folder) { try folder.removeAll() }
         withExtendedLifetime(lock) {}
     }
 }

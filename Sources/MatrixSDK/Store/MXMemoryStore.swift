@@ -28,10 +28,12 @@ public final class MXMemoryStore: MXStore {
 
     private enum State {
         case closed
+        /// It begins with this.
+        case copy(MXStoredSession, Account)
         case open(Account)
     }
 
-    private let state = Lock(State.closed)
+    private let state: Lock<State>
     private let eventsPerRoom: Int
 
     /// Not permanent.
@@ -41,15 +43,30 @@ public final class MXMemoryStore: MXStore {
     ///   (``trimTimeline(of:)``). At least 1.
     public init(eventsPerRoom: Int = 1000) {
         self.eventsPerRoom = max(1, eventsPerRoom)
+        state = Lock(.closed)
+    }
+
+    /// A store that begins as another one was.
+    init(_ session: MXStoredSession, contents: MXStoreChanges, eventsPerRoom: Int) {
+        self.eventsPerRoom = max(1, eventsPerRoom)
+        var account = Account()
+        account.apply(contents)
+        state = Lock(.copy(session, account))
     }
 
     /// Begins with an empty store.
     public func open(userId: String, deviceId: String?) throws(MatrixError) -> MXStoredSession {
         try state.withLock { state throws(MatrixError) in
-            if case .open = state { throw .storeIsOpen(of: userId) }
-            state = .open(Account())
+            switch state {
+            case .open: throw .storeIsOpen(of: userId)
+            case .closed:
+                state = .open(Account())
+                return MXStoredSession()
+            case .copy(let session, let account):
+                state = .open(account)
+                return session
+            }
         }
-        return MXStoredSession()
     }
 
     /// Makes all the changes.
@@ -60,6 +77,13 @@ public final class MXMemoryStore: MXStore {
     /// The current state of a room.
     public func state(of roomId: String) throws(MatrixError) -> [MXEvent] {
         try withAccount { $0.rooms[roomId].map { Array($0.state.values) } ?? [] }
+    }
+
+    /// One event of a room's current state.
+    public func stateEvent(of roomId: String, type: String, key: String) throws(MatrixError)
+        -> MXEvent?
+    {
+        try withAccount { $0.rooms[roomId]?.state[StateKey(type: type, key: key)] }
     }
 
     /// Events of the timeline, newest first.
@@ -126,7 +150,7 @@ extension MXMemoryStore.Account {
                 rooms[roomId] = nil
                 outgoing.removeAll { $0.roomId == roomId }
             }
-            rooms[roomId, default: MXMemoryStore.Room()].apply(room, of: changes)
+            rooms[roomId, default: MXMemoryStore.Room()].apply(room)
         }
         for event in changes.accountData { accountData[event.type] = event.detached }
         for event in changes.presence { presence[event.sender] = event.detached }
@@ -143,16 +167,14 @@ extension MXMemoryStore.Account {
 }
 
 extension MXMemoryStore.Room {
-    fileprivate mutating func apply(_ changes: MXStoreChanges.Room, of all: MXStoreChanges) {
-        // All of a first answer is kept: it may live on as one. Of others little is.
-        func kept(_ event: MXEvent) -> MXEvent { all.replacesEverything ? event : event.compact }
+    fileprivate mutating func apply(_ changes: MXStoreChanges.Room) {
         if changes.dropsTimeline { timeline = MemoryTimeline() }
         if changes.replacesState { state = [:] }
-        timeline.append(changes.timeline.map(kept), token: changes.timelineToken)
-        timeline.prepend(changes.older.map(kept), token: changes.olderToken)
-        timeline.replace(changes.replaced.map(kept))
+        timeline.append(changes.timeline.map(\.compact), token: changes.timelineToken)
+        timeline.prepend(changes.older.map(\.compact), token: changes.olderToken)
+        timeline.replace(changes.replaced.map(\.compact))
         for event in changes.state {
-            if let key = StateKey(event) { state[key] = kept(event) }
+            if let key = StateKey(event) { state[key] = event.compact }
         }
         if let stripped = changes.strippedState { strippedState = stripped.map(\.detached) }
         if let summary = changes.summary { self.summary = summary }
@@ -169,9 +191,11 @@ extension MXMemoryStore.Room {
 private struct StateKey: Hashable {
     let type: String
     let key: String
+}
 
-    init?(_ event: MXEvent) {
+extension StateKey {
+    fileprivate init?(_ event: MXEvent) {
         guard let key = event.stateKey else { return nil }
-        (type, self.key) = (event.wireType, key)
+        self.init(type: event.wireType, key: key)
     }
 }

@@ -44,6 +44,13 @@ enum StoreFailure {
             .store, "Could not \(what) the store of \(folder.userId) in \(folder.path): \(reason(error)). \(next)")
     }
 
+    static func newer(_ folder: StoreFolder) -> MatrixError {
+        MatrixError(
+            .store,
+            "The store of \(folder.userId) in \(folder.path) was made by a newer version of this library. It was left "
+                + "as it is: use that version, or delete the folder.")
+    }
+
     static func damage(_ folder: StoreFolder) -> MatrixError {
         MatrixError(
             .store,

@@ -36,6 +36,18 @@ final class StoreLock: Sendable {
         Glibc.close(descriptor)
     }
 
+    /// Whether the lock is still the one of the store there.
+    func isHeld(in folder: StoreFolder) -> Bool { Self.isSame(descriptor, folder.lock) }
+
+    /// Who holds it now. It may be different a moment later.
+    static func ownership(of folder: StoreFolder) -> StoreOwnership {
+        let descriptor = Glibc.open(folder.lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return .free }
+        defer { Glibc.close(descriptor) }
+        if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return .free }
+        return errno == EWOULDBLOCK ? .owned(process: process(descriptor)) : .free
+    }
+
     private static func isSame(_ descriptor: Int32, _ path: String) -> Bool {
         var (held, there) = (stat(), stat())
         return fstat(descriptor, &held) == 0 && stat(path, &there) == 0 && held.st_ino == there.st_ino
@@ -48,10 +60,13 @@ final class StoreLock: Sendable {
     }
 
     private static func owner(_ descriptor: Int32) -> String {
+        guard let process = process(descriptor) else { return "another process" }
+        return process == getpid() ? "this process already" : "process \(process)"
+    }
+
+    private static func process(_ descriptor: Int32) -> Int32? {
         var bytes = [UInt8](repeating: 0, count: 20)
         let count = pread(descriptor, &bytes, bytes.count, 0)
-        let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-        guard let process = Int32(text.filter(\.isNumber)) else { return "another process" }
-        return process == getpid() ? "this process already" : "process \(process)"
+        return Int32(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).filter(\.isNumber))
     }
 }

@@ -17,8 +17,8 @@ struct StoreReader {
     }
 
     /// An order of a tag can be larger than any number.
-    private static var decoder: JSONDecoder {
-        let decoder = JSONDecoder()
+    private static var decoder: JSONBytesDecoder {
+        var decoder = JSONBytesDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
         return decoder
@@ -29,6 +29,10 @@ struct StoreReader {
     func meta(_ name: String) throws -> String? {
         try String.fetchOne(statement("SELECT value FROM meta WHERE name = ?"), arguments: [name])
     }
+
+    func note(_ name: String) throws -> String? { try meta(Self.noteName(name)) }
+
+    static func noteName(_ name: String) -> String { "note." + name }
 
     /// Whether nothing was committed.
     func isEmpty() throws -> Bool {
@@ -72,6 +76,12 @@ struct StoreReader {
                 throw StoreDamage("a message that was to be sent is not readable")
             }
         }
+        let messages = try Row.fetchCursor(statement("SELECT id, json FROM to_device ORDER BY number"))
+        while let row = try messages.next() {
+            session.toDevice.append(
+                MXToDeviceMessage(
+                    id: try row.decode(atIndex: 0), event: try Self.event(try row.decode(atIndex: 1), roomId: nil)))
+        }
         return session
     }
 
@@ -101,10 +111,22 @@ struct StoreReader {
         return try events(statement("SELECT json FROM state WHERE room = ?"), [room], roomId: roomId)
     }
 
-    func receipts(in roomId: String) throws -> [MXReceipt] {
+    func stateEvent(of roomId: String, type: String, key: String) throws -> MXEvent? {
+        guard let room = try number(of: roomId) else { return nil }
+        let sql = "SELECT json FROM state WHERE room = ? AND type = ? AND state_key = ?"
+        return try events(statement(sql), [room, type, key], roomId: roomId).first
+    }
+
+    /// - Parameter userId: Nil: those of all users.
+    func receipts(in roomId: String, of userId: String? = nil) throws -> [MXReceipt] {
         guard let room = try number(of: roomId) else { return [] }
-        let rows = try Row.fetchCursor(
-            statement("SELECT user_id, event_id, type, thread, ts FROM receipt WHERE room = ?"), arguments: [room])
+        let sql = "SELECT user_id, event_id, type, thread, ts FROM receipt WHERE room = ?"
+        let rows =
+            if let userId {
+                try Row.fetchCursor(statement(sql + " AND user_id = ?"), arguments: [room, Self.text(userId)])
+            } else {
+                try Row.fetchCursor(statement(sql), arguments: [room])
+            }
         var receipts: [MXReceipt] = []
         while let row = try rows.next() {
             let thread = try row.decode(String.self, atIndex: 3)
@@ -115,6 +137,49 @@ struct StoreReader {
                     ts: UInt64(bitPattern: try row.decode(Int64.self, atIndex: 4))))
         }
         return receipts
+    }
+
+    /// Rooms that we are in whose state names this alias as theirs, the canonical one or another.
+    func rooms(withAlias alias: String) throws -> [AliasClaim] {
+        // Only what has its words somewhere is read: to decode every summary takes longer than to ask the server.
+        let rows = try Row.fetchCursor(
+            statement(
+                """
+                SELECT room_id, summary, json FROM room
+                JOIN state ON state.room = number AND type = 'm.room.canonical_alias' AND state_key = ''
+                WHERE instr(json, ?) > 0 AND summary IS NOT NULL
+                """), arguments: [Data(alias.utf8)])
+        var claims: [AliasClaim] = []
+        while let row = try rows.next() {
+            let roomId: String = try row.decode(atIndex: 0)
+            let event = try Self.event(try row.decode(atIndex: 2), roomId: roomId)
+            guard try Self.summary(try row.decode(atIndex: 1), of: roomId, Self.decoder).membership == .join,
+                MXRoomState(roomId: roomId, events: [event]).aliases.contains(alias)
+            else { continue }
+            claims.append(
+                AliasClaim(roomId: roomId, isOfAliasServer: event.sender.server == alias.server && alias.server != nil))
+        }
+        return claims
+    }
+
+    /// Everything that is kept of rooms, but for their summaries.
+    func contents(eventsPerRoom: Int) throws -> MXStoreChanges {
+        var contents = MXStoreChanges()
+        let numbers = try Row.fetchAll(statement("SELECT number, room_id FROM room"))
+        var roomIds: [Int64: String] = [:]
+        for row in numbers { roomIds[try row.decode(Int64.self, atIndex: 0)] = try row.decode(String.self, atIndex: 1) }
+        let states = try Row.fetchCursor(statement("SELECT room, json FROM state"))
+        while let row = try states.next() {
+            guard let roomId = roomIds[try row.decode(Int64.self, atIndex: 0)] else { continue }
+            let event = try Self.event(try row.decode(Data.self, atIndex: 1), roomId: roomId)
+            contents.rooms[roomId, default: .init()].state.append(event)
+        }
+        for roomId in roomIds.values {
+            contents.rooms[roomId, default: .init()].timeline =
+                try events(in: roomId, before: nil, limit: eventsPerRoom).reversed()
+            contents.rooms[roomId, default: .init()].receipts = try receipts(in: roomId)
+        }
+        return contents
     }
 
     // MARK: Timelines
@@ -215,7 +280,9 @@ struct StoreReader {
     }
 
     /// What an older version of the library did not know takes its default value.
-    static func summary(_ json: Data, of roomId: String, _ decoder: JSONDecoder) throws(StoreDamage) -> MXRoomSummary {
+    static func summary(_ json: Data, of roomId: String, _ decoder: JSONBytesDecoder) throws(StoreDamage)
+        -> MXRoomSummary
+    {
         if let summary = try? decoder.decode(MXRoomSummary.self, from: json) { return summary }
         guard let stored = try? JSONSerialization.jsonObject(with: json) as? [String: Any],
             let defaults = try? JSONEncoder().encode(MXRoomSummary(roomId: roomId)),
@@ -225,4 +292,9 @@ struct StoreReader {
         else { throw StoreDamage("the summary of a room is not readable") }
         return summary
     }
+}
+
+extension String {
+    /// The server of a user id or an alias.
+    fileprivate var server: Substring? { firstIndex(of: ":").map { self[index(after: $0)...] } }
 }

@@ -47,11 +47,18 @@ enum StoreSchema {
                     CREATE TABLE filter (json TEXT NOT NULL PRIMARY KEY, filter_id TEXT NOT NULL) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("2") { database in
+            try database.execute(
+                sql: """
+                    -- Messages to this device that were not told yet, in the order of their numbers.
+                    CREATE TABLE to_device (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, json BLOB NOT NULL);
+                    """)
+        }
         return migrator
     }()
 
     static let tables = [
-        "meta", "room", "event", "state", "receipt", "account_data", "presence", "outgoing", "filter",
+        "meta", "room", "event", "state", "receipt", "account_data", "presence", "outgoing", "to_device", "filter",
     ]
 
     /// Tables that are not read when a store is opened, with what is asked of them later: preparing it shows whether all

@@ -31,6 +31,12 @@ struct StoreWriter {
         for transactionId in changes.sentOutgoing {
             try run("DELETE FROM outgoing WHERE transaction_id = ?", text(transactionId))
         }
+        for message in changes.toDevice {
+            try run(
+                "INSERT INTO to_device (id, json) VALUES (?, ?) ON CONFLICT (id) DO NOTHING", text(message.id),
+                json(message.event))
+        }
+        for id in changes.toldToDevice { try run("DELETE FROM to_device WHERE id = ?", text(id)) }
         if let token = changes.syncToken { try setMeta("sync_token", token) }
     }
 
@@ -42,9 +48,11 @@ struct StoreWriter {
         }
     }
 
-    /// All but whose it is.
+    /// All but whose it is, and what the server will not send again.
     private func removeEverything() throws {
-        for table in StoreSchema.tables where table != "meta" { try run("DELETE FROM \(table)") }
+        for table in StoreSchema.tables where table != "meta" && table != "to_device" {
+            try run("DELETE FROM \(table)")
+        }
         try setMeta("sync_token", nil)
     }
 

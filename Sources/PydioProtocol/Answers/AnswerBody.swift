@@ -39,6 +39,11 @@ package struct AnswerBody: Sendable {
     /// As JSON: an object or an array. The type is not asked for: versions differ.
     package var json: Any? { try? JSONSerialization.jsonObject(with: Data(bytes)) }
 
+    /// What the REST interface says of a failure; nil if the answer is something else.
+    var jsonMessage: String? {
+        mimeType == "application/json" ? (json as? [String: Any])?["message"] as? String : nil
+    }
+
     // MARK: The seed's first two recognisers (5.1, 5.2)
 
     /// Whether the server wants a login: the element comes first, or the list of workspaces is empty.

@@ -98,9 +98,11 @@ extension PydioError {
     }
 
     static func status(of body: AnswerBody, to subject: String, _ secrets: [String]) -> PydioError {
+        let words = body.jsonMessage.map { SafeText.cleaned($0, limit: 120, without: secrets) }
         let meaning =
             (300..<400).contains(body.status)
-            ? ": it sends the client elsewhere; the server's address may have changed, or need a login page first" : ""
+            ? ": it sends the client elsewhere; the server's address may have changed, or need a login page first"
+            : words.map { ": the server says: \($0)" } ?? ""
         var error = PydioError(.http(status: body.status), "status \(body.status) in answer to \(subject)\(meaning)")
         error.describe(body, secrets)
         return error
@@ -140,6 +142,7 @@ extension PydioError {
 
     private mutating func describe(_ body: AnswerBody, _ secrets: [String]) {
         status = body.status
+        if let message = body.jsonMessage { excerpt = SafeText.cleaned(message, limit: 120, without: secrets) }
         guard body.mimeType == "text/html" || body.mimeType == "text/plain" else { return }
         let words = SafeText.words(ofPage: body.bytes, limit: 120, without: secrets)
         excerpt = words.isEmpty ? nil : words

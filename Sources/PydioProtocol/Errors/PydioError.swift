@@ -110,6 +110,12 @@ public struct PydioError: Error, Sendable, Hashable {
         )
     }
 
+    /// A request that only the REST interface has, without a key pair.
+    package static let needsKeyPair = PydioError(
+        .unsupportedOperation,
+        "the REST interface needs a key pair, and there is none: servers give them from version 6 on, unless an administrator "
+            + "has turned that off, and to logins whose password is saved; nothing was sent")
+
     package static let cancelled = PydioError(.cancelled, "the operation was cancelled")
 }
 

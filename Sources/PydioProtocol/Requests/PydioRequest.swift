@@ -9,6 +9,9 @@ package struct PydioRequest: Sendable, Confidential {
     package enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"
+        case put = "PUT"
+        case patch = "PATCH"
+        case delete = "DELETE"
     }
 
     package var action: String
@@ -20,6 +23,8 @@ package struct PydioRequest: Sendable, Confidential {
     package var restAction: [String]?
     /// Whether the REST interface has it without a workspace.
     package var isGlobal = false
+    /// Of a request that goes to the REST interface alone.
+    var rest: REST?
     /// The file of a multipart body.
     package var upload: Upload?
     /// Where an answer goes that is a download.
@@ -31,6 +36,18 @@ package struct PydioRequest: Sendable, Confidential {
     package var isSentOnce: Bool
     /// Texts among the parameters that no error may quote.
     package var secrets: [String] = []
+
+    /// A request as the REST interface has it, whatever the script calls such a thing.
+    struct REST: Sendable {
+        /// Behind `api/`, not encoded.
+        let path: String
+        let fields: [String: String]
+        let body: (bytes: [UInt8], type: String)?
+        let isVersion2: Bool
+    }
+
+    /// Whether it cannot be sent in a session.
+    package var needsKeyPair: Bool { rest != nil }
 
     /// What is uploaded.
     package enum Upload: Sendable {
@@ -45,7 +62,7 @@ package struct PydioRequest: Sendable, Confidential {
         self.method = method
         self.parameters = parameters
         pathParameters = path
-        isSentOnce = method == .post
+        isSentOnce = method != .get
     }
 
     package init(_ method: Method, _ action: String, _ params: some PydioRequestParams, path: [String] = []) {

@@ -18,8 +18,9 @@ extension PydioRequest {
     /// What is the same for all requests.
     package struct Settings: Sendable {
         package var userAgent: String
+        /// How long nothing may move, and how long connecting may take.
         package var timeout: Duration
-        /// For transfers of files.
+        /// How long nothing may move in transfers of files.
         package var stallTimeout: Duration
         package var maximumAnswerSize: Int
         package var maximumDownloadSize: Int
@@ -47,6 +48,7 @@ extension PydioRequest {
         let path: String
         switch pass {
         case .session(let cookies, let secureToken):
+            guard rest == nil else { throw .needsKeyPair }
             path = server.path + "index.php"
             var values = parameters
             values["get_action"] = .text(action)
@@ -68,21 +70,30 @@ extension PydioRequest {
             // The REST interface takes a body as it comes for the file, unless it is told.
             if upload != nil { parameters["force_post"] = "true" }
             let values = Self.flattened(parameters) + signature
-            if method == .get { query = values } else { form = values }
+            if method == .post, rest?.body == nil { form = values } else { query = values }
         case .basic(let user):
             path = try restTarget(server)
             query = Self.flattened(restParameters)
             fields["Authorization"] = "Basic " + Data("\(user.userid):\(user.password)".utf8).base64EncodedString()
         }
-        let target = query.isEmpty ? path : path + (endsWithAction(pass) ? "/?" : "?") + Self.encoded(query)
+        if let rest {
+            fields["Accept"] = "application/json"
+            for (name, value) in rest.fields { fields[name] = value }
+        }
+        let slash = endsWithSlash || !query.isEmpty && endsWithAction(pass) ? "/" : ""
+        let target = path + slash + (query.isEmpty ? "" : "?" + Self.encoded(query))
         var request = HTTPRequest(
             method: method.rawValue, url: server.origin + target, fields: fields, timeout: settings.timeout,
             maximumBodySize: settings.maximumAnswerSize)
         request.acceptsCompression = answerFile == nil
         request.isSafeToRepeat = !isSentOnce
+        request.stallTimeout =
+            upload == nil && answerFile == nil ? settings.timeout : settings.stallTimeout
         if let upload {
             setBody(of: &request, upload, form, boundary: boundary)
-            request.stallTimeout = settings.stallTimeout
+        } else if let body = rest?.body {
+            request.body = body.bytes
+            request.fields["Content-Type"] = body.type
         } else if method == .post {
             request.body = Array(Self.encoded(form).utf8)
             request.fields["Content-Type"] = "application/x-www-form-urlencoded"
@@ -91,7 +102,6 @@ extension PydioRequest {
             request.answerFile = answerFile
             request.answerFileTakes = { Download.isDownload($0) }
             request.maximumFileSize = settings.maximumDownloadSize
-            request.stallTimeout = settings.stallTimeout
         }
         if let range { request.fields["Range"] = range }
         return request
@@ -105,10 +115,16 @@ extension PydioRequest {
     /// the name, and answers nothing; a slash between them belongs to neither the path nor its signature.
     private func endsWithAction(_ pass: RequestPass) -> Bool {
         switch pass {
-        case .session: false
-        case .signed, .basic: pathParameters.allSatisfy { segments(of: $0).isEmpty }
+        case .session: return false
+        case .signed, .basic:
+            // Version 2 has no actions in its addresses.
+            if let rest { return !rest.isVersion2 && rest.path.split(separator: "/").count == 2 }
+            return pathParameters.allSatisfy { segments(of: $0).isEmpty }
         }
     }
+
+    /// It is sent, but not signed.
+    private var endsWithSlash: Bool { rest?.path.hasSuffix("/") ?? false }
 
     /// Without what is in the path.
     private var restParameters: [String: PydioParameter] {
@@ -139,8 +155,11 @@ extension PydioRequest {
     private func restTarget(_ server: ServerAddress) throws(PydioError) -> String {
         let api = server.path + "api/"
         let place = [isGlobal ? "pydio" : workspaceId ?? "pydio"] + (restAction ?? [action])
-        let segments = (place + pathParameters.flatMap { self.segments(of: $0) }).map { PathSegment($0) }
-        guard !segments.contains(nil) else {
+        let names =
+            rest.map { $0.path.split(separator: "/").map(String.init) }
+            ?? place + pathParameters.flatMap { self.segments(of: $0) }
+        let segments = names.map { PathSegment($0) }
+        guard !segments.contains(nil), !segments.isEmpty else {
             throw PydioError(
                 .invalidArgument, "\(action) needs names that are neither empty nor dots; nothing was sent")
         }

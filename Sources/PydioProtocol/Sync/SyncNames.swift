@@ -28,11 +28,12 @@ package enum SyncNames {
     }
 
     /// Why a server takes nothing under a name; nil if it does.
-    package static func refusal(_ path: SyncPath, isTop: Bool) -> String? {
+    package static func refusal(_ path: SyncPath, isFolder: Bool, isTop: Bool) -> String? {
         let name = path.name
         if SyncUpload.isTemporary(name) { return "the name is one that syncs use for unfinished uploads; rename it" }
         if name.hasPrefix(".") { return "servers refuse names that begin with a dot; rename it to sync it" }
         if isTop, "/" + name == PydioRecycleBin.usualPath { return "the server's recycle bin has this name; rename it" }
+        if isFolder, name.contains("%23") { return "servers cut the path of a folder at %23; rename it to sync it" }
         if !NodeName.isKept(name) {
             return
                 "servers change this name: they take no \\ | ? \" or &…; and no space at its ends; rename it to sync it"

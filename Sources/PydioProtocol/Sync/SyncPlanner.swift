@@ -41,13 +41,15 @@ struct SyncPlanner {
         return result
     }
 
-    /// Deleting everything there ever was is more often a disk that is not there than somebody's wish.
+    /// Deleting everything there ever was is more often a disk that is not there than somebody's wish. What is new in the
+    /// local folder shows that it is there: the state is in it. A workspace may be another one, whatever is in it.
     private var emptySide: PydioSyncSide? {
         let known = input.records.keys.filter { !isExcluded($0) }
         guard !known.isEmpty else { return nil }
-        if result.steps.contains(where: { $0.kind == .deleteRemote }), known.allSatisfy({ input.local[$0] == nil }) {
-            return .local
+        let isLocalEmpty = !input.local.contains { path, node in
+            path.parent.isRoot && SyncNames.refusal(path, isFolder: node.isFolder, isTop: false) == nil
         }
+        if result.steps.contains(where: { $0.kind == .deleteRemote }), isLocalEmpty { return .local }
         if result.steps.contains(where: { $0.kind == .deleteLocal }), known.allSatisfy({ input.remote[$0] == nil }) {
             return .remote
         }
@@ -79,7 +81,10 @@ struct SyncPlanner {
             }
             let others = spellings[child.name] ?? []
             if others.count > 1, others.contains(child) {
-                refuse(child, "another name here is spelled the same with other characters; rename one of them")
+                refuse(
+                    child,
+                    "another name in this folder, here or on the server, looks the same but is written with other "
+                        + "Unicode characters; rename one of them")
             } else {
                 visit(child)
             }
@@ -90,7 +95,9 @@ struct SyncPlanner {
         guard !input.excluded.contains(path) else { return }
         let (local, remote, record) = (input.local[path], input.remote[path], input.records[path])
         if SyncUpload.isTemporary(path.name) {
-            if local != nil, let reason = SyncNames.refusal(path, isTop: false) { refuse(path, reason) }
+            if local != nil, let reason = SyncNames.refusal(path, isFolder: false, isTop: false) {
+                refuse(path, reason)
+            }
             return
         }
         switch (local, remote) {
@@ -211,7 +218,7 @@ struct SyncPlanner {
         // A name that is not sent in this direction is nobody's concern.
         guard input.direction != .down else { return true }
         let isTop = input.isWorkspaceTop && path.parent.isRoot
-        if let reason = SyncNames.refusal(path, isTop: isTop) {
+        if let reason = SyncNames.refusal(path, isFolder: kind == .makeRemoteFolder, isTop: isTop) {
             refuse(path, reason)
             return false
         }

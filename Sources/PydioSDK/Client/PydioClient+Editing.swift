@@ -151,7 +151,8 @@ extension PydioClient {
     /// Copies a node to another place in its workspace, under another name if need be: in the same folder, too. Fails if
     /// something is there already.
     ///
-    /// The copy is made in a new folder beside the place, which is deleted afterwards.
+    /// The copy is made in a new folder beside the place, which is deleted afterwards. If the server refuses that, the empty
+    /// folder stays.
     ///
     /// - Parameter newPath: Where the copy will be. Servers leave out some characters of names, such as quotation marks.
     /// - Returns: Where the copy is.
@@ -213,7 +214,8 @@ extension OperationsClient {
                 _ = try await value(of: .editing("copy", workspaceId, parameters), .success(of: "copy"))
             }
             let target = try await move(destinationId, folder + "/" + name, to: newPath)
-            try await deleteForGood(folder, destinationId)
+            // The copy is there: an empty folder that stays is no failure of it.
+            await Task { try? await self.deleteForGood(folder, destinationId) }.value
             return target
         } catch {
             // The call may have been cancelled; this is not.

@@ -5,9 +5,10 @@ public import Transport
 public struct PydioClientOptions: Sendable {
     /// How to prove who one is. Default: what the server offers.
     public var authentication = PydioAuthentication.automatic
-    /// For each exchange with the server but transfers of files.
+    /// How long nothing may move in an exchange with the server, and how long connecting may take. An answer that comes
+    /// slowly may take any time: cancel the call if you don't want to wait. Whole seconds, at least 1. Default: 60 s.
     public var requestTimeout: Duration = .seconds(60)
-    /// A download or upload that stands still for this long fails.
+    /// How long nothing may move in a download or upload. Default: 60 s.
     public var stallTimeout: Duration = .seconds(60)
     /// Bytes of any answer but a download that goes to a file. Default: 64 MiB.
     public var maximumResponseSize = 64 << 20

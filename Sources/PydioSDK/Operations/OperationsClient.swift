@@ -43,8 +43,8 @@ final class OperationsClient: Sendable {
     ) async throws -> Value {
         try request.validate()
         guard authorization.canAuthorize else { throw AuthorizationMachine.nobody }
-        // A file is not sent in vain.
-        if request.upload != nil && authorization.hasNoPass { try await authorize() }
+        // A file is not sent in vain, and only a login shows whether there are key pairs.
+        if request.upload != nil || request.needsKeyPair, authorization.hasNoPass { try await authorize() }
         var overtakings = Self.overtakings
         var recoveries: Set<AuthorizationMachine.Refusal> = []
         while true {

@@ -202,6 +202,16 @@ package struct ConnectionMachine: Sendable {
         state = .connected(id, liveness)
     }
 
+    /// A part of what is waited for was received, also of what ``established(_:activityTimeout:now:)`` will tell: it may
+    /// take any time as long as it comes.
+    package mutating func progressed(_ id: TransportID, now: MonotonicInstant) {
+        if case .connecting(id, _) = state {
+            state = .connecting(id, deadline: now + configuration.connectTimeout)
+        } else {
+            heard(id, now: now)
+        }
+    }
+
     /// The owner stops or resumes reading. While it does not read, silence is not held against the peer.
     package mutating func readingPaused(_ isPaused: Bool, now: MonotonicInstant) {
         guard case .connected(let id, var liveness) = state, liveness.isReadingPaused != isPaused else { return }

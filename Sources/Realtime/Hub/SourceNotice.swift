@@ -6,6 +6,8 @@ package enum SourceNotice: HubNotice {
     case stateChanged(SourceState)
     case failed(SourceFailure)
     case gap(SourceGap)
+    /// All that comes before this point of the source's stream was told before.
+    case reached(String)
 
     package var events: EventBatch? {
         if case .events(let batch) = self { batch } else { nil }
@@ -38,6 +40,11 @@ extension HubOwner where Notice == SourceNotice {
     package func publish(_ gap: SourceGap) {
         for sink in hub.sinks { sink.receive(gap) }
         if hub.hasObservers { putInLine([.gap(gap)]) }
+    }
+
+    /// Told to those who observe everything.
+    package func publish(reached position: String) {
+        if hub.hasObservers { putInLine([.reached(position)]) }
     }
 
     /// Whether anybody is there for events.

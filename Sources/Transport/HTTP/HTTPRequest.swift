@@ -69,8 +69,11 @@ package struct HTTPRequest: Sendable, Confidential {
     package var answerFileTakes: (@Sendable (HTTPResponse) -> Bool)?
     /// Bounds ``answerFile`` instead of ``maximumBodySize``, which is then for other bodies alone.
     package var maximumFileSize: Int?
-    /// Fails a transfer that moves less than a byte a second for so long; ``timeout`` is then for the connecting alone.
+    /// Fails a transfer that moves less than a byte a second for so long; ``timeout`` is then for the connecting alone. Fails
+    /// one that takes more than ten times as long, too, if on average it moves less than ``slowestRate``.
     package var stallTimeout: Duration?
+    /// Bytes of bodies a second below which a long transfer is a peer's trick: nobody could use such a connection.
+    package static let slowestRate = 64
     /// Lets the server compress its answer. ``maximumBodySize`` holds for what comes out.
     package var acceptsCompression = false
     /// Uses no connection that nobody has used since then, because it may be dead; `.now` opens a new one. Nil: any.

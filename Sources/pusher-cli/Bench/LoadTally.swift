@@ -58,7 +58,6 @@ final class LoadTally: Sendable {
             return false
         }
         guard isTold else { return }
-        StatusLine.erase()
         StandardError.complain(error)
     }
 

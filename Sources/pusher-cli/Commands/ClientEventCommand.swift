@@ -18,8 +18,8 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
             and the exit status is that of the worst failure.
 
             Examples:
-              pusher-cli client-event presence-room client-typing '{"on":true}' --user-id ann
-              ./positions | pusher-cli client-event private-map client-moved --lines --rate 5
+              pusher-cli client-event presence-room client-typing '{"on":1}' --user-id ann
+              ./moves | pusher-cli client-event private-map client-moved --lines --rate 5
             """)
 
     @Argument(help: "A private- or presence- channel.")

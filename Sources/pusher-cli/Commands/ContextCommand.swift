@@ -10,7 +10,8 @@ struct ContextCommand: AsyncParsableCommand {
             XDG_CONFIG_HOME), which only you can read.
 
             Examples:
-              pusher-cli context add local --host 127.0.0.1:6001 --no-tls --key app-key --app-id app-id --secret -
+              pusher-cli context add local --host 127.0.0.1:6001 --no-tls \\
+                --key app-key --app-id app-id --secret -
               pusher-cli context use local
               pusher-cli subscribe prices --context staging
             """,
@@ -40,11 +41,12 @@ struct ContextAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a context, or replace one with --force.",
         discussion: """
-            --secret - asks for the secret at the terminal, or reads it from standard input. Without --secret, \
-            PUSHER_SECRET is used if it is set.
+            --secret - asks for the secret at the terminal, or reads it from standard input. The environment stands in \
+            for options that you omit, except for what belongs to an application with another key.
 
             Example:
-              pusher-cli context add local --host 127.0.0.1:6001 --no-tls --key app-key --app-id app-id --secret -
+              pusher-cli context add local --host 127.0.0.1:6001 --no-tls \\
+                --key app-key --app-id app-id --secret -
             """)
 
     @OptionGroup var name: ContextName
@@ -75,34 +77,31 @@ struct ContextAddCommand: AsyncParsableCommand {
         guard secret != "-" || encryptionMasterKey != "-" || isatty(STDIN_FILENO) == 1 else {
             throw ValidationError("--secret - and --encryption-master-key - cannot both read standard input.")
         }
-        guard address.proxy.proxy == nil else {
-            throw ValidationError("A context cannot store --proxy: use $https_proxy.")
-        }
     }
 
     func run() async throws {
-        var context = try address.settings()
-        (context.key, context.appID) = (key, application.appId)
-        (context.authEndpoint, context.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
-        context.secret = try given(secret, .secret, "secret")
-        context.encryptionMasterKey = try given(
-            encryptionMasterKey, .encryptionMasterKey, "encryption master key")
+        var options = try address.settings()
+        (options.key, options.appID) = (key, application.appId)
+        (options.authEndpoint, options.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
+        options.secret = try given(secret, .secret, "secret")
+        options.encryptionMasterKey = try given(encryptionMasterKey, .encryptionMasterKey, "encryption master key")
+        let environment = [try Settings.ofEnvironment(), try Settings.ofURLVariable()]
+        let context = Settings(merging: [options] + environment.compactMap(\.self))
         if let mistake = MasterKeyOption.mistake(context.encryptionMasterKey, in: "--encryption-master-key") {
             throw ValidationError("\(mistake).")
         }
         try context.checkTrust()
-        let new = context
         try ContextFile().change { (contents) throws(CommandFailure) in
             guard force || contents.contexts[name.name] == nil else {
                 throw CommandFailure(.badData, "the context “\(name.name)” already exists: --force replaces it")
             }
-            contents.contexts[name.name] = new
+            contents.contexts[name.name] = context
             contents.current = contents.current ?? name.name
         }
     }
 
     private func given(_ argument: String?, _ option: SecretOption, _ what: String) throws -> String? {
-        guard argument == "-" else { return option.given(argument) }
+        guard argument == "-" else { return option.argument(argument) }
         let secret =
             isatty(STDIN_FILENO) == 1
             ? try SecretInput.typed("The \(what): ", what: what) : try SecretInput.fromStandardInput(what)

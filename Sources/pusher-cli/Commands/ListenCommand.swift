@@ -31,8 +31,8 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
 
     func checkArguments() throws {
         try NameArguments.subscribable(channels)
-        guard matrix || (selection.rooms.isEmpty && !selection.notifications) else {
-            throw ValidationError("--room and --notifications need --matrix.")
+        guard matrix || !selection.isGiven else {
+            throw ValidationError("--room, --notifications, --since and --no-catch-up need --matrix.")
         }
         guard
             connection.address.trust.pin == nil
@@ -64,10 +64,10 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     private func feeds() throws(CommandFailure) -> [any Feed] {
         var feeds: [any Feed] = []
         if matrix {
-            let rest = try MXRestClientOptions(trust: connection.address.trust, proxy: connection.address.proxy)
+            let rest = try MXRestClientOptions(trust: connection.address.trust, proxy: connection.proxy)
             feeds.append(selection.feed(try MatrixAccount(rest)))
         }
         return feeds
-            + (try pydio.feeds(try PydioClientOptions(trust: connection.address.trust, proxy: connection.address.proxy)))
+            + (try pydio.feeds(try PydioClientOptions(trust: connection.address.trust, proxy: connection.proxy)))
     }
 }

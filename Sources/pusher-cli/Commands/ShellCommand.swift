@@ -19,7 +19,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
 
             Examples:
               pusher-cli shell --cluster eu
-              printf '%s\\n' 'subscribe prices' "trigger prices update '{}'" | pusher-cli shell --json
+              echo 'subscribe prices' | pusher-cli shell --json
             """)
 
     @OptionGroup var output: OutputOptions
@@ -122,7 +122,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
     /// The HTTP API, or what is missing for it.
     private func api(_ settings: Settings) -> Result<PusherHTTPClient, CommandFailure> {
         do throws(CommandFailure) {
-            return .success(try settings.httpClient(proxy: connection.address.proxy.proxy))
+            return .success(try settings.httpClient(proxy: connection.proxy.proxy))
         } catch {
             return .failure(CommandFailure(.wrongUse, "only the HTTP API can send this event: \(error)"))
         }

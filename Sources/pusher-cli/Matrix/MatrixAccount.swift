@@ -5,6 +5,7 @@ import MatrixSDK
 struct MatrixAccount: Sendable {
     let client: MXRestClient
     let userID: String
+    let store: MatrixStore
     /// The homeserver, for people.
     let serverName: String
 
@@ -12,14 +13,23 @@ struct MatrixAccount: Sendable {
     init(_ options: MXRestClientOptions) throws(CommandFailure) {
         let credentials = try MatrixCredentialFile().load()
         userID = credentials.userId ?? ""
-        serverName = credentials.homeServer.flatMap { URL(string: $0)?.host } ?? "the homeserver"
+        let store = MatrixStore(userID: userID, deviceID: credentials.deviceId)
+        self.store = store
+        serverName = credentials.homeServer.flatMap { URL(string: $0)?.serverName } ?? "the homeserver"
         client = MXRestClient(credentials: credentials, options: options)
+        client.observeUnauthenticated { ending in
+            // After a soft logout the device can log in again.
+            guard !ending.isSoftLogout else { return }
+            // A session that has the store open erases it itself.
+            try? MatrixCredentialFile().remove(credentials.accessToken) { () throws(MatrixError) in try store.delete() }
+        }
     }
 
-    /// A session that is not stored: any number of commands can have one at a time.
-    func session(firstMessages: Int) -> MXSession {
+    /// A session without a store: see ``openStore(of:patience:)``.
+    func makeSession() -> MXSession {
         var options = MXSessionOptions()
-        options.initialTimelineLimit = firstMessages
+        // As many as it takes to find the newest message of most rooms.
+        options.initialTimelineLimit = 10
         options.timelineLimit = 100
         options.reconnectPolicy = .exponential(maximumDelay: .seconds(30))
         options.callbackQueue = .queue(EventStream.queue)
@@ -28,10 +38,25 @@ struct MatrixAccount: Sendable {
 
     /// Rooms as they are now, the one with the newest message first.
     func rooms() async throws -> [MXRoomSummary] {
-        let session = session(firstMessages: 10)
+        try await withSession { session in session.roomsSummaries }
+    }
+
+    /// A session that is up to date, and does not go on: what is stored of the account, and one sync from there.
+    func withSession<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
+        let session = makeSession()
         defer { session.close() }
-        try await session.start()
-        return session.roomsSummaries
+        _ = await openStore(of: session)
+        do {
+            try await session.syncOnce()
+        } catch let error as MatrixError where error.code == .store {
+            session.close()
+            MatrixStore.warn(error)
+            let substitute = makeSession()
+            defer { substitute.close() }
+            try await substitute.syncOnce()
+            return try await body(substitute)
+        }
+        return try await body(session)
     }
 
     /// Makes a room known as the chat with a user.

@@ -30,6 +30,6 @@ extension MXError {
     /// What helps if the login is dead; nil if it is not.
     var advice: String? {
         guard errcode == kMXErrCodeStringUnknownToken else { return nil }
-        return "log in again, with pusher-cli matrix logout and pusher-cli matrix login"
+        return "log in again, with pusher-cli matrix login"
     }
 }

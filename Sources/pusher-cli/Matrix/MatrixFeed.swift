@@ -1,10 +1,20 @@
 import Dispatch
+import MatrixProtocol
 import MatrixSDK
 import PusherSwift
 import Basics
 
 /// What of an account's events is to be printed, and the session that they come from.
 final class MatrixFeed: Feed {
+    /// What is told of the time before.
+    enum Past {
+        case nothing
+        /// What has come since the last listening.
+        case missed
+        /// What is stored or can be fetched since a moment.
+        case since(Date)
+    }
+
     private struct State {
         /// Ids of the rooms wanted, as far as they are known; nil is every room, and the account.
         var roomIDs: Set<String>?
@@ -13,29 +23,35 @@ final class MatrixFeed: Feed {
         var failure: String?
         /// Whether the first sync is over.
         var hasRun = false
-        /// Events of each room since its timeline was trimmed.
-        var arrivals: [String: Int] = [:]
+        var areNamesResolved = false
+        var file: MXFileStore?
+        /// How far the stream was told, by this run or an earlier one.
+        var mark: ListeningMark?
+        /// Of events before the first sync is over, only what has come since this is told; nil is none.
+        var caughtUpFrom: ListeningMark?
     }
 
-    /// Names need the state of rooms, not their messages.
-    private static let storedMessages = 20
-
+    private let account: MatrixAccount
     private let session: MXSession
-    private let store = MXMemoryStore(eventsPerRoom: storedMessages)
     private let client: MXRestClient
     private let rooms: [RoomReference]
     /// Only what the user's push rules say is to be told.
     private let isNotificationsOnly: Bool
+    private let past: Past
     private let accountChannel: String
+    let serverName: String
     private let state: Lock<State>
 
-    /// - Parameter rooms: None is every room, and the account.
-    init(_ account: MatrixAccount, rooms: [RoomReference], isNotificationsOnly: Bool) {
-        // A first sync is history, of which nothing is printed.
-        session = account.session(firstMessages: 1)
+    /// - Parameters:
+    ///   - rooms: None is every room, and the account.
+    init(_ account: MatrixAccount, rooms: [RoomReference], isNotificationsOnly: Bool, past: Past) {
+        self.account = account
+        session = account.makeSession()
         (client, self.rooms, self.isNotificationsOnly) = (account.client, rooms, isNotificationsOnly)
+        self.past = past
         state = Lock(State(roomIDs: rooms.isEmpty ? nil : Set(rooms.filter(\.isID).map(\.text))))
         accountChannel = "matrix:" + account.userID
+        serverName = account.serverName
         // Nobody waits for these callbacks; the main queue may be blocked by whoever reads the output.
         account.client.completionQueue = DispatchQueue(label: "matrix")
     }
@@ -48,15 +64,64 @@ final class MatrixFeed: Feed {
         } others: {
             FeedReport($0).map(report)
         }
-        try? session.setStore(store)  // fails for a session that was started already, which this one was not
         Task {
             do {
                 try await resolveAliases()
+                await openStore()
+                if case .since(let date) = past { try await tellHistory(since: date, report) }
             } catch {
                 return failed(error)
             }
             try? await session.start()
         }
+    }
+
+    /// A command that is about to end is waited for, so that others find this one's store.
+    private static let patience = Duration.seconds(2)
+
+    private func openStore() async {
+        let store = await account.openStore(of: session, patience: Self.patience, notes: [ListeningMark.name])
+        let mark = store.notes[ListeningMark.name].flatMap(ListeningMark.init)
+        var from: ListeningMark?
+        if case .missed = past, let mark {
+            session.catchUp(since: mark.token, from: mark.date)
+            from = mark
+        }
+        state.withLock { ($0.file, $0.mark, $0.caughtUpFrom) = (store.file, mark, from) }
+    }
+
+    /// Of all rooms, by the time that the senders' servers give.
+    private func tellHistory(since date: Date, _ report: @escaping @Sendable (FeedReport) -> Void) async throws {
+        try await session.syncOnce()
+        try resolveNames()
+        let wanted = state.withLock { $0.roomIDs }
+        var events: [MXEvent] = []
+        for room in session.roomsSummaries where room.membership == .join && wanted?.contains(room.roomId) != false {
+            guard let newest = try session.storedEvents(in: room.roomId, limit: 1).first, newest.date >= date else {
+                continue
+            }
+            let history = try await RoomHistory(of: room, since: date, in: session)
+            events += history.events.map { $0.inRoom(room.roomId) }
+            if history.isCut, let oldest = history.events.first {
+                let gap = SourceGap(channelName: "matrix:" + room.roomId, start: date, end: oldest.date)
+                EventStream.queue.async { report(.news(FeedNews(record: .gap(PusherGap(gap))))) }
+            }
+        }
+        for event in events.sorted(by: { $0.originServerTs < $1.originServerTs }) {
+            let roomID = event.roomId ?? ""
+            var record = MatrixEventRecord(event, in: roomID, session.pushDecision(for: event, in: roomID))
+            guard record.notify || !isNotificationsOnly else { continue }
+            addNames(to: &record)
+            let news = FeedNews(record: .matrixEvent(record), counts: record.counts)
+            EventStream.queue.async { report(.news(news)) }
+        }
+    }
+
+    private func addNames(to record: inout MatrixEventRecord) {
+        guard let roomID = record.roomID, let room = session.room(withRoomId: roomID) else { return }
+        record.names.room = room.displayName
+        record.names.sender = record.userID.flatMap { room.state?.members.memberName($0) }
+        if let event = record.event { record.context = Self.context(of: event, in: room) }
     }
 
     private func resolveAliases() async throws {
@@ -68,6 +133,11 @@ final class MatrixFeed: Feed {
 
     /// Finds the rooms that are wanted by their names, after the first sync.
     private func resolveNames() throws(CommandFailure) {
+        let areResolved = state.withLock { state in
+            defer { state.areNamesResolved = true }
+            return state.areNamesResolved
+        }
+        if areResolved { return }
         for room in rooms where !room.isID && !room.isAlias {
             let joined = session.roomsSummaries.filter { $0.membership == .join }
             let id = try RoomReference.named(room.text, among: joined).roomId
@@ -75,7 +145,28 @@ final class MatrixFeed: Feed {
         }
     }
 
-    func close() { session.close() }
+    func close() {
+        saveMark()
+        session.close()
+    }
+
+    // MARK: How far it has come
+
+    func wrote(_ event: RealtimeEvent) {
+        guard let id = MatrixEventRecord(event).event?.eventId, !id.isEmpty else { return }
+        state.withLock { _ = $0.mark?.told.insert(id) }
+    }
+
+    func reached(_ position: String) {
+        state.withLock { $0.mark = ListeningMark(token: position) }
+        saveMark()
+    }
+
+    /// What cannot be saved is told again by the next one.
+    private func saveMark() {
+        let (file, mark) = state.withLock { ($0.file, $0.mark) }
+        if let file, let mark { try? file.setNote(ListeningMark.name, mark.text) }
+    }
 
     /// Only a login that is not valid any more ends a sync.
     func end(by failure: SourceFailure) -> ExitStatus? { .refused }
@@ -84,10 +175,11 @@ final class MatrixFeed: Feed {
 
     // MARK: What comes
 
-    func news(of event: RealtimeEvent, forPeople: Bool) -> FeedNews? {
+    func news(of event: RealtimeEvent, forPeople: Bool) throws(CommandFailure) -> FeedNews? {
         guard event.eventName != MatrixEventName.syncState || event.channelName != accountChannel else {
             return nil  // told as a state
         }
+        if !state.withLock({ $0.hasRun }) { try resolveNames() }  // caught up with: the sync behind it is applied
         return record(of: event, withNames: forPeople).map { record in
             FeedNews(record: .matrixEvent(record), counts: record.counts)
         }
@@ -122,38 +214,57 @@ final class MatrixFeed: Feed {
         }
     }
 
-    /// Lets go of old messages of a room where many come.
-    private func trim(_ roomID: String) {
-        let isTime = state.withLock { state in
-            state.arrivals[roomID, default: 0] += 1
-            guard state.arrivals[roomID, default: 0] > Self.storedMessages else { return false }
-            state.arrivals[roomID] = nil
-            return true
-        }
-        if isTime { _ = try? store.trimTimeline(of: roomID) }  // a store in memory fails only when it is closed
-    }
-
     /// Nil if nobody wants to see it.
     ///
     /// - Parameter withNames: Whether it is for people.
     private func record(of event: RealtimeEvent, withNames: Bool) -> MatrixEventRecord? {
-        if let roomID = MatrixEventRecord.roomID(of: event) { trim(roomID) }
-        // What comes before is as old as the account.
-        let (hasRun, roomIDs) = state.withLock { ($0.hasRun, $0.roomIDs) }
-        guard hasRun, event.notify || !isNotificationsOnly else { return nil }
+        let (hasRun, roomIDs, from) = state.withLock { ($0.hasRun, $0.roomIDs, $0.caughtUpFrom) }
+        // What comes before, and is not caught up with, is as old as the account.
+        guard hasRun || from != nil, event.notify || !isNotificationsOnly else { return nil }
         var record = MatrixEventRecord(event)
+        if !hasRun, let from {
+            guard record.staysTrue, !from.told.contains(record.event?.eventId ?? "") else { return nil }
+            record.isCaughtUp = true
+        }
         if let wanted = roomIDs {
             guard let roomID = record.roomID, wanted.contains(roomID) else { return nil }
         }
-        if withNames, let roomID = record.roomID, let room = session.room(withRoomId: roomID) {
-            record.names.room = room.displayName
-            record.names.sender = record.userID.flatMap { room.state?.members.memberName($0) }
+        if withNames {
+            addNames(to: &record)
+        } else if let end = record.event, end.pollPart == .end, let room = end.roomId.flatMap(session.room(withRoomId:))
+        {
+            record.context = Self.context(of: end, in: room)
         }
         return record
     }
 
+    /// What of the room's events is needed to tell of one.
+    private static func context(of event: MXEvent, in room: MXRoom) -> MatrixEventText.Context {
+        var context = MatrixEventText.Context()
+        if let answered = event.replyToEventId.flatMap(room.storedEvent)?.sender {
+            context.repliedTo = room.state?.members.memberName(answered) ?? answered
+        }
+        guard let start = event.pollStartId.flatMap(room.storedEvent),
+            case .poll(var poll) = MatrixMessageContent(room.edited(start))
+        else { return context }
+        let levels = room.state?.powerLevels
+        func mayEnd(_ user: String) -> Bool { user == start.sender || levels?.mayEndPolls(user) == true }
+        context.mayEndPoll = mayEnd(event.sender)
+        // A stored timeline has no holes: with the poll, all that came after it is here.
+        if event.pollPart == .end, context.mayEndPoll {
+            poll.count(
+                room.storedRelations(to: start.eventId), sender: start.sender, currentUser: room.mxSession?.myUserId,
+                mayEnd: mayEnd)
+        }
+        context.poll = poll
+        return context
+    }
+
     func wants(_ gap: SourceGap) -> Bool {
-        state.withLock { $0.roomIDs }?.contains(String(gap.channelName.dropFirst("matrix:".count))) ?? true
+        let isTold = state.withLock { $0.hasRun || $0.caughtUpFrom != nil }
+        guard isTold else { return false }
+        try? resolveNames()  // what is wrong with a name is said with the first state
+        return state.withLock { $0.roomIDs }?.contains(String(gap.channelName.dropFirst("matrix:".count))) ?? true
     }
 
     func isNew(_ failure: SourceFailure) -> Bool {

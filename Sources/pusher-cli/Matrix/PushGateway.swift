@@ -18,8 +18,10 @@ final class PushGateway: Sendable {
         var bufferSize = 1_000
         /// Connections at a time; more are closed at once.
         var maximumConnections = 256
-        /// How long a connection may stand idle, or leave a request unfinished.
+        /// How long a connection may stand idle.
         var idleTimeout = Duration.seconds(60)
+        /// How long a request may take to arrive, however many bytes of it come.
+        var requestTimeout = Duration.seconds(30)
         /// Whether a device is one to be served. The keys of others are rejected: homeservers forget them then.
         var accepts: @Sendable (PushNotification.Device) -> Bool = { _ in true }
     }
@@ -51,6 +53,7 @@ final class PushGateway: Sendable {
                     channel.eventLoop.makeCompletedFuture {
                         guard connections.value.accept(channel) else { return channel.close(promise: nil) }
                         let pipeline = channel.pipeline.syncOperations
+                        try pipeline.addHandler(RequestDeadline(.nanoseconds(configuration.requestTimeout.nanoseconds)))
                         try pipeline.configureHTTPServerPipeline()
                         try pipeline.addHandlers([
                             IdleStateHandler(readTimeout: .nanoseconds(configuration.idleTimeout.nanoseconds)),

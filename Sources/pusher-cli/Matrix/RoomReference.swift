@@ -1,6 +1,6 @@
 import MatrixSDK
 
-/// A room as users name it: by id, by alias, or by the name that `rooms` shows.
+/// A room as users name it: by id, by alias, by the name that `rooms` shows, or by a part of the name or the alias.
 struct RoomReference {
     let text: String
 
@@ -9,14 +9,20 @@ struct RoomReference {
     /// Whether it is an id already.
     var isID: Bool { text.hasPrefix("!") }
 
-    /// Whether a homeserver has to be asked.
-    var isAlias: Bool { text.hasPrefix("#") }
+    /// Whether it is a whole alias, which the homeserver's directory knows.
+    var isAlias: Bool { text.hasPrefix("#") && text.contains(":") }
 
     /// - Parameter membership: Of which rooms the names are looked up.
     func roomID(for account: MatrixAccount, membership: MXMembership = .join) async throws -> String {
         if isID { return text }
         if isAlias { return try await roomID(for: account.client) }
         return try Self.named(text, among: try await account.rooms().filter { $0.membership == membership }).roomId
+    }
+
+    /// The room that an alias seems to stand for, by what is stored.
+    func stored(for account: MatrixAccount) -> AliasClaim? {
+        guard isAlias, let claims = try? account.store.rooms(withAlias: text) else { return nil }
+        return claims.count == 1 ? claims.first : nil
     }
 
     /// The same in a session that has synced. You have to be in the room.
@@ -36,18 +42,36 @@ struct RoomReference {
     /// The room that an alias stands for.
     func roomID(for client: MXRestClient) async throws -> String { try await client.resolveRoomAlias(text).roomId }
 
-    /// The one room of this name, in the same case if there is one.
+    // MARK: Names
+
+    /// The one room of this name, in the same case if there is one; else the one of whose name or alias it is a part.
     static func named(_ name: String, among rooms: [MXRoomSummary]) throws(CommandFailure) -> MXRoomSummary {
-        let exact = rooms.filter { $0.displayName == name }
-        let found =
-            exact.isEmpty ? rooms.filter { $0.displayName.lowercased() == name.lowercased() } : exact
-        guard let first = found.first else {
-            throw CommandFailure(.badData, "there is no room “\(name)”: pusher-cli matrix rooms lists them")
+        let lowercased = name.lowercased()
+        let steps: [(MXRoomSummary) -> Bool] = [
+            { $0.displayName == name }, { $0.displayName.lowercased() == lowercased },
+            { room in
+                [room.displayName, room.canonicalAlias].contains { $0?.lowercased().contains(lowercased) == true }
+            },
+        ]
+        for (number, fits) in steps.enumerated() {
+            let found = rooms.filter(fits)
+            if found.count > 1 { throw ambiguity(name, found, isWhole: number < steps.count - 1) }
+            if let room = found.first { return room }
         }
-        guard found.count == 1 else {
-            let ids = found.map(\.roomId).sorted().prefix(5).joined(separator: " ")
-            throw CommandFailure(.badData, "\(found.count) rooms are called “\(name)”; give an id: \(ids)")
+        throw CommandFailure(.badData, "there is no room “\(name)”: pusher-cli matrix rooms lists them")
+    }
+
+    private static let maximumListed = 10
+    /// Characters of a name, which may be as long as its room's members like.
+    private static let maximumNameLength = 60
+
+    private static func ambiguity(_ name: String, _ rooms: [MXRoomSummary], isWhole: Bool) -> CommandFailure {
+        var listed = rooms.sorted { $0.roomId < $1.roomId }.prefix(maximumListed).map { room in
+            let name = room.displayName
+            return "\(room.roomId) (\(name.prefix(maximumNameLength))\(name.count > maximumNameLength ? "…" : ""))"
         }
-        return first
+        if rooms.count > listed.count { listed.append("and \(rooms.count - listed.count) more") }
+        let what = isWhole ? "\(rooms.count) rooms are called “\(name)”" : "\(rooms.count) rooms match “\(name)”"
+        return CommandFailure(.badData, "\(what); give an id: \(listed.joined(separator: ", "))")
     }
 }

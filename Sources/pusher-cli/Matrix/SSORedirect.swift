@@ -18,6 +18,7 @@ final class SSORedirect: Sendable {
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         let pipeline = channel.pipeline.syncOperations
+                        try pipeline.addHandler(RequestDeadline(.seconds(30)))
                         try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
                         try pipeline.addHandlers([
                             IdleStateHandler(allTimeout: .seconds(30)),

@@ -23,8 +23,6 @@ struct AddressOptions: ParsableArguments {
 
     @OptionGroup var trust: TrustOptions
 
-    @OptionGroup var proxy: ProxyOption
-
     func validate() throws {
         guard port.map({ (1...65535).contains($0) }) ?? true else {
             throw ValidationError("--port must be 1 to 65535.")

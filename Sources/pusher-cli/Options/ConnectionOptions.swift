@@ -8,6 +8,7 @@ struct ConnectionOptions: ParsableArguments {
     @OptionGroup var credentials: CredentialOptions
     @OptionGroup var masterKey: MasterKeyOption
     @OptionGroup var address: AddressOptions
+    @OptionGroup var proxy: ProxyOption
 
     @Option(help: "URL of the auth endpoint for private and presence channels.")
     var authEndpoint: String?
@@ -74,7 +75,7 @@ struct ConnectionOptions: ParsableArguments {
         options.encryptionMasterKey = settings.encryptionMasterKey
         options.handshakeHeaders = try HeaderOption.fields(header, of: "--header")
         (options.caFile, options.pinnedKey) = (settings.caFile, settings.pinnedKey)
-        options.proxy = address.proxy.proxy
+        options.proxy = proxy.proxy
         options.activityTimeout = activityTimeout
         if let pongTimeout { options.pongTimeout = .seconds(pongTimeout) }
         if let maxReconnectDelay { options.reconnectPolicy.maximumDelay = .seconds(maxReconnectDelay) }

@@ -17,6 +17,7 @@ struct HTTPOptions: ParsableArguments {
     @OptionGroup var application: ApplicationOptions
     @OptionGroup var credentials: CredentialOptions
     @OptionGroup var address: AddressOptions
+    @OptionGroup var proxy: ProxyOption
 
     @Option(help: "Give up on a request after this many seconds.")
     var timeout = 30.0
@@ -34,7 +35,7 @@ struct HTTPOptions: ParsableArguments {
         let settings = try credentials.settings(options)
         try settings.checkTrust()
         let client = try settings.httpClient(
-            proxy: address.proxy.proxy, timeout: .seconds(timeout), publishingOn: channels)
+            proxy: proxy.proxy, timeout: .seconds(timeout), publishingOn: channels)
         return HTTPAPI(client: client, serverName: settings.serverName)
     }
 }
@@ -73,7 +74,6 @@ extension Settings {
     /// The server, for people.
     var serverName: String {
         guard let host else { return "Pusher Channels" + (cluster.map { ", cluster \($0)" } ?? "") }
-        let name = host.contains(":") ? "[\(host)]" : host
-        return name + (port.map { ":\($0)" } ?? "")
+        return ServerAddress.name(host, port)
     }
 }

@@ -26,7 +26,7 @@ struct PydioOptions: ParsableArguments {
     /// The account that `login` has left.
     func account() throws(CommandFailure) -> PydioAccount {
         let account = PydioAccount(try PydioLoginFile().login(server), options: try connection.client)
-        StatusLine.wait(for: "the answer of \(account.login.server.host ?? "the server")")
+        StatusLine.wait(for: "the answer of \(account.serverName)")
         return account
     }
 

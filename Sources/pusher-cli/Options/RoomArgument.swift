@@ -2,7 +2,10 @@ import ArgumentParser
 
 /// The room that a `matrix` command is about; you are in it.
 struct RoomArgument: ParsableArguments {
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in.")
+    @Argument(
+        help:
+            "The room: an id, an alias, or the name of a room that you are in; a part of the name or alias is enough if no other room has it."
+    )
     var room: String
 
     func validate() throws {

@@ -28,6 +28,7 @@ struct RoomUsersArguments: ParsableArguments {
                 try await change(account.client, user, roomID)
             } catch let error as any ReportableError {
                 if let error = error as? MXError, error.errcode == kMXErrCodeStringUnknownToken { throw error }
+                try Task.checkCancellation()  // interrupted: nobody knows whether it was done
                 StandardError.write("error: \(user) \(notDone): \(Complaint.text(error))")
                 status = status.worse(error.exitStatus)
             }

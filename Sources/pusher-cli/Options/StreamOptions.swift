@@ -6,7 +6,10 @@ struct StreamOptions: ParsableArguments {
     @Option(help: "Exit after this many events.")
     var count: Int?
 
-    @Option(help: "Exit after this many seconds, with status 75 if --count was not reached, otherwise with 0.")
+    @Option(
+        help:
+            "Exit after this many seconds: with 0, with 75 if --count was not reached, or with 69 if there was no connection."
+    )
     var timeout: Double?
 
     @Option(help: "Give up if there is no connection after this many seconds; 0 keeps trying forever.")
@@ -17,7 +20,8 @@ struct StreamOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             #"""
-            Print each event as this text, in which {{channel}}, {{event}}, {{data}}, {{data.price}} (a path into JSON \#
+            Print each event as this text, in which {{channel}}, {{event}}, {{data}}, {{data.price}} (a path into JSON \
+            \#
             data), {{user_id}}, {{time}} and {{type}} are replaced, and so are the escapes \n, \t, \\ and \{. Line \#
             breaks and other control characters in values are escaped. Members, states and errors are printed only if \#
             the text has {{type}}, with their JSON as data; otherwise they go to standard error.
@@ -44,9 +48,9 @@ struct StreamOptions: ParsableArguments {
             """
             Run this command with /bin/sh -c for each event. It gets the data on standard input, and PUSHER_EVENT, \
             PUSHER_CHANNEL, PUSHER_TIME and, if there is one, PUSHER_USER_ID in its environment. While --jobs commands \
-            are running, reading waits, and at the end all of them are waited for, unless Ctrl-C comes again. A command that fails is reported on \
-            standard error, and then the exit status at the end is 69, or worse. Everything except events goes to \
-            standard error.
+            are running, no more events are read. At the end, all of them are waited for; a second Ctrl-C ends them. A \
+            command that fails is reported on standard error, and the exit status is then 69 or worse. Everything \
+            except events goes to standard error.
             """, valueName: "command"))
     var exec: String?
 

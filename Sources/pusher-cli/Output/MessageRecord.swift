@@ -11,14 +11,21 @@ struct MessageRecord: OutputRecord {
     /// Where it was said, if messages of several rooms are shown.
     var roomName: String?
 
-    init(_ event: MXEvent) { self.event = event }
+    /// What it says by now.
+    private(set) var content: MatrixMessageContent
+    var context = MatrixEventText.Context()
 
-    /// What an edit, which the server tells of with the message, has made of it.
-    private var content: JSONView {
-        event.unsigned?["m.relations"]?["m.replace"]?["content"]?["m.new_content"] ?? event.contentJSON
+    init(_ event: MXEvent) {
+        self.event = event.withBundledEdit
+        content = MatrixMessageContent(self.event)
     }
 
-    private var isEdited: Bool { event.unsigned?["m.relations"]?["m.replace"] != nil }
+    /// - Parameter votes: Everything that refers to the poll that it is.
+    mutating func count(_ votes: [MXEvent], currentUser userId: String?, mayEnd: (String) -> Bool) {
+        guard case .poll(var poll) = content else { return }
+        poll.count(votes, sender: event.sender, currentUser: userId, mayEnd: mayEnd)
+        content = .poll(poll)
+    }
 
     var json: String {
         var line = JSONLine(type: "message", time: event.date)
@@ -26,9 +33,10 @@ struct MessageRecord: OutputRecord {
         line.add("event_id", event.eventId)
         line.add("event", event.type)
         line.add("sender", event.sender)
-        line.add("body", content["body"]?.string)
-        line.add("content", json: Self.oneLine(content))
-        if isEdited { line.add("edited", json: "true") }
+        line.add("body", event.contentJSON["body"]?.string)
+        line.add("content", json: Self.oneLine(event.contentJSON))
+        line.add(message: event, content)
+        if event.isEdited { line.add("edited", json: "true") }
         if event.isRedacted { line.add("redacted", json: "true") }
         return line.text
     }
@@ -41,10 +49,10 @@ struct MessageRecord: OutputRecord {
 
     /// `2026-01-31 12:00  Lobby  $id  Alice  hello`
     func text(style: TextStyle) -> TerminalText {
-        let words = MatrixEventText(event, content: content)?.text ?? ""
+        let words = MatrixEventText(event, content, context: context).text
         return [
             style.dim(Record.minute(event.date)), style.event(roomName ?? ""), style.dim(event.eventId),
-            style.channel(senderName ?? event.sender), "\(words)\(isEdited ? " (edited)" : "")",
+            style.channel(senderName ?? event.sender), TerminalText(words),
         ].inColumns()
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import JSONBytes
 import MatrixSDK
 
 /// A room of the account's, as a line.
@@ -15,13 +16,14 @@ struct RoomRecord: ListRecord {
         line.add("members", room.joinedMembersCount)
         line.add("unread", room.notificationCount)
         line.add("highlights", room.highlightCount)
+        if !room.unreadThreads.isEmpty { line.add("unread_threads", json: threads) }
         line.add("direct", json: String(room.isDirect))
         line.add("encrypted", json: String(room.isEncrypted))
         line.add("last_message", lastMessage.map(JSONLine.text))
         return line.text
     }
 
-    /// `name  id  2 members  3 unread  2026-01-31 12:00`
+    /// `name  id  2 members  3 unread, 2 in threads  2026-01-31 12:00`
     func columns(style: TextStyle) -> [TerminalText] {
         let isInvitation = room.membership == .invite
         let parts: [TerminalText?] = [
@@ -29,11 +31,25 @@ struct RoomRecord: ListRecord {
             isInvitation
                 ? "invitation\(room.inviter.map { " from \($0)" } ?? "")"
                 : room.joinedMembersCount == 1 ? "1 member" : "\(room.joinedMembersCount) members",
-            room.notificationCount == 0 ? nil : "\(room.notificationCount) unread",
+            room.notificationCount == 0 ? nil : unread,
             room.isEncrypted ? "encrypted" : nil,
             lastMessage.map { style.dim(Record.minute($0)) },
         ]
         return parts.map { $0 ?? "" }
+    }
+
+    private var unread: TerminalText {
+        let inThreads = room.unreadThreads.values.reduce(0) { $0 + $1.notificationCount }
+        return "\(room.notificationCount) unread\(inThreads == 0 ? "" : ", \(inThreads) in threads")"
+    }
+
+    private var threads: String {
+        var object = JSONWriter()
+        for (root, counts) in room.unreadThreads.sorted(by: { $0.key < $1.key }) {
+            object.add(
+                root, json: #"{"unread":\#(counts.notificationCount),"highlights":\#(counts.highlightCount)}"#)
+        }
+        return object.text
     }
 
     private var lastMessage: Date? {

@@ -41,7 +41,7 @@ enum StandardOutput {
     static func write(_ bytes: some Sequence<UInt8>) -> Bool {
         guard failure.withLock({ $0 }) == nil else { return false }
         let write = { writeAll(bytes, to: STDOUT_FILENO) }
-        guard let error = isTerminal ? StatusLine.makingWay(write) : write() else { return true }
+        guard let error = isTerminal ? StatusLine.makingWay(write) : StatusLine.yielding(to: write) else { return true }
         failure.withLock { $0 = $0 ?? error }
         return false
     }

@@ -9,6 +9,10 @@ enum StatusLine {
         /// Whether something stands there now.
         var isWritten = false
         var wait: Wait?
+        /// Whether progress is shown in its place.
+        var hasProgress = false
+        /// Writes to somewhere else that are under way.
+        var writes = 0
         var isOver = false
     }
 
@@ -16,13 +20,16 @@ enum StatusLine {
     private struct Wait {
         let what: TerminalText
         var reason: TerminalText?
-        let start = ContinuousClock.now
+        /// Before its display begins to count seconds.
+        var start: ContinuousClock.Instant
         let display: Task<Void, Never>
 
         var text: TerminalText {
             let reason: TerminalText = reason.map { " (\($0))" } ?? ""
-            return "Waiting \(Int(start.duration(to: .now) / .seconds(1))) s for \(what)\(reason)"
+            return "Waiting \(Int(age / .seconds(1))) s for \(what)\(reason)"
         }
+
+        var age: Duration { start.duration(to: .now) }
     }
 
     static let isShown = isatty(2) == 1 && Environment["TERM"] != "dumb"
@@ -38,16 +45,19 @@ enum StatusLine {
         return try work()
     }
 
+    /// Shows progress in the place of a wait, until ``erase()``.
     static func show(_ text: TerminalText) {
         state.withLock { state in
-            endWait(&state)
+            state.hasProgress = true
             draw(text, &state)
         }
     }
 
+    /// Erases progress; a wait begins anew.
     static func erase() {
         state.withLock { state in
-            endWait(&state)
+            state.hasProgress = false
+            state.wait?.start = .now
             makeWay(&state)
         }
     }
@@ -69,6 +79,22 @@ enum StatusLine {
         }
     }
 
+    /// Draws nothing while something is written elsewhere: whatever reads that may be slow, and may have the terminal.
+    static func yielding<Result>(to write: () -> Result) -> Result {
+        guard isShown else { return write() }
+        state.withLock { state in
+            state.writes += 1
+            makeWay(&state)
+        }
+        defer {
+            state.withLock { state in
+                state.writes -= 1
+                state.wait?.start = .now
+            }
+        }
+        return write()
+    }
+
     private static func makeWay(_ state: inout State) {
         if state.isWritten { StandardError.writeToTerminal("\r\u{1B}[K") }
         state.isWritten = false
@@ -77,7 +103,7 @@ enum StatusLine {
     /// What does not fit is cut off: a second row would stay when the line is erased. Nothing stands in the last column, after
     /// which some terminals begin a row.
     private static func draw(_ text: TerminalText, _ state: inout State) {
-        guard isShown, !state.isOver else { return }
+        guard isShown, !state.isOver, state.writes == 0 else { return }
         state.isWritten = true
         let row = text.cut(to: TerminalSize.columns(of: 2) - 1)
         StandardError.writeToTerminal("\r\u{1B}[K\(row.text)")
@@ -90,12 +116,13 @@ enum StatusLine {
     /// - Parameter what: `the answer of 127.0.0.1:6001`.
     static func wait(for what: TerminalText) {
         guard isShown else { return }
+        let start = ContinuousClock.now
         let display = Task {
             while (try? await Task.sleep(for: .seconds(1))) != nil { showWait() }
         }
         state.withLock { state in
             state.wait?.display.cancel()
-            state.wait = Wait(what: what, display: display)
+            state.wait = Wait(what: what, start: start, display: display)
         }
     }
 
@@ -108,8 +135,8 @@ enum StatusLine {
         return try await work()
     }
 
-    /// Says why it takes long, such as the reason of the last failure.
-    static func explainWait(_ reason: TerminalText) {
+    /// Says why it takes long, such as the reason of the last failure; nil takes that back.
+    static func explainWait(_ reason: TerminalText?) {
         state.withLock { $0.wait?.reason = reason }
     }
 
@@ -128,7 +155,8 @@ enum StatusLine {
 
     private static func showWait() {
         state.withLock { state in
-            if let wait = state.wait { draw(wait.text, &state) }
+            guard let wait = state.wait, !state.hasProgress, wait.age >= .seconds(1) else { return }
+            draw(wait.text, &state)
         }
     }
 }

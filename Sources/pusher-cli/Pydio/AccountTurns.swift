@@ -6,6 +6,9 @@ import Basics
 final class AccountTurns: LoginTurns {
     /// A login takes a few requests of a minute at most.
     private static let patience: Duration = .seconds(200)
+    /// Longer than most logins.
+    private static let silence: Duration = .seconds(5)
+    private static let longestPause: Duration = .milliseconds(250)
 
     private struct State {
         /// As the file has it, as far as this process knows.
@@ -78,15 +81,37 @@ final class AccountTurns: LoginTurns {
         guard let path = try? lockFile() else { return false }
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return false }
-        let end = ContinuousClock.now + Self.patience
         var hasWaited = false
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0, ContinuousClock.now < end {
+        if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             hasWaited = true
-            try? await Task.sleep(for: .milliseconds(20))
+            StatusLine.explainWait("another command is logging in as \(login.user)")
+            await wait(for: descriptor)
+            StatusLine.explainWait(nil)
         }
         // Not before: a turn of this process may still be ending, and closes what is here.
         state.withLock { $0.lock = descriptor }
         return hasWaited
+    }
+
+    /// Until the other one lets go of it, or for as long as a login can take: it may have been stopped.
+    private func wait(for descriptor: Int32) async {
+        let start = ContinuousClock.now
+        var pause = Duration.milliseconds(20)
+        var isTold = false
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let waited = ContinuousClock.now - start
+            guard waited < Self.patience, !Task.isCancelled else { return }
+            if waited > Self.silence, !isTold {
+                isTold = true
+                StandardError.write(
+                    """
+                    warning: waiting for another command, which is logging in as \(login.user); going on without it \
+                    after \(Self.patience.components.seconds) s
+                    """)
+            }
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, Self.longestPause)
+        }
     }
 
     private func lockFile() throws(CommandFailure) -> String {

@@ -5,6 +5,8 @@ import PydioSDK
 struct PydioAccount: Sendable {
     let login: PydioLogin
     let client: PydioClient
+    /// The server, for people.
+    var serverName: String { login.server.serverName ?? "the server" }
     private let params: ServersParamsManager
     private let turns: AccountTurns
 
@@ -62,8 +64,8 @@ struct PydioAccount: Sendable {
         if workspaces.isEmpty {
             StandardError.write(
                 """
-                warning: \(login.user) may open no workspace on \(login.server.absoluteString): an administrator can change \
-                that; if the server wants a new password first, a browser shows it
+                warning: \(login.user) may open no workspace on \(login.server.absoluteString): an administrator can \
+                change that; if the server wants a new password first, a browser shows it
                 """)
         }
         return workspaces.map { PydioWorkspace($0, client) }

@@ -93,6 +93,8 @@ final class PydioFeed: Feed {
         account.keepSession()
     }
 
+    var serverName: String { account.serverName }
+
     // MARK: What comes
 
     func news(of event: RealtimeEvent, forPeople: Bool) -> FeedNews? {

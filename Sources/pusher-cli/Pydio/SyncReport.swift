@@ -24,9 +24,12 @@ final class SyncReport: Sendable {
 
     @Sendable
     func tell(_ event: PydioSyncEvent) {
-        state.withLock { state in
+        let begins = state.withLock { state in
+            let wasSettled = state.isSettled
             if case .settled = event { state.isSettled = true } else { state.isSettled = false }
+            return wasSettled && !state.isSettled
         }
+        if begins { StatusLine.wait(for: "the sync of \(wholeName)") }
         switch event {
         case .progress(let step, let progress): transfers.progress(step.path)(progress)
         case .done(let step):
@@ -72,7 +75,7 @@ final class SyncReport: Sendable {
             }
         transfers.failed(
             "everything that was synced is gone from \(here): nothing was done. If you deleted it, --allow-empty deletes "
-                + "it from \(there), too")
+                + "it from \(there), too; to get it back from there, remove the folder .pydio-sync")
     }
 
     /// Ends the command with the status of the worst failure.

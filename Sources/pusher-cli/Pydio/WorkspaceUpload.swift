@@ -94,6 +94,8 @@ struct WorkspaceUpload: Sendable {
                 case .link:
                     throw CommandFailure(
                         .badData, "\(source.path) is a symbolic link: it is left out; --dereference follows it")
+                case nil where name.contains("\u{FFFD}"):
+                    throw CommandFailure(.badData, "the name of \(source.path) is not valid UTF-8: it is left out")
                 case .other, nil:
                     throw CommandFailure(.badData, "\(source.path) is neither a file nor a folder: it is left out")
                 }

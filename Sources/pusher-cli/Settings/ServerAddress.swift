@@ -84,3 +84,16 @@ struct ServerAddress: Equatable {
             }
     }
 }
+
+extension ServerAddress {
+    /// `127.0.0.1:6001`, `[::1]:6001`
+    static func name(_ host: String, _ port: Int?) -> String {
+        let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+        return name + (port.map { ":\($0)" } ?? "")
+    }
+}
+
+extension URL {
+    /// Its host and port, for people.
+    var serverName: String? { host.map { ServerAddress.name($0, port) } }
+}

@@ -155,9 +155,19 @@ struct SyncPlannerTests {
         #expect(SyncPlan(Self.input(local: all, remote: [:])).emptySide == nil)
     }
 
+    /// The state of the local folder is in it, so that it is not missing. A workspace may have become another one.
+    @Test func theOnlyFileGetsAnotherNameHere_butNotOnTheServer() {
+        let (old, new) = (["a": Self.file(1)], ["b": Self.file(2)])
+        let here = SyncPlan(Self.input(local: new, remote: old, records: ["a": Self.record]))
+        #expect(here.emptySide == nil && Self.words(here) == ["deleteRemote a", "upload b"])
+        #expect(SyncPlan(Self.input(local: old, remote: new, records: ["a": Self.record])).emptySide == .remote)
+        let hidden = [".b": Self.file(2)]
+        #expect(SyncPlan(Self.input(local: hidden, remote: old, records: ["a": Self.record])).emptySide == .local)
+    }
+
     @Test(arguments: [
         ".hidden", "qu\"ote", "a|b", "a?", "back\\slash", " a", "a ", "a&amp;b", "pydio-sync-0123456789ab.upload",
-        "recycle_bin",
+        "recycle_bin", "page%23",
     ])
     func namesThatServersDoNotTakeAreRefused_andTheRestGoesOn(name: String) {
         var input = Self.input(

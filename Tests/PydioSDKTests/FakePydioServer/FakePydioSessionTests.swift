@@ -38,7 +38,7 @@ import Transport
     // MARK: Seeds and passwords
 
     @Test func seedsAreHexadecimalTextOrMinusOne() async throws {
-        let client = RawClient(try await .start())
+        let client = RawClient(try await .start(.withHashedPasswords))
         let seed = try await client.get("get_seed")
         #expect(seed.type == "text/plain; charset=UTF-8")
         #expect(seed.text.count == 32 && seed.text.allSatisfy(\.isHexDigit))
@@ -47,7 +47,9 @@ import Transport
         client.server.configure { $0.seedForm = .json }
         let json = try await client.get("get_seed").json as? [String: String]
         #expect(json?.count == 1 && json?["seed"]?.count == 32)
-        #expect(try await RawClient(.start(.init(mode: .v8))).get("get_seed").text == "-1")
+        for mode in FakePydioMode.allCases {
+            #expect(try await RawClient(.start(.init(mode: mode))).get("get_seed").text == "-1")
+        }
     }
 
     @Test(arguments: FakePydioMode.allCases)
@@ -60,14 +62,14 @@ import Transport
     }
 
     @Test func theSeedMustBeTheSessions() async throws {
-        let client = RawClient(try await .start())
+        let client = RawClient(try await .start(.withHashedPasswords))
         #expect(try await client.logIn(seed: "5f3a0c9e1b7d42a68e90d1c2b3a4f567").attribute("value") == "-1")
         let seed = try await client.get("get_seed").text
         #expect(try await client.logIn(seed: seed).attribute("value") == "1")
     }
 
     @Test func theThirdFailureWantsACaptcha() async throws {
-        let client = RawClient(try await .start())
+        let client = RawClient(try await .start(.withHashedPasswords))
         var values: [String?] = []
         for _ in 1...3 { values.append(try await client.logIn("ada", "wrong").attribute("value")) }
         #expect(values == ["-1", "-1", "-4"])
@@ -86,7 +88,7 @@ import Transport
     }
 
     @Test func eachImageReplacesTheCode() async throws {
-        let client = RawClient(try await .start())
+        let client = RawClient(try await .start(.withHashedPasswords))
         client.server.forceCaptcha()
         let answer = try await client.get("get_seed").json as? [String: Any]
         let seed = try #require(answer?["seed"] as? String)
@@ -99,8 +101,9 @@ import Transport
         #expect(try await client.logIn(seed: seed, ["captcha_code": new]).attribute("value") == "1")
     }
 
-    @Test func newerServersGiveTheSeedWithACaptchaAsANumber() async throws {
-        let client = RawClient(try await .start(.init(mode: .v8)))
+    @Test(arguments: FakePydioMode.allCases)
+    func aClearSeedComesWithACaptchaAsANumber(mode: FakePydioMode) async throws {
+        let client = RawClient(try await .start(.init(mode: mode)))
         client.server.forceCaptcha()
         #expect(try await client.get("get_seed").text == #"{"seed":-1,"captcha":true}"#)
     }

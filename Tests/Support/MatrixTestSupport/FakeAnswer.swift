@@ -68,6 +68,11 @@ package struct FakeAnswer: Sendable {
         .error(401, "M_UNKNOWN_TOKEN", #""soft_logout":\#(softLogout)"#)
     }
 
+    /// A sync is asked for from a point of the stream that is not known.
+    package static var unknownSyncToken: FakeAnswer {
+        .json(#"{"errcode":"M_UNKNOWN","error":"Invalid stream token"}"#, status: 400)
+    }
+
     /// Too many requests.
     package static func limited(milliseconds: Int) -> FakeAnswer {
         .error(429, "M_LIMIT_EXCEEDED", #""retry_after_ms":\#(milliseconds)"#)

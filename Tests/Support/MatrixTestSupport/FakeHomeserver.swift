@@ -120,6 +120,12 @@ package final class FakeHomeserver: Sendable {
             let route = state.routes.first { $0.method == request.method && matches($0.pieces[...], pieces[...]) }
             return (state.gate, route?.handler)
         }
+        // Homeservers refuse a filter that is neither an id nor JSON.
+        if let filter = request.parameter("filter"), filter.hasPrefix("{"),
+            (try? JSONSerialization.jsonObject(with: Data(filter.utf8))) == nil
+        {
+            return .error(400, "M_NOT_JSON")
+        }
         return gate?(request) ?? handler?(request) ?? .unrecognized
     }
 

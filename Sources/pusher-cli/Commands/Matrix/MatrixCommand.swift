@@ -7,6 +7,9 @@ struct MatrixCommand: AsyncParsableCommand {
             login saves a token in ~/.config/pusher-cli/matrix.json, which only you can read. ROOM is an id \
             (!room:example.org), an alias (#room:example.org), or a room's name, as rooms lists it.
 
+            Rooms and their newest messages are stored in ~/.local/share/pusher-cli/matrix, so that only the first \
+            command asks for all of them; logout deletes them.
+
             Examples:
               pusher-cli matrix login @alice:example.org
               pusher-cli matrix send '#lobby:example.org' 'hello **all**'

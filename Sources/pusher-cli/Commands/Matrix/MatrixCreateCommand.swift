@@ -6,7 +6,7 @@ struct MatrixCreateCommand: AsyncParsableCommand {
         commandName: "create", abstract: "Create a room, and print its id.",
         discussion: """
             Example:
-              pusher-cli matrix create --name Lobby --alias lobby --public --invite @bob:example.org
+              pusher-cli matrix create --name Lobby --public --invite @bob:example.org
             """)
 
     @Option(help: "The room's name.")

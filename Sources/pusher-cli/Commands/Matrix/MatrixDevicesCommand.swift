@@ -5,8 +5,8 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices", abstract: "List your devices, rename them, or log them out.",
         discussion: """
-            Prints the name, the id, when the device was last seen, and its address then. The device of this login \
-            comes first. To log that one out, use pusher-cli matrix logout.
+            Prints each device's name and id, and when and from which address it was last seen. The device of this \
+            login comes first; to log it out, use pusher-cli matrix logout.
 
             Deleting a device logs it out. The homeserver requires your password for that, and the command asks for it \
             at the terminal.

@@ -8,7 +8,7 @@ struct MatrixInviteCommand: AsyncParsableCommand {
             Tries every user, even if one is refused.
 
             Example:
-              pusher-cli matrix invite '#lobby:example.org' @bob:example.org @carol:example.org
+              pusher-cli matrix invite '#ops:example.org' @bob:example.org @eve:example.org
             """)
 
     @OptionGroup var target: RoomUsersArguments

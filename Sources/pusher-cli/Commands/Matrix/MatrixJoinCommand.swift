@@ -9,10 +9,12 @@ struct MatrixJoinCommand: AsyncParsableCommand {
               pusher-cli matrix join '#lobby:example.org'
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are invited to.")
+    @Argument(help: "The room: an id, an alias, or the name or part of the name of a room that you are invited to.")
     var room: String
 
-    @Option(help: ArgumentHelp("A server that knows the room, for ids of other servers' rooms.", valueName: "server"))
+    @Option(
+        help: ArgumentHelp(
+            "A server to join through, for the id of a room on another server. May be repeated.", valueName: "server"))
     var via: [String] = []
 
     @OptionGroup var matrix: MatrixOptions
@@ -20,8 +22,8 @@ struct MatrixJoinCommand: AsyncParsableCommand {
     func run() async throws {
         let account = try matrix.account()
         // The server resolves aliases itself, and knows then through whom to join.
-        let target =
-            room.hasPrefix("#") ? room : try await RoomReference(room).roomID(for: account, membership: .invite)
+        let reference = RoomReference(room)
+        let target = reference.isAlias ? room : try await reference.roomID(for: account, membership: .invite)
         let id = try await account.client.joinRoom(target, viaServers: via.isEmpty ? nil : via)
         _ = StandardOutput.write(TerminalText(id))
     }

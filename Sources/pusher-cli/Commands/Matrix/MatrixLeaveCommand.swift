@@ -9,7 +9,10 @@ struct MatrixLeaveCommand: AsyncParsableCommand {
               pusher-cli matrix leave '#lobby:example.org' --reason 'see you'
             """)
 
-    @Argument(help: "The room: an id, an alias, or the name of a room that you are in; for an invitation, the id.")
+    @Argument(
+        help:
+            "The room: an id, an alias, or the name or part of the name of a room that you are in; for an invitation, the id."
+    )
     var room: String
 
     @Option(help: "The reason; everyone in the room can see it.")

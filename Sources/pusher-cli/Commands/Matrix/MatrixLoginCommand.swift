@@ -9,6 +9,9 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             Asks for the password at the terminal, and never saves it. The token is saved in \
             $XDG_CONFIG_HOME/pusher-cli/matrix.json, by default in ~/.config/pusher-cli, readable only by you.
 
+            When the homeserver no longer accepts the token but keeps your device, log in again as the same user: the \
+            device goes on.
+
             Examples:
               pusher-cli matrix login @alice:example.org
               pusher-cli matrix login http://localhost:8008 --user alice
@@ -73,20 +76,19 @@ struct MatrixLoginCommand: AsyncParsableCommand {
 
     func run() async throws {
         let file = MatrixCredentialFile()
-        guard !file.exists else {
-            throw CommandFailure(
-                .refused, "\(file.file.path) already exists: log out first, with pusher-cli matrix logout")
-        }
+        let old = try await credentialsToReplace(in: file)
         try file.makeFolder()  // before a token is made that cannot be kept
         StatusLine.wait(for: "the answer of \(askedServer)")
         let client = MXRestClient(homeServer: try await homeserverURL(), options: try matrix.rest)
-        guard let credentials = try await logIn(client) else {
+        if let old, old.homeServer != client.homeserverURL { throw Self.isLoggedIn(file) }
+        guard let credentials = try await logIn(client, as: old?.deviceId) else {
             throw CommandFailure(.interrupted, "interrupted: not logged in")
         }
         do {
-            try file.save(credentials)
+            try file.save(credentials, insteadOf: old)
         } catch {
-            if !tokenStdin { try? await client.logout() }  // nobody would ever use that token
+            // Nobody would ever use that token; of a device that goes on it may be somebody's.
+            if !tokenStdin, old == nil { try? await client.logout() }
             throw error
         }
         let device = credentials.deviceId.map { ", device \($0)" } ?? ""
@@ -94,9 +96,33 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
     }
 
+    /// Those of a device that a soft logout has left, if it is the same user's; nil if there are none.
+    private func credentialsToReplace(in file: MatrixCredentialFile) async throws -> MXCredentials? {
+        guard let old = try file.loadIfPresent() else { return nil }
+        let name = user ?? account
+        let isSameUser =
+            old.userId.map { $0 == name || user != nil && $0.hasPrefix("@\(name):") } ?? false
+        do {
+            if isSameUser { _ = try await MXRestClient(credentials: old, options: matrix.rest).whoAmI() }
+        } catch let error as MXError where error.errcode == kMXErrCodeStringUnknownToken {
+            guard error.isSoftLogout else {
+                try file.remove(old.accessToken)
+                return nil
+            }
+            return old
+        } catch {
+            // Whether somebody is logged in cannot be told.
+        }
+        throw Self.isLoggedIn(file)
+    }
+
+    private static func isLoggedIn(_ file: MatrixCredentialFile) -> CommandFailure {
+        CommandFailure(.refused, "\(file.file.path) already exists: log out first, with pusher-cli matrix logout")
+    }
+
     /// Who is asked first, for people.
     private var askedServer: String {
-        if let url = homeserver ?? (isURL ? account : nil) { return URL(string: url)?.host ?? url }
+        if let url = homeserver ?? (isURL ? account : nil) { return URL(string: url)?.serverName ?? url }
         return serverOfAccount
     }
 
@@ -128,8 +154,9 @@ struct MatrixLoginCommand: AsyncParsableCommand {
 
     // MARK: Ways to log in
 
+    /// - Parameter device: One that goes on; nil for a new one.
     /// - Returns: Nil if the user does not want to any more.
-    private func logIn(_ client: MXRestClient) async throws -> MXCredentials? {
+    private func logIn(_ client: MXRestClient, as device: String?) async throws -> MXCredentials? {
         if tokenStdin {
             guard let token = try SecretInput.fromStandardInput("token") else { return nil }
             return try await withToken(token, of: client)
@@ -139,7 +166,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             guard flows.contains(.sso) else {
                 throw CommandFailure(.refused, "the homeserver does not support login with a browser")
             }
-            return try await withBrowser(client)
+            return try await withBrowser(client, as: device)
         }
         guard flows.contains(.password) else {
             throw CommandFailure(
@@ -152,7 +179,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
                 : try SecretInput.typed("Password of \(name): ")
         else { return nil }
         return try await logIn(
-            client,
+            client, as: device,
             [
                 "type": MXLoginFlowType.password.identifier, "identifier": ["type": "m.id.user", "user": name],
                 "password": password,
@@ -162,11 +189,14 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     /// Without a refresh token: `listen` and `send` run at the same time, as processes that know nothing of each other, and
     /// whoever refreshes makes the token of the other worthless. Where a server lets tokens expire all the same, the
     /// commands say that it is time to log in again.
-    private func logIn(_ client: MXRestClient, _ parameters: [String: Any]) async throws -> MXCredentials {
-        try await client.login(
-            parameters: parameters.merging([
-                "refresh_token": false, "initial_device_display_name": deviceName,
-            ]) { $1 })
+    private func logIn(
+        _ client: MXRestClient, as device: String?, _ parameters: [String: Any]
+    ) async throws -> MXCredentials {
+        var parameters = parameters.merging([
+            "refresh_token": false, "initial_device_display_name": deviceName,
+        ]) { $1 }
+        parameters["device_id"] = device
+        return try await client.login(parameters: parameters)
     }
 
     private func withToken(_ token: String, of client: MXRestClient) async throws -> MXCredentials {
@@ -180,7 +210,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         return credentials
     }
 
-    private func withBrowser(_ client: MXRestClient) async throws -> MXCredentials? {
+    private func withBrowser(_ client: MXRestClient, as device: String?) async throws -> MXCredentials? {
         let redirect = try await SSORedirect.start()
         guard let page = client.ssoURL(redirectURL: redirect.url, identityProvider: identityProvider),
             StandardOutput.write("open \(page.absoluteString)")
@@ -188,6 +218,6 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         let token = await StatusLine.waiting(for: "the login in your browser") { await redirect.token() }
         await redirect.stop()
         guard let token else { return nil }
-        return try await logIn(client, ["type": MXLoginFlowType.token.identifier, "token": token])
+        return try await logIn(client, as: device, ["type": MXLoginFlowType.token.identifier, "token": token])
     }
 }

@@ -3,9 +3,10 @@ import MatrixSDK
 
 struct MatrixLogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "Invalidate the token, and delete it.",
+        commandName: "logout", abstract: "Invalidate the token, and delete it and the stored rooms.",
         discussion: """
-            A token that is no longer valid is deleted. If the homeserver cannot be reached, the token is kept.
+            A token that is no longer valid is deleted. If the homeserver cannot be reached, the token and the stored \
+            rooms are kept.
 
             Example:
               pusher-cli matrix logout
@@ -14,7 +15,9 @@ struct MatrixLogoutCommand: AsyncParsableCommand {
     @OptionGroup var matrix: MatrixOptions
 
     func run() async throws {
-        try await matrix.account().client.logout()
-        try MatrixCredentialFile().remove()
+        let account = try matrix.account()
+        let token = account.client.credentials?.accessToken
+        try await account.client.logout()
+        try MatrixCredentialFile().remove(token) { () throws(MatrixError) in try account.store.delete() }
     }
 }

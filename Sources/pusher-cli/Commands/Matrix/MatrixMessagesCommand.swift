@@ -5,11 +5,18 @@ import MatrixSDK
 
 struct MatrixMessagesCommand: AsyncParsableCommand {
     private static let pageSize = 100
+    /// Messages that are asked for one by one, to name their authors.
+    private static let maximumAnswered = 100
+    private static let filter = #"""
+        {"types":["m.room.message","m.room.encrypted","m.sticker","m.poll.start","org.matrix.msc3381.poll.start"],\#
+        "lazy_load_members":true}
+        """#
 
     static let configuration = CommandConfiguration(
         commandName: "messages", abstract: "Print a room's newest messages, oldest first.",
         discussion: """
-            Shows the latest version of edited messages.
+            Shows the latest version of edited messages, and the results of polls. Says which messages are replies or \
+            belong to a thread. Hides spoilers; with --json they are in "content", but not in "text".
 
             Example:
               pusher-cli matrix messages '#lobby:example.org' --limit 50
@@ -17,7 +24,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
 
     @OptionGroup var room: RoomArgument
 
-    @Option(help: "The most messages to print.")
+    @Option(help: "Print at most this many messages.")
     var limit = 20
 
     @OptionGroup var output: OutputOptions
@@ -31,18 +38,42 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
     func run() async throws {
         let account = try matrix.account()
         let roomID = try await room.id(for: account)
-        var names: [String: String] = [:]
-        for event in try await newest(in: roomID, account.client).reversed() {
+        let events = try await newest(in: roomID, account.client)
+        // Who has left is no member any more, and keeps the id as name.
+        let names =
+            output.json || events.isEmpty
+            ? [:] : try await account.client.joinedMembers(ofRoom: roomID).compactMapValues(\.displayName)
+        let authors = output.json ? [:] : await authors(ofAnswered: events, in: roomID, account.client)
+        for event in events.reversed() {
             var record = MessageRecord(event)
-            if !output.json {
-                // Who has left is no member any more, and keeps the id as name.
-                if names.isEmpty {
-                    names = try await account.client.joinedMembers(ofRoom: roomID).compactMapValues(\.displayName)
-                }
-                record.senderName = names[event.sender]
-            }
+            record.senderName = names[event.sender]
+            record.context.repliedTo = event.replyToEventId.flatMap { authors[$0] }.map { names[$0] ?? $0 }
+            if case .poll = record.content { try await count(&record, in: roomID, account) }
             guard output.write(record) else { return }
         }
+    }
+
+    /// Who wrote what these messages answer, by its id.
+    private func authors(ofAnswered events: [MXEvent], in roomID: String, _ client: MXRestClient) async
+        -> [String: String]
+    {
+        var authors = Dictionary(events.map { ($0.eventId, $0.sender) }) { $1 }
+        var missing = Set(events.compactMap(\.replyToEventId)).subtracting(authors.keys).sorted()[...]
+        missing = missing.prefix(Self.maximumAnswered)
+        for id in missing {
+            // It may be gone, or be older than what we may see: then its id stands for it.
+            authors[id] = try? await client.event(withId: id, inRoom: roomID).sender
+        }
+        return authors
+    }
+
+    private func count(_ record: inout MessageRecord, in roomID: String, _ account: MatrixAccount) async throws {
+        let sender = record.event.sender
+        let votes = try await account.client.votes(onPoll: record.event.eventId, inRoom: roomID)
+        let isEndedByOthers = votes.contains { $0.pollPart == .end && $0.sender != sender }
+        // Servers of rooms that can only be previewed may not say.
+        let levels = isEndedByOthers ? try? await account.client.powerLevels(ofRoom: roomID) : nil
+        record.count(votes, currentUser: account.userID) { levels?.mayEndPolls($0) ?? false }
     }
 
     /// Newest first.
@@ -50,7 +81,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
         try await Pages.messages(limit: limit) { token in
             let page = try await client.messages(
                 forRoom: roomID, from: token, limit: min(max(limit, 20), Self.pageSize),
-                filter: #"{"types":["m.room.message","m.room.encrypted","m.sticker"],"lazy_load_members":true}"#)
+                filter: Self.filter)
             let messages = page.chunk.filter { $0.wireContent["m.relates_to"]?["rel_type"]?.string != "m.replace" }
             return (messages, page.end)
         }

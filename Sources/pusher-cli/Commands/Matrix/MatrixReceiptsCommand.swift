@@ -28,18 +28,17 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
 
     func run() async throws {
         let account = try matrix.account()
-        let session = account.session(firstMessages: 1)  // receipts come with a sync only
-        defer { session.close() }
-        try await session.start()
-        let room = try await room.reference.room(in: session, for: account)
-        var receipts = try room.receipts().sorted { ($1.ts, $0.userId) < ($0.ts, $1.userId) }
-        if let event { receipts = try await receipts.whoRead(event, in: room.roomId, account.client) }
+        // They come with a sync only.
+        var (roomID, receipts) = try await account.withSession { session in
+            let room = try await room.reference.room(in: session, for: account)
+            return (room.roomId, try room.receipts().sorted { ($1.ts, $0.userId) < ($0.ts, $1.userId) })
+        }
+        if let event { receipts = try await receipts.whoRead(event, in: roomID, account.client) }
         var names: [String: String] = [:]
         if !output.json, !receipts.isEmpty {
-            names = try await account.client.joinedMembers(ofRoom: room.roomId).compactMapValues(\.displayName)
+            names = try await account.client.joinedMembers(ofRoom: roomID).compactMapValues(\.displayName)
         }
-        _ = output.write(
-            receipts.map { ReceiptRecord(receipt: $0, roomID: room.roomId, userName: names[$0.userId]) })
+        _ = output.write(receipts.map { ReceiptRecord(receipt: $0, roomID: roomID, userName: names[$0.userId]) })
     }
 }
 

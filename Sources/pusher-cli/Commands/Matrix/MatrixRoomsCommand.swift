@@ -5,18 +5,24 @@ struct MatrixRoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rooms", abstract: "List the rooms that you are in or invited to.",
         discussion: """
-            The room with the newest message comes first.
+            The room with the newest message comes first. Asks the homeserver for what is new since the last command, \
+            or for everything the first time.
 
-            Example:
+            Examples:
               pusher-cli matrix rooms --json
+              pusher-cli matrix rooms --offline
             """)
+
+    @Flag(help: "List the rooms as of the last command that asked the homeserver, without asking it again.")
+    var offline = false
 
     @OptionGroup var output: OutputOptions
 
     @OptionGroup var matrix: MatrixOptions
 
     func run() async throws {
-        let rooms = try await matrix.account().rooms().filter { [.join, .invite].contains($0.membership) }
-        _ = output.write(rooms.map(RoomRecord.init))
+        let account = try matrix.account()
+        let rooms = offline ? try account.store.rooms() : try await account.rooms()
+        _ = output.write(rooms.filter { [.join, .invite].contains($0.membership) }.map(RoomRecord.init))
     }
 }

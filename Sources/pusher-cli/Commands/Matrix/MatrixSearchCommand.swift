@@ -8,7 +8,8 @@ struct MatrixSearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search", abstract: "Find messages by their text, newest first.",
         discussion: """
-            The homeserver searches the rooms that you are in. It cannot read encrypted rooms, so it finds nothing there.
+            The homeserver searches the rooms that you are in. It cannot read encrypted rooms, so it finds nothing \
+            there.
 
             Examples:
               pusher-cli matrix search 'release notes'
@@ -18,10 +19,10 @@ struct MatrixSearchCommand: AsyncParsableCommand {
     @Argument(help: "The words to find.")
     var text: String
 
-    @Option(help: "Search only this room: an id, an alias, or the name of a room that you are in.")
+    @Option(help: "Search only this room: an id, an alias, or the name or part of the name of a room that you are in.")
     var room: String?
 
-    @Option(help: "The most messages to print.")
+    @Option(help: "Print at most this many messages.")
     var limit = 20
 
     @OptionGroup var output: OutputOptions

@@ -6,11 +6,14 @@ struct MatrixSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send a message, and print its event id.",
         discussion: """
-            TEXT is Markdown; - reads it from standard input. Encrypted rooms are refused.
+            TEXT is Markdown; - reads it from standard input. Refuses to send to encrypted rooms: the homeserver is asked \
+            each time. With --txn-id, a script can repeat the command after a failure: the homeserver takes a repeat of \
+            this login with the same id for the same message, and answers with the first one's event id.
 
             Examples:
               pusher-cli matrix send '#lobby:example.org' 'it is **done**'
               make 2>&1 | tail | pusher-cli matrix send Builds - --notice
+              until pusher-cli matrix send Builds 'released 1.2' --txn-id release-1.2; do sleep 5; done
             """)
 
     @OptionGroup var room: RoomArgument
@@ -18,7 +21,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
     @Argument(help: "The text to send; - reads standard input.")
     var text: String
 
-    @Flag(help: "Send a program's message, which other programs do not answer.")
+    @Flag(help: "Send it as a notice: a message from a program, which other programs do not answer.")
     var notice = false
 
     @Flag(help: "Send an action, shown after your name.")
@@ -33,9 +36,18 @@ struct MatrixSendCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Replace this message; it must be yours.", valueName: "event"))
     var edit: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The transaction id: use the same one to repeat the command safely. Default: a new one each time.",
+            valueName: "id"))
+    var txnID: String?
+
     @OptionGroup var matrix: MatrixOptions
 
     func validate() throws {
+        guard txnID.map({ (1...255).contains($0.utf8.count) }) ?? true else {
+            throw ValidationError("--txn-id must be 1 to 255 bytes long.")
+        }
         guard !notice || !emote else { throw ValidationError("--notice and --emote cannot be used together.") }
         guard replyTo == nil || edit == nil else {
             throw ValidationError("--reply-to and --edit cannot be used together.")
@@ -47,10 +59,25 @@ struct MatrixSendCommand: AsyncParsableCommand {
         let account = try matrix.account()
         let text = try Input.text(given: text)
         guard !text.isEmpty else { throw CommandFailure(.badData, "there is nothing to send") }
-        let roomID = try await room.id(for: account)
-        let id = try await account.client.sendMessage(
-            toRoom: roomID, content: try await content(of: text, in: roomID, for: account))
+        let roomID = try await plainRoom(of: account)
+        let id = try await account.client.sendCheckedMessage(
+            toRoom: roomID, content: try await content(of: text, in: roomID, for: account), transactionId: txnID)
         _ = StandardOutput.write(TerminalText(id))
+    }
+
+    /// The room, which is not encrypted. An alias is asked for only if what is stored does not tell where it leads, and at
+    /// the same time if what is stored tells where it may lead.
+    private func plainRoom(of account: MatrixAccount) async throws -> String {
+        let claim = room.reference.stored(for: account)
+        guard let claim, !claim.isOfAliasServer else {
+            let roomID = if let claim { claim.roomId } else { try await room.id(for: account) }
+            try await account.client.requirePlain(roomID)
+            return roomID
+        }
+        async let check: Void = account.client.requirePlain(claim.roomId)
+        let roomID = try await room.id(for: account)
+        if roomID == claim.roomId { try await check } else { try await account.client.requirePlain(roomID) }
+        return roomID
     }
 
     private func content(of text: String, in roomID: String, for account: MatrixAccount) async throws -> [String: Any] {

@@ -5,7 +5,8 @@ struct MatrixTopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "topic", abstract: "Print a room's topic, or set it.",
         discussion: """
-            Prints nothing if the room has no topic. Line breaks in it show as \\n. An empty TEXT removes the topic.
+            Prints nothing if the room has no topic. Line breaks in it are printed as \\n. An empty TEXT removes the \
+            topic.
 
             Examples:
               pusher-cli matrix topic '#lobby:example.org'

@@ -7,16 +7,16 @@ struct MatrixUploadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upload", abstract: "Upload a file, and print its mxc: address; with --room, also send it.",
         discussion: """
-            Encrypted rooms are refused.
+            Refuses to send to encrypted rooms.
 
             Example:
-              pusher-cli matrix upload photo.jpg --room '#lobby:example.org' --caption 'the view'
+              pusher-cli matrix upload photo.jpg --room '#lobby:example.org' --caption hello
             """)
 
     @Argument(help: "The file.", completion: .file())
     var file: String
 
-    @Option(help: "Send it into this room: an id, an alias, or the name of a room that you are in.")
+    @Option(help: "Send it into this room: an id, an alias, or the name or part of the name of a room that you are in.")
     var room: String?
 
     @Option(help: "The caption, in Markdown.")

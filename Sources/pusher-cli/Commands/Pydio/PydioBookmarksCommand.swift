@@ -18,12 +18,12 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
     var workspace: String?
 
     @Option(
-        help: ArgumentHelp("Add a bookmark of this file or folder. Repeatable.", valueName: "remote"),
+        help: ArgumentHelp("Add a bookmark of this file or folder. May be repeated.", valueName: "remote"),
         transform: { try RemotePath($0) })
     var add: [RemotePath] = []
 
     @Option(
-        help: ArgumentHelp("Remove the bookmark of this file or folder. Repeatable.", valueName: "remote"),
+        help: ArgumentHelp("Remove the bookmark of this file or folder. May be repeated.", valueName: "remote"),
         transform: { try RemotePath($0) })
     var remove: [RemotePath] = []
 

@@ -15,13 +15,13 @@ struct PydioChangesCommand: AsyncParsableCommand {
 
             Examples:
               pusher-cli pydio changes plans --since 44
-              pusher-cli pydio changes plans --json | jq 'select(.type == "end").last_sequence'
+              pusher-cli pydio changes plans --json | tail -1 | jq .last_sequence
             """)
 
     @Argument(help: "The workspace: id, slug or label.")
     var workspace: String
 
-    @Option(help: ArgumentHelp("Only print changes after this number. Default: 0, the log's start.", valueName: "n"))
+    @Option(help: ArgumentHelp("Only print changes after this number; 0 is the start of the log.", valueName: "n"))
     var since: Int64 = 0
 
     @OptionGroup var output: OutputOptions

@@ -24,6 +24,6 @@ struct PydioCommand: AsyncParsableCommand {
             PydioQuotaCommand.self, PydioCompressCommand.self, PydioExtractCommand.self, PydioMetadataCommand.self,
             PydioCommentsCommand.self, PydioLockCommand.self, PydioUnlockCommand.self, PydioNotifyCommand.self,
             PydioFeedCommand.self, PydioPermissionsCommand.self, PydioPurgeCommand.self,
-            PydioSyncCommand.self, PydioAdminCommand.self,
+            PydioSyncCommand.self, PydioAPICommand.self, PydioAdminCommand.self,
         ])
 }

@@ -6,7 +6,7 @@ struct PydioCommentsCommand: AsyncParsableCommand {
         commandName: "comments", abstract: "List the comments on a file or folder, or add and remove them.",
         discussion: """
             Each is printed with its number, time, author and text. The server may cut a long comment. You can remove \
-            your own comments. A server without comments is reported (exit status 69).
+            your own comments. Fails with status 69 if the server has no comments.
 
             Examples:
               pusher-cli pydio comments plans:/plan.pdf

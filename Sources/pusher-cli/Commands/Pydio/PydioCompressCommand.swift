@@ -6,8 +6,9 @@ struct PydioCompressCommand: AsyncParsableCommand {
         commandName: "compress", abstract: "Make a zip archive of files and folders, on the server.",
         usage: "pusher-cli pydio compress <source> ... <archive> [<options>]",
         discussion: """
-            The sources and the archive are in one folder, and ARCHIVE ends with .zip. An existing file is never replaced. \
-            A server of version 7 or later may still be at work when the command ends (exit status 69).
+            The sources and the archive must be in the same folder, and ARCHIVE must end with .zip. An existing file \
+            is never replaced. A server of version 7 or later may still be working when the command ends; the exit \
+            status is then 69.
 
             Example:
               pusher-cli pydio compress plans:/docs plans:/plan.pdf plans:/all.zip

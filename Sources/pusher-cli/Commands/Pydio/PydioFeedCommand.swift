@@ -3,10 +3,10 @@ import PydioSDK
 
 struct PydioFeedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "feed", abstract: "Print what users have done in a workspace, the newest first.",
+        commandName: "feed", abstract: "Print what users have done in a workspace, newest first.",
         discussion: """
-            Prints the time, who did it, what it was and where, as far as the server says. A server that keeps no feed is \
-            reported (exit status 69); changes reads its change log.
+            Prints the time, who did it, what it was and where, as far as the server says. Fails with status 69 if the \
+            server keeps no feed; changes reads its change log.
 
             Example:
               pusher-cli pydio feed plans --limit 50
@@ -15,7 +15,7 @@ struct PydioFeedCommand: AsyncParsableCommand {
     @Argument(help: "The workspace: id, slug or label.")
     var workspace: String
 
-    @Option(help: ArgumentHelp("Print at most so many. Default: 15. Servers before version 6 give 10.", valueName: "n"))
+    @Option(help: ArgumentHelp("Print at most this many. Servers before version 6 return at most 10.", valueName: "n"))
     var limit = 15
 
     @OptionGroup var output: OutputOptions

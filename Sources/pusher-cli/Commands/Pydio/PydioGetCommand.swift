@@ -12,7 +12,8 @@ struct PydioGetCommand: AsyncParsableCommand {
             be downloaded is reported, and the rest is still downloaded.
 
             With --verify, each file is compared with the MD5 that the server gives for it; a file that differs is \
-            reported and kept, and the exit status is 65. If the server makes no MD5, nothing is downloaded (69).
+            reported and kept, and the exit status is 65. If the server computes no MD5, nothing is downloaded, and \
+            the exit status is 69.
 
             Examples:
               pusher-cli pydio get plans:/docs/plan.pdf
@@ -33,7 +34,7 @@ struct PydioGetCommand: AsyncParsableCommand {
     @Flag(help: "Replace existing files.")
     var force = false
 
-    @Flag(help: "Compare the MD5 of each file with the server's, if the server makes them.")
+    @Flag(help: "Compare each file's MD5 with the one that the server computes.")
     var verify = false
 
     @Flag(help: "Print one JSON object per line.")

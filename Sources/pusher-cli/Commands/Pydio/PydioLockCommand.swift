@@ -32,7 +32,7 @@ struct PydioUnlockCommand: AsyncParsableCommand {
 
     @OptionGroup var nodes: NodeOptions
 
-    @Flag(help: "Also take away the lock of somebody else.")
+    @Flag(help: "Also remove somebody else's lock.")
     var force = false
 
     func run() async throws {

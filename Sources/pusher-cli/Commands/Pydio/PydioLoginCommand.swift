@@ -34,8 +34,8 @@ struct PydioLoginCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Save the session and a cookie by which the server remembers the login, for ten days after its last use as a \
-            rule, instead of the password.
+            Instead of the password, save the session and a cookie by which the server remembers the login, usually \
+            until ten days after its last use.
             """)
     var remember = false
 
@@ -94,7 +94,7 @@ struct PydioLoginCommand: AsyncParsableCommand {
             isRemembered: remember,
             captchaFile: captchaFile.map { URL(filePath: $0) } ?? PydioLoginAttempt.defaultCaptchaFile,
             code: captchaCode, canAsk: !passwordStdin, options: try connection.client)
-        return try await StatusLine.waiting(for: "the answer of \(server.host ?? server.absoluteString)") {
+        return try await StatusLine.waiting(for: "the answer of \(server.serverName ?? server.absoluteString)") {
             try await attempt.run()
         }
     }

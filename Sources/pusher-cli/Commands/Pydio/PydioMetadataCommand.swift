@@ -6,9 +6,9 @@ struct PydioMetadataCommand: AsyncParsableCommand {
         commandName: "meta", abstract: "Print the metadata of a file or folder, or change it.",
         usage: "pusher-cli pydio meta <remote> [<field=value> ...] [<options>]",
         discussion: """
-            An administrator defines the fields of a workspace. Each is printed with its name, its label and its value. \
-            FIELD=VALUE sets a field and FIELD= clears it; the others keep their values. A server without metadata is \
-            reported (exit status 69).
+            An administrator defines the fields of a workspace. Each is printed with its name, its label and its \
+            value. FIELD=VALUE sets a field and FIELD= clears it; the others keep their values. Fails with status 69 \
+            if the server has no metadata.
 
             Examples:
               pusher-cli pydio meta plans:/plan.pdf

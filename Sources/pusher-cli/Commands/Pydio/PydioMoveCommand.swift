@@ -5,8 +5,9 @@ struct PydioMoveCommand: AsyncParsableCommand {
         commandName: "mv", abstract: "Move or rename files and folders.",
         usage: "pusher-cli pydio mv <source> ... <target> [<options>]",
         discussion: """
-            Moves into TARGET if that is a folder; otherwise TARGET is the new name. Into another workspace, each is \
-            copied and compared by names and sizes before the original goes to the recycle bin.
+            Moves into TARGET if that is a folder; otherwise TARGET is the new name. To move something into another \
+            workspace, the server copies it, and the copy is compared with it by names and sizes before the original \
+            goes to the recycle bin.
 
             Examples:
               pusher-cli pydio mv plans:/draft.pdf plans:/docs/plan.pdf

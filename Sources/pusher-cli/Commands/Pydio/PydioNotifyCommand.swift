@@ -5,9 +5,9 @@ struct PydioNotifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notify", abstract: "Choose what the server notifies you of, or print what you have chosen.",
         discussion: """
-            The server sends notifications by itself, by mail as a rule: of changes or reads of a file, or of what is in \
-            a folder. To see events here as they happen, use watch. A server without notifications is reported (exit \
-            status 69).
+            The server sends the notifications itself, usually by email, when somebody changes or reads a file, or \
+            anything in a folder. To see events here as they happen, use watch. Fails with status 69 if the server has \
+            no notifications.
 
             Examples:
               pusher-cli pydio notify plans:/docs --of changes
@@ -30,7 +30,7 @@ struct PydioNotifyCommand: AsyncParsableCommand {
 
     @OptionGroup var nodes: NodeOptions
 
-    @Option(help: "What to be notified of. Default: print what it is.")
+    @Option(help: "What to be notified of. Default: print the current choice.")
     var of: Choice?
 
     func run() async throws {

@@ -6,7 +6,7 @@ struct PydioPermissionsCommand: AsyncParsableCommand {
         commandName: "chmod", abstract: "Change the permissions of files and folders on the server's disk.",
         usage: "pusher-cli pydio chmod <mode> <remote> ... [<options>]",
         discussion: """
-            MODE is octal, such as 644. A workspace that is not on a file system is reported (exit status 69).
+            MODE is octal, such as 644. Fails with status 69 if the workspace is not on a file system.
 
             Example:
               pusher-cli pydio chmod 640 plans:/docs --recursive

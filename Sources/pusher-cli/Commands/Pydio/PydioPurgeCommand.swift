@@ -3,10 +3,10 @@ import PydioSDK
 
 struct PydioPurgeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "purge", abstract: "Let the server delete for good what has expired in a workspace.",
+        commandName: "purge", abstract: "Make the server permanently delete what has expired in a workspace.",
         discussion: """
-            An administrator sets after how many days files expire. The server says neither whether that is set nor what \
-            it has deleted. Asks for confirmation at the terminal first. Without a terminal, use --force.
+            An administrator sets after how many days files expire. The server says neither whether that is set nor \
+            what it has deleted. Asks for confirmation at the terminal first. Without a terminal, use --force.
 
             Example:
               pusher-cli pydio purge plans --force

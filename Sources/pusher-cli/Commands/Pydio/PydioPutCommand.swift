@@ -12,10 +12,11 @@ struct PydioPutCommand: AsyncParsableCommand {
             --dereference. Whatever cannot be uploaded is reported, and the rest is still uploaded.
 
             Servers leave out some characters of names, such as quotation marks and question marks. The path that is \
-            printed is the one that the server made. Two files whose names become the same never replace each other.
+            printed is the one that the server chose. Two files whose names become the same never replace each other.
 
             With --verify, the server is asked for the MD5 of each file that it has received. A file that differs is \
-            reported and kept there, and the exit status is 65. If the server makes no MD5, nothing is uploaded (69).
+            reported and kept there, and the exit status is 65. If the server computes no MD5, nothing is uploaded, \
+            and the exit status is 69.
 
             Examples:
               pusher-cli pydio put plan.pdf photo.jpg plans:/docs/
@@ -40,7 +41,7 @@ struct PydioPutCommand: AsyncParsableCommand {
     @Flag(help: "Replace existing files.")
     var force = false
 
-    @Flag(help: "Compare the MD5 of each file with the server's, if the server makes them.")
+    @Flag(help: "Compare each file's MD5 with the one that the server computes.")
     var verify = false
 
     @Flag(help: "Print one JSON object per line.")

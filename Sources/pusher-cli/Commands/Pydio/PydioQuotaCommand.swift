@@ -5,8 +5,8 @@ struct PydioQuotaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quota", abstract: "Print how much storage is in use, and how much there is, in bytes.",
         discussion: """
-            A server that counts nothing for a workspace is reported (exit status 69); the other workspaces are still \
-            printed.
+            If the server does not count the storage of a workspace, this is reported, the others are still printed, \
+            and the exit status is 69.
 
             Example:
               pusher-cli pydio quota plans --json

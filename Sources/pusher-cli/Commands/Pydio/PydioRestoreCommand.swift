@@ -6,7 +6,7 @@ struct PydioRestoreCommand: AsyncParsableCommand {
         commandName: "restore", abstract: "Restore files and folders from the recycle bin.",
         discussion: """
             Moves each back to where it was deleted from, and prints that path. REMOTE is its path in the bin, or its \
-            former path or name if nothing else in the bin can have had the same one. A folder is restored as a whole.
+            former path or name, if only one thing in the bin can have had it. A folder is restored as a whole.
 
             Examples:
               pusher-cli pydio restore plans:/draft.pdf

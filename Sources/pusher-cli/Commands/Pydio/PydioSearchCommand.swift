@@ -5,8 +5,9 @@ struct PydioSearchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search", abstract: "Find files and folders of a workspace by name.",
         discussion: """
-            The server searches its index, so it finds what it has indexed: names, and contents if it indexes those. An \
-            asterisk stands for any characters. A server without an index cannot search (exit status 69): list instead.
+            The server searches its index, so it finds what it has indexed: names, and contents if it indexes those. \
+            An asterisk stands for any characters. A server without an index cannot search (exit status 69): list \
+            instead.
 
             Examples:
               pusher-cli pydio search plans roof
@@ -19,7 +20,7 @@ struct PydioSearchCommand: AsyncParsableCommand {
     @Argument(help: "What to look for.")
     var text: String
 
-    @Option(help: ArgumentHelp("Print at most so many. Default: all that the server gives.", valueName: "n"))
+    @Option(help: ArgumentHelp("Print at most this many. Default: all that the server returns.", valueName: "n"))
     var limit: Int?
 
     @OptionGroup var output: OutputOptions

@@ -14,7 +14,8 @@ struct PydioShareCommand: AsyncParsableCommand {
             Examples:
               pusher-cli pydio share plans:/plan.pdf --expires 7
               pusher-cli pydio share plans:/docs --password-stdin < password
-              pusher-cli pydio share plans:/docs --link https://example.org/public/x7f2 --no-password --expires 30
+              pusher-cli pydio share plans:/docs --link https://example.org/public/x7f2 \\
+                --no-password --expires 30
             """)
 
     /// A hundred years: servers count in seconds.

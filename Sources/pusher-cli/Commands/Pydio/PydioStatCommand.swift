@@ -3,10 +3,11 @@ import PydioSDK
 
 struct PydioStatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stat", abstract: "Print what is known of files and folders: time, size, permissions, MD5.",
+        commandName: "stat",
+        abstract: "Print the time, size and permissions of files and folders, and their MD5 on request.",
         discussion: """
-            With --hash, the server reads each file and prints the MD5 of its content, to compare with md5sum. Not every \
-            server can (exit status 69).
+            With --hash, the server reads each file and prints the MD5 of its content, to compare with md5sum. Not \
+            every server can do this; the exit status is then 69.
 
             Examples:
               pusher-cli pydio stat plans:/docs plans:/plan.pdf

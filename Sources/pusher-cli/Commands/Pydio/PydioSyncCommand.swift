@@ -6,18 +6,18 @@ import PydioSync
 
 struct PydioSyncCommand: AsyncParsableCommand, EndedBySignal {
     static let configuration = CommandConfiguration(
-        commandName: "sync", abstract: "Make a local folder and a folder in a workspace the same.",
+        commandName: "sync", abstract: "Synchronize a local folder with a folder in a workspace.",
         discussion: """
-            Carries changes both ways; both folders must exist. The first sync puts together what is in them and \
-            deletes nothing. Later ones carry deletions, too; a change beats a deletion. If a file has changed on both \
-            sides, both are kept: the local one is renamed, for example to “plan (conflict 2026-11-24).txt”.
+            Copies changes both ways; both folders must exist. The first sync merges the folders and deletes nothing. \
+            Later ones also copy deletions; a change wins over a deletion. If a file has changed on both sides, both \
+            are kept: the local one is renamed, for example to “plan (conflict 2026-11-24).txt”.
 
             What was synced is remembered in LOCAL/.pydio-sync. You can interrupt a sync at any time; the next one \
             continues. Links, names that begin with a dot and names that servers change are reported and left out; \
             the rest is synced, and the exit status is then 65.
 
-            If the server keeps no change log, a change that keeps a file's size and its modification time in seconds \
-            is not noticed.
+            Without a change log on the server, sync does not notice a change that leaves a file's size and \
+            modification time (in seconds) the same.
 
             Examples:
               pusher-cli pydio sync ~/plans plans:/docs --dry-run
@@ -33,10 +33,10 @@ struct PydioSyncCommand: AsyncParsableCommand, EndedBySignal {
         transform: { try RemotePath($0) })
     var remote: RemotePath
 
-    @Flag(help: "Only carry local changes to the server.")
+    @Flag(help: "Only copy local changes to the server.")
     var up = false
 
-    @Flag(help: "Only carry the server's changes here.")
+    @Flag(help: "Only copy the server's changes here.")
     var down = false
 
     @Flag(name: .customLong("dry-run"), help: "Print what would be done, and change nothing.")
@@ -47,7 +47,7 @@ struct PydioSyncCommand: AsyncParsableCommand, EndedBySignal {
 
     @Flag(
         name: .customLong("allow-empty"),
-        help: "Also carry the deletion of everything. Without it, sync stops if nothing is left on one side.")
+        help: "If nothing is left on one side, delete everything on the other. Without it, sync stops there.")
     var allowsEmptying = false
 
     @Flag(help: "Print one JSON object per step.")
@@ -78,27 +78,30 @@ struct PydioSyncCommand: AsyncParsableCommand, EndedBySignal {
         guard LocalNode.followed(folder) == .folder else {
             throw CommandFailure(.badData, "there is no folder \(local): create it first")
         }
+        let report = SyncReport(json: json, wholeName: "\(remote)")
+        if watch {
+            // Stopped while it waits for changes, it has done all there was to do.
+            let end: Void? = try await SignalWatch.interrupting { try await sync(folder, report) }
+            guard end != nil || report.isSettled else { throw CommandFailure.interrupted }
+        } else {
+            try await sync(folder, report)
+        }
+        try report.end()
+    }
+
+    private func sync(_ folder: URL, _ report: SyncReport) async throws {
         try await pydio.run { account in
             let workspace = try await account.workspace(remote.workspace)
             let sync = PydioFolderSync(
                 client: account.client, workspaceId: workspace.id, remoteFolder: remote.path, localFolder: folder,
                 account: account.login.user, options: options)
-            let report = SyncReport(json: json, wholeName: "\(remote)")
             if isDryRun {
                 report.tell(try await sync.plan(), allowsEmptying: allowsEmptying)
             } else if watch {
-                try await self.watch(sync, report)
+                try await sync.watch(report.tell)
             } else {
                 report.tell(try await sync.run(report.tell))
             }
-            try report.end()
         }
-    }
-
-    /// Stopped while it waits, it has done all there was to do.
-    private func watch(_ sync: PydioFolderSync, _ report: SyncReport) async throws {
-        let end: Void? = try await SignalWatch.interrupting { try await sync.watch(report.tell) }
-        guard end == nil, !report.isSettled else { return }
-        throw CommandFailure.interrupted
     }
 }

@@ -11,7 +11,7 @@ struct PydioUnshareCommand: AsyncParsableCommand {
 
             Examples:
               pusher-cli pydio unshare plans:/plan.pdf
-              pusher-cli pydio unshare plans:/plan.pdf --link https://example.org/public/x7f2
+              pusher-cli pydio unshare plans:/docs --link https://example.org/public/x7f2
             """)
 
     /// Links of one file, more than anybody makes.

@@ -10,8 +10,8 @@ struct PydioWatchCommand: AsyncParsableCommand, EndedBySignal {
             Reconnects automatically. --count counts everything except states, gaps and errors. pusher-cli listen \
             --pydio prints events of Pusher channels in the same stream.
 
-            With --since, it begins with what has happened after a change number, as changes prints it. That needs the \
-            server's change log; a server without one is reported (exit status 69).
+            With --since, begins with what has happened after that change number, as changes prints it. This needs the \
+            server's change log; without one, the exit status is 69.
 
             Examples:
               pusher-cli pydio watch plans team --json --count 1

@@ -23,7 +23,7 @@ extension ServerState {
         return success(outcome.message, outcome.diff, call)
     }
 
-    private mutating func outcome(of action: Action, _ call: Call) -> Outcome {
+    mutating func outcome(of action: Action, _ call: Call) -> Outcome {
         switch action {
         case .makeFolder: makeFolder(call)
         case .makeFile: makeFile(call)

@@ -3,9 +3,9 @@ package import TestSupport
 
 /// Which generation of servers a ``FakePydioServer`` copies.
 package enum FakePydioMode: String, Sendable, CaseIterable {
-    /// 5.2: hashed passwords, one secure token a session, WebSockets of its own script.
+    /// 5.2: one secure token a session, WebSockets of its own script.
     case v5_2 = "5.2"
-    /// 8: passwords in the clear, several secure tokens, REST with key pairs, `pydio-booster`.
+    /// 8: several secure tokens, REST with key pairs, `pydio-booster`.
     case v8 = "8"
 }
 
@@ -45,14 +45,18 @@ extension FakePydioServer {
         /// Some database drivers give numbers as strings.
         package var changesHaveStrings = true
         package var hasREST: Bool
+        /// Servers have it from 7 on: those of version 6 have key pairs, but not this.
+        package var hasRESTVersion2: Bool
         /// False: the password is needed in each session, and asking for a key pair is answered with nothing.
         package var hasKeystore = true
         /// Bytes of one uploaded file that PHP takes (`upload_max_filesize`); nil is any number. The registry tells it.
-        package var uploadLimit: Int?
+        /// PHP's own default is 2 MB, which most administrators raise.
+        package var uploadLimit: Int? = 2 << 20
         /// Whether the registry tells the limit.
         package var tellsUploadLimit = true
         /// Bytes of a whole request that PHP takes (`post_max_size`): of a larger one nothing arrives.
-        package var postLimit: Int?
+        /// PHP's own default.
+        package var postLimit: Int? = 8 << 20
         /// With PHP's output buffering, files of fewer bytes are announced as empty, unless a range of them is asked for.
         package var bufferSize = 0
         /// Those that are on.
@@ -79,8 +83,15 @@ extension FakePydioServer {
             workspaces: [FakePydioWorkspace] = FakePydioWorkspace.defaults
         ) {
             (self.mode, self.users, self.workspaces) = (mode, users, workspaces)
-            seedForm = mode == .v5_2 ? .text : .clear
-            hasREST = mode == .v8
+            seedForm = .clear
+            (hasREST, hasRESTVersion2) = (mode == .v8, mode == .v8)
+        }
+
+        /// An older server that wants passwords hashed, as an administrator can choose.
+        package static var withHashedPasswords: Configuration {
+            var configuration = Configuration()
+            configuration.seedForm = .text
+            return configuration
         }
     }
 

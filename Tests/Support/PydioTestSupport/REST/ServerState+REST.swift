@@ -5,8 +5,13 @@ extension ServerState {
     mutating func restAnswer(to request: FakePydioRequest) -> FakePydioAnswer {
         guard configuration.hasREST, var pieces = request.restPieces else { return .notFound }
         guard let user = restUser(request) else { return .unauthorized }
-        // The one of the newer version's addresses that there is.
-        if pieces.count == 5, pieces[0] == "v2", pieces[1] == "workspaces" { pieces.removeFirst(2) }
+        if pieces.first == "v2", configuration.hasRESTVersion2 {
+            // One that is like those of version 1 but for its beginning.
+            guard pieces.count == 5, pieces[1] == "workspaces" else {
+                return rest2Answer(pieces.dropFirst(), request, user)
+            }
+            pieces.removeFirst(2)
+        }
         guard pieces.count > 1, let workspace = restWorkspace(pieces[0], user) else {
             return .error("Cannot find this workspace")
         }
@@ -39,7 +44,7 @@ extension ServerState {
     }
 
     /// By its id or its short name; `pydio` is for what has to do with none.
-    private func restWorkspace(_ name: String, _ user: FakePydioUser) -> FakePydioWorkspace? {
+    func restWorkspace(_ name: String, _ user: FakePydioUser) -> FakePydioWorkspace? {
         let own = workspaces(of: user)
         return name == "pydio" ? own.first : own.first { $0.id == name || $0.slug == name }
     }

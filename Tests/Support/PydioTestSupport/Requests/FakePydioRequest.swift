@@ -28,7 +28,10 @@ package struct FakePydioRequest: Sendable {
     }
     /// `get_action`, or its other name; of a REST request the action of its path.
     package var action: String? {
-        if let pieces = restPieces { return pieces.dropFirst(pieces.first == "v2" ? 3 : 1).first }
+        if let pieces = restPieces {
+            guard pieces.first == "v2" else { return pieces.dropFirst(1).first }
+            return pieces.count == 5 && pieces[1] == "workspaces" ? pieces[3] : pieces.prefix(2).joined(separator: "/")
+        }
         return parameter("get_action") ?? parameter("action")
     }
     package var token: String? { parameter("secure_token") }

@@ -5,7 +5,7 @@ struct PydioAddUserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add-user", abstract: "Create a user.",
         discussion: """
-            The user has the rights that all users have. Give more with grant and change-user.
+            The user gets the rights that all users have; to give more, use grant and change-user.
 
             Examples:
               pusher-cli pydio admin add-user carol

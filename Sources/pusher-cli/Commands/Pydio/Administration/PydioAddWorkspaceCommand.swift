@@ -10,13 +10,14 @@ struct PydioAddWorkspaceCommand: AsyncParsableCommand {
 
             Examples:
               pusher-cli pydio admin add-workspace Sales --path /srv/pydio/sales
-              pusher-cli pydio admin add-workspace Notes --path AJXP_DATA_PATH/notes --slug notes --rights read
+              pusher-cli pydio admin add-workspace Notes --path AJXP_DATA_PATH/notes \\
+                --slug notes --rights read
             """)
 
     @Argument(help: "Its name for people.")
     var label: String
 
-    @Option(help: "The folder on the server that its files are kept in.")
+    @Option(help: "The folder on the server where its files are kept.")
     var path: String
 
     @Option(help: "Its name in paths and addresses. Default: what the server makes of the label.")
@@ -25,7 +26,7 @@ struct PydioAddWorkspaceCommand: AsyncParsableCommand {
     @Option(help: "What it is for.")
     var description = ""
 
-    @Option(help: "The kind of store: the server's name of a plugin without access.")
+    @Option(help: "The storage driver: the id of the server's plugin, without access. at its start.")
     var driver = "fs"
 
     @Flag(name: .customLong("no-create"), help: "Do not create the folder: it must exist.")

@@ -11,7 +11,7 @@ struct PydioChangeUserCommand: AsyncParsableCommand {
             Examples:
               pusher-cli pydio admin change-user carol --password-stdin < password
               pusher-cli pydio admin change-user carol --lock
-              pusher-cli pydio admin change-user carol --add-role SALES --remove-role GUESTS --admin
+              pusher-cli pydio admin change-user carol --add-role SALES --no-admin
             """)
 
     @OptionGroup var name: PydioUserArgument
@@ -22,10 +22,10 @@ struct PydioChangeUserCommand: AsyncParsableCommand {
     @Flag(help: "Read a new password from standard input.")
     var passwordStdin = false
 
-    @Option(help: ArgumentHelp("Give the user this role. Repeatable.", valueName: "role"))
+    @Option(help: ArgumentHelp("Give the user this role. May be repeated.", valueName: "role"))
     var addRole: [String] = []
 
-    @Option(help: ArgumentHelp("Take this role from the user. Repeatable.", valueName: "role"))
+    @Option(help: ArgumentHelp("Take this role from the user. May be repeated.", valueName: "role"))
     var removeRole: [String] = []
 
     @Flag(inversion: .prefixedNo, help: "Make the user an administrator, or no longer one.")

@@ -19,7 +19,7 @@ struct PydioGrantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "grant", abstract: "Set what a user may do in a workspace.",
         discussion: """
-            Replaces the rights that the user has there so far. Roles and groups may give more.
+            Replaces the rights that the user had there. Roles and groups may give more.
 
             Examples:
               pusher-cli pydio admin grant carol plans read-write

@@ -1,0 +1,99 @@
+import GRDB
+package import MatrixProtocol
+
+/// What is had of an account's store without owning it: by a process that comes second, or that has no time.
+extension MXFileStore {
+    /// Whether somebody owns the store of a user now.
+    package static func ownership(of userId: String, in folder: URL) -> StoreOwnership {
+        guard let folder = try? StoreFolder(of: userId, in: folder) else { return .free }
+        return StoreLock.ownership(of: folder)
+    }
+
+    /// What the store holds, without timelines and states; nil if there is nothing of this device's.
+    package static func stored(
+        of userId: String, deviceId: String?, in folder: URL
+    ) throws(MatrixError) -> MXStoredSession? {
+        try read(of: userId, deviceId: deviceId, in: folder) { try $0.session() }
+    }
+
+    /// A store in memory that begins with what this one holds at this moment, and goes on alone; nil if there is nothing of
+    /// this device's, or nothing was synced yet.
+    ///
+    /// - Parameter notes: Names of notes to be read as of the same moment.
+    package static func copy(
+        of userId: String, deviceId: String?, in folder: URL, eventsPerRoom: Int, notes: [String] = []
+    ) throws(MatrixError) -> (store: MXMemoryStore, notes: [String: String])? {
+        let copy = try read(of: userId, deviceId: deviceId, in: folder) { reader -> Copy? in
+            var session = try reader.session()
+            guard session.syncToken != nil else { return nil }
+            session.outgoing = []  // they are the owner's to send
+            var read: [String: String] = [:]
+            for name in notes { read[name] = try reader.note(name) }
+            return Copy(session: session, contents: try reader.contents(eventsPerRoom: eventsPerRoom), notes: read)
+        }
+        guard let copy = copy ?? nil else { return nil }
+        let store = MXMemoryStore(copy.session, contents: copy.contents, eventsPerRoom: eventsPerRoom)
+        return (store, copy.notes)
+    }
+
+    private struct Copy {
+        let session: MXStoredSession
+        let contents: MXStoreChanges
+        let notes: [String: String]
+    }
+
+    /// Rooms that we are in and that say this is an alias of theirs, as of the last sync.
+    package static func rooms(
+        withAlias alias: String, of userId: String, deviceId: String?, in folder: URL
+    ) throws(MatrixError) -> [AliasClaim] {
+        try read(of: userId, deviceId: deviceId, in: folder) { try $0.rooms(withAlias: alias) } ?? []
+    }
+
+    /// Deletes what is stored of a user. Another process that has it open goes on with files that nobody else can find, and
+    /// that the system deletes with its end.
+    package static func delete(of userId: String, in folder: URL) throws(MatrixError) {
+        try StoreFolder(of: userId, in: folder).removeAll()
+    }
+
+    /// Reads the database beside its owner, who may be writing it.
+    ///
+    /// - Returns: Nil if it is not there, or another device's, or one that only its owner can bring up to date.
+    private static func read<Value>(
+        of userId: String, deviceId: String?, in folder: URL, _ body: (StoreReader) throws -> Value
+    ) throws(MatrixError) -> Value? {
+        let folder = try StoreFolder(of: userId, in: folder)
+        guard FileManager.default.fileExists(atPath: folder.database), !folder.isMarkedAsDamaged else { return nil }
+        var configuration = Configuration()
+        configuration.label = "MXFileStore reader"
+        configuration.readonly = true
+        configuration.busyMode = .timeout(1)
+        do {
+            let database = try DatabaseQueue(path: folder.database, configuration: configuration)
+            defer { try? database.close() }
+            return try database.read { database in
+                guard try !StoreSchema.migrator.hasBeenSuperseded(database) else { throw StoreFailure.newer(folder) }
+                guard try StoreSchema.migrator.hasCompletedMigrations(database) else { return nil }
+                let reader = StoreReader(database)
+                guard try reader.meta("user_id") == userId, try reader.meta("device_id") == deviceId else { return nil }
+                return try body(reader)
+            }
+        } catch {
+            throw StoreFailure.describe(error, "read", folder)
+        }
+    }
+}
+
+/// A room that says that an alias leads to it.
+package struct AliasClaim: Hashable, Sendable {
+    package let roomId: String
+    /// Whether a user of the alias's own server says so, which the server has let pass: it is the one that would be asked
+    /// where the alias leads. Anybody else who may can claim any alias for a room.
+    package let isOfAliasServer: Bool
+}
+
+/// Who has a store.
+package enum StoreOwnership: Equatable, Sendable {
+    case free
+    /// - Parameter process: Nil: not known.
+    case owned(process: Int32?)
+}
