@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import MatrixProtocol
 import TestSupport
@@ -75,6 +76,29 @@ struct StoreReaderTests {
         owner.close()
         next.close()
         #expect(try MXFileStore.stored(of: user, deviceId: "D", in: folder.url)?.syncToken == "n1")
+    }
+
+    @Test(.regression("A command that asked who owned a store kept another from opening it."))
+    func whoAsksForTheOwnerKeepsNobodyOut() throws {
+        let folder = try TemporaryFolder()
+        let store = MXFileStore(folder: folder.url, eventsPerRoom: 10, allowsReaders: true)
+        _ = try store.open(userId: user, deviceId: "D")
+        store.close()
+        let (url, user, asked, isOver) = (folder.url, user, Lock(0), Lock(false))
+        let asker = Thread {
+            while !isOver.withLock({ $0 }) {
+                _ = MXFileStore.ownership(of: user, in: url)
+                asked.withLock { $0 += 1 }
+            }
+        }
+        asker.start()
+        defer { isOver.withLock { $0 = true } }
+        var opened = 0
+        while opened < 200 || asked.withLock({ $0 < 20_000 }) {
+            _ = try store.open(userId: user, deviceId: "D")
+            store.close()
+            opened += 1
+        }
     }
 
     @Test func theOwnerOfAStoreThatIsGoneDeletesNoOther() throws {

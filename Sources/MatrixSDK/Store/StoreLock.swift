@@ -1,3 +1,4 @@
+import Basics
 import Glibc
 import MatrixProtocol
 
@@ -11,10 +12,10 @@ final class StoreLock: Sendable {
         for _ in 0..<100 {
             try folder.make()
             let descriptor = try folder.open(folder.lock)
-            while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            while !WholeFileLock.take(descriptor) {
                 if errno == EINTR { continue }
                 defer { Glibc.close(descriptor) }
-                guard errno == EWOULDBLOCK else { throw folder.failure("lock", folder.lock) }
+                guard errno == EAGAIN else { throw folder.failure("lock", folder.lock) }
                 throw MatrixError(
                     .store,
                     "The store of \(folder.userId) in \(folder.path) is in use by \(Self.owner(descriptor)). "
@@ -32,7 +33,7 @@ final class StoreLock: Sendable {
 
     deinit {
         // Closing alone does not do while a child of this process has the descriptor too, between fork and exec.
-        flock(descriptor, LOCK_UN)
+        WholeFileLock.release(descriptor)
         Glibc.close(descriptor)
     }
 
@@ -44,8 +45,7 @@ final class StoreLock: Sendable {
         let descriptor = Glibc.open(folder.lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return .free }
         defer { Glibc.close(descriptor) }
-        if flock(descriptor, LOCK_SH | LOCK_NB) == 0 { return .free }
-        return errno == EWOULDBLOCK ? .owned(process: process(descriptor)) : .free
+        return WholeFileLock.isHeld(descriptor) ? .owned(process: process(descriptor)) : .free
     }
 
     private static func isSame(_ descriptor: Int32, _ path: String) -> Bool {

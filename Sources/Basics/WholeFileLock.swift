@@ -1,0 +1,36 @@
+import Glibc
+
+/// A lock on a file that belongs to an open descriptor, and that others can ask about.
+///
+/// It is an open file description lock (`fcntl(2)`). To ask who has a lock of `flock(2)`, one must take it for a moment,
+/// and whoever wants it just then is refused.
+package enum WholeFileLock {
+    // The Glibc module hides these two behind `_GNU_SOURCE`.
+    private static let get: Int32 = 36  // F_OFD_GETLK
+    private static let set: Int32 = 37  // F_OFD_SETLK
+
+    /// - Parameter descriptor: Open for writing.
+    /// - Returns: False if it fails, with `errno`: `EAGAIN` if another has it.
+    package static func take(_ descriptor: Int32) -> Bool {
+        var lock = whole(F_WRLCK)
+        return fcntl(descriptor, set, &lock) == 0
+    }
+
+    package static func release(_ descriptor: Int32) {
+        var lock = whole(F_UNLCK)
+        _ = fcntl(descriptor, set, &lock)
+    }
+
+    /// Whether another descriptor has it now, of this process or of another.
+    package static func isHeld(_ descriptor: Int32) -> Bool {
+        var lock = whole(F_WRLCK)
+        return fcntl(descriptor, get, &lock) == 0 && lock.l_type != Int16(F_UNLCK)
+    }
+
+    private static func whole(_ type: Int32) -> flock {
+        var lock = flock()  // from the first byte to the end, wherever that will be
+        lock.l_type = Int16(type)
+        lock.l_whence = Int16(SEEK_SET)
+        return lock
+    }
+}
