@@ -81,8 +81,8 @@ var libraries: [Target] {
         library("Transport", ["Basics", "CVector", "CZlib"]),
         library("Realtime", ["Basics", "JSONBytes", "Transport", "CVector"]),
         library("PusherProtocol", ["CLibcrypto", "CLibsodium", "CVector"] + .pure),
-        library("MatrixProtocol", .pure),
         library("MatrixEncryption", ["Basics", "JSONBytes", "CLibcrypto", "CLibsodium"]),
+        library("MatrixProtocol", ["MatrixEncryption"] + .pure),
         library("PydioProtocol", .pure),
 
         // The client's only I/O.
@@ -109,7 +109,7 @@ var libraries: [Target] {
             ["PusherProtocol", "Basics", "Transport"] + nioServer + [
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"]))
             ]),
-        library("MatrixSDK", ["MatrixProtocol", "PeerLog", "LinuxCombine", swiftLog, grdb] + client),
+        library("MatrixSDK", ["MatrixProtocol", "MatrixEncryption", "PeerLog", "LinuxCombine", swiftLog, grdb] + client),
         // Its calls with callbacks.
         library("SwiftMatrixSDK", ["MatrixSDK", "Realtime", "Basics"]),
         library("PydioSDK", ["PydioProtocol", "PeerLog", swiftLog] + client),

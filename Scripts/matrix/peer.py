@@ -7,10 +7,12 @@
     react ROOM EVENT KEY                            edit ROOM EVENT TEXT redact ROOM EVENT [REASON]
     upload ROOM FILE [MIMETYPE]                     read ROOM EVENT      typing ROOM [on|off]
     listen [--count N] [--timeout S]                script
+    talk FOLDER
 
 Each logs in, and prints one line of JSON: room_id, event_id, content_uri, or error. listen prints {"type":"ready"} after
 its first sync, then every event that comes as a line: of timelines, ephemeral ones, invitations. script logs in once and
-does the commands on standard input, one JSON array of words a line. Exit status: 0 done; 64 wrong use; 75 timed out
+does the commands on standard input, one JSON array of words a line. talk does so with encryption, as the device whose keys
+lie in FOLDER, and prints what it hears meanwhile; see encrypted.py. Exit status: 0 done; 64 wrong use; 75 timed out
 before --count; 77 the homeserver refuses something; 69 it does not answer.
 
 Without the options: $MATRIX_URL, $MATRIX_USER, $MATRIX_PASSWORD."""
@@ -25,6 +27,8 @@ from pathlib import Path
 
 import aiohttp
 import nio
+
+import encrypted
 
 WAIT = 30  # seconds that one command may take
 DONE, USAGE, UNAVAILABLE, TIMED_OUT, REFUSED = 0, 64, 69, 75, 77
@@ -216,6 +220,7 @@ def parse():
     listening.add_argument("--count", type=int)
     listening.add_argument("--timeout", type=float)
     commands.add_parser("script")
+    commands.add_parser("talk").add_argument("folder")
     return parser.parse_args()
 
 
@@ -244,6 +249,8 @@ async def play(client):
 
 async def main():
     arguments = parse()
+    if arguments.command == "talk":
+        return await encrypted.talk(arguments.url, arguments.user, arguments.password, Path(arguments.folder))
     client = nio.AsyncClient(arguments.url, arguments.user, config=nio.AsyncClientConfig(max_timeouts=3))
     try:
         granted(await asyncio.wait_for(client.login(arguments.password, device_name="peer"), WAIT))

@@ -283,7 +283,7 @@ struct ModelScript {
                 case .unreadChanged(let summary): "unread \(summary.roomId)"
                 case .live, .ephemeral, .roomAccountData, .accountData, .presence, .toDevice, .invited, .knocked, .left,
                     .gap, .changed, .relationsChanged, .echoConfirmed, .summaryChanged, .directRoomsChanged,
-                    .ignoredUsersChanged:
+                    .ignoredUsersChanged, .decrypted, .encryption:
                     nil
                 }
             }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Basics
 
@@ -16,6 +17,7 @@ final class Program: Sendable {
         var output = Data()
         var process: ChildProcess?
         var status: Int32?
+        var input: FileHandle?
     }
 
     private let path: String
@@ -35,24 +37,40 @@ final class Program: Sendable {
 
     deinit {
         state.withLock { state in
-            if let process = state.process, state.status == nil { kill(process.id, SIGTERM) }
+            if let process = state.process, state.status == nil { Glibc.kill(process.id, SIGTERM) }
         }
     }
 
     /// Starts it, and returns at once. It is told to end when nothing refers to it any more.
-    func start() throws {
+    ///
+    /// - Parameter takesInput: Whether ``write(_:)`` is called; otherwise there is none.
+    func start(takesInput: Bool = false) throws {
         let pipe = Pipe()
+        let input = takesInput ? Pipe() : nil
         let process = try ChildProcess(
-            path, arguments, environment: environment, folder: Self.root, output: pipe.fileHandleForWriting,
-            errors: .standardError)
+            path, arguments, environment: environment, folder: Self.root, input: input?.fileHandleForReading,
+            output: pipe.fileHandleForWriting, errors: .standardError)
         try pipe.fileHandleForWriting.close()
-        state.withLock { $0.process = process }
+        try input?.fileHandleForReading.close()
+        state.withLock { ($0.process, $0.input) = (process, input?.fileHandleForWriting) }
         Thread.detachNewThread { [state, reader = pipe.fileHandleForReading] in
             while case let data = reader.availableData, !data.isEmpty { state.withLock { $0.output += data } }
             let status = process.wait()
             state.withLock { $0.status = status }
         }
     }
+
+    /// Gives it a line of JSON to read.
+    func write(_ line: [String]) throws {
+        let line = try JSONEncoder().encode(line) + Data("\n".utf8)
+        try state.withLock { $0.input }?.write(contentsOf: line)
+    }
+
+    /// There is nothing more to read.
+    func endInput() throws { try state.withLock { $0.input.take() }?.close() }
+
+    /// As `kill -9` does.
+    func kill() { _ = state.withLock { state in state.process.map { Glibc.kill($0.id, SIGKILL) } } }
 
     /// What it has printed so far.
     var output: [String] {

@@ -81,7 +81,7 @@ extension CryptoMachine {
     }
 
     /// Whether all of these users' devices are known as they are, or their server does not tell.
-    func areKnown(_ users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
+    package func areKnown(_ users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         for user in users where try turn.records.value(TrackedUserRecord.self, key: user)?.isOutdated != false {
             guard isFailing(user, turn) else { return false }
         }

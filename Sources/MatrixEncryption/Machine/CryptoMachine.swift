@@ -10,7 +10,7 @@ package struct CryptoMachine: Sendable {
     /// The public keys of this device, signed by it.
     package let deviceKeys: DeviceKeys
     /// Who is given keys, where a room has no other policy.
-    package var policy = SharingPolicy.crossSigned
+    package internal(set) var policy = SharingPolicy.crossSigned
 
     /// Sent, and not answered yet.
     var inFlight: [UInt64: CryptoRequest] = [:]
@@ -57,6 +57,7 @@ package struct CryptoMachine: Sendable {
             account = OlmAccount(random: turn.random)
             turn.records.set(account)
         }
+        policy = try Self.storedPolicy(&turn) ?? .crossSigned
         deviceKeys = try DeviceKeys(
             userID: me.user, deviceID: me.device, identityKey: account.curve25519.publicKey,
             fingerprint: account.ed25519)
@@ -118,6 +119,9 @@ package struct CryptoMachine: Sendable {
         }
         pauses[request.call.kind, default: Pause()].fail(at: turn.now, atLeast: retryAfter)
     }
+
+    /// Whether something was sent, and is not answered yet.
+    package var isBusy: Bool { !inFlight.isEmpty }
 
     func isPaused(_ kind: String, _ turn: CryptoTurn) -> Bool {
         (pauses[kind]?.until ?? 0) > turn.now

@@ -69,6 +69,17 @@ extension CryptoMachine {
         return trust
     }
 
+    /// The device that a session of a room is known to belong to; nil if nobody knows, or somebody only claims it.
+    package func sender(
+        roomId: String, sessionId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> DeviceRecord? {
+        guard let session: InboundSessionRecord = try turn.records.value(scope: roomId, key: sessionId),
+            session.source == .direct, let device = try device(session.user, with: session.curve25519, &turn),
+            device.keys.ed25519 == session.ed25519
+        else { return nil }
+        return device
+    }
+
     /// What is shown beside a message that was read with a session.
     ///
     /// - Parameter sessionId: As the event names it.

@@ -138,23 +138,43 @@ package struct Records: Sendable {
     }
 }
 
-/// Records in memory: for sessions without a file, and for tests.
-package final class MemoryRecords: RecordStore {
-    private let states = Lock<[RecordKey: SecretBytes]>([:])
+/// Records in memory.
+package struct RecordTable: Sendable {
+    /// By kind and scope, then by the whole place.
+    private var scopes: [RecordKey: [RecordKey: SecretBytes]] = [:]
 
     package init() {}
 
-    package func record(_ key: RecordKey) -> SecretBytes? { states.withLock { $0[key] } }
+    package subscript(_ place: RecordKey) -> SecretBytes? {
+        get { scopes[RecordKey(place.kind, scope: place.scope)]?[place] }
+        set { scopes[RecordKey(place.kind, scope: place.scope), default: [:]][place] = newValue }
+    }
+
+    /// In the order of their keys.
+    package func records(_ kind: RecordKind, scope: String) -> [(key: String, state: SecretBytes)] {
+        (scopes[RecordKey(kind, scope: scope)] ?? [:]).map { ($0.key.key, $0.value) }
+            .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+    }
+
+    /// Nil removes.
+    package mutating func apply(_ changes: [RecordKey: SecretBytes?]) {
+        for (place, state) in changes { self[place] = state }
+    }
+}
+
+/// Records in memory as a store of their own, for tests and simulations.
+package final class MemoryRecords: RecordStore {
+    private let table = Lock(RecordTable())
+
+    package init() {}
+
+    package func record(_ key: RecordKey) -> SecretBytes? { table.withLock { $0[key] } }
 
     package func records(_ kind: RecordKind, scope: String) -> [(key: String, state: SecretBytes)] {
-        states.withLock { states in
-            states.filter { $0.key.kind == kind && $0.key.scope.isExactly(scope) }.map { ($0.key.key, $0.value) }
-        }.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        table.withLock { $0.records(kind, scope: scope) }
     }
 
-    package func commit(_ changes: [RecordKey: SecretBytes?]) {
-        states.withLock { states in for (key, state) in changes { states[key] = state } }
-    }
+    package func commit(_ changes: [RecordKey: SecretBytes?]) { table.withLock { $0.apply(changes) } }
 
-    package func removeAll() { states.withLock { $0 = [:] } }
+    package func removeAll() { table.withLock { $0 = RecordTable() } }
 }

@@ -24,6 +24,8 @@ public struct MatrixError: Error, Sendable, Hashable {
         case invalidArgument
         /// The room is encrypted, and there is no encryption here: nothing was sent.
         case encryptionNotAvailable
+        /// Somebody who was verified has other keys now: nothing is sent until that is acknowledged.
+        case identityChanged
         /// The access token is not valid any more, and could not be made new: log in again.
         case unauthenticated
         /// More of the user than one request is needed: see ``MXAuthenticationSession``.
@@ -54,8 +56,8 @@ public struct MatrixError: Error, Sendable, Hashable {
         switch code {
         case .network, .timedOut: true
         case .http(let status): status == 429 || status >= 500
-        case .badResponse, .cancelled, .tooLarge, .invalidArgument, .encryptionNotAvailable, .unauthenticated,
-            .interactionRequired, .roomNotFound, .eventNotFound, .store, .file:
+        case .badResponse, .cancelled, .tooLarge, .invalidArgument, .encryptionNotAvailable, .identityChanged,
+            .unauthenticated, .interactionRequired, .roomNotFound, .eventNotFound, .store, .file:
             false
         }
     }

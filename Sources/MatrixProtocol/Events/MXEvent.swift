@@ -68,8 +68,14 @@ public struct MXEvent: Sendable {
     private struct Extra: Sendable {
         var sentState = SentState.sent
         var failure: String?
-        var decrypted: JSONView?
+        var decryption: Decryption?
         var edited: JSONView?
+    }
+
+    private enum Decryption: Sendable {
+        /// An object with `type` and `content`.
+        case clear(JSONView)
+        case failed(MXDecryptionError)
     }
 
     /// Immutable, so that copies of an event share it.
@@ -95,6 +101,10 @@ public struct MXEvent: Sendable {
     }
 
     private var extra: Extra? { storage.extra.first }
+
+    private var clear: JSONView? {
+        if case .clear(let json) = extra?.decryption { json } else { nil }
+    }
 
     private func with(_ change: (inout Extra) -> Void) -> MXEvent {
         var extra = extra ?? Extra()
@@ -147,7 +157,7 @@ public struct MXEvent: Sendable {
     public var data: Data { storage.json.data }
 
     /// The type, such as `m.room.message`; of a decrypted event the one that was encrypted.
-    public var type: String { extra?.decrypted?["type"]?.string ?? wireType }
+    public var type: String { clear?["type"]?.string ?? wireType }
 
     /// The type as the server knows it: `m.room.encrypted` for every encrypted event.
     public var wireType: String { text(storage.layout.type) ?? "" }
@@ -178,7 +188,7 @@ public struct MXEvent: Sendable {
     public var content: [String: Any] { contentJSON.foundation as? [String: Any] ?? [:] }
 
     /// The same without parsing it.
-    public var contentJSON: JSONView { extra.flatMap { $0.edited ?? $0.decrypted?["content"] } ?? wireContent }
+    public var contentJSON: JSONView { extra?.edited ?? originalContent }
 
     /// What the server knows of the content.
     public var wireContent: JSONView { part(storage.layout.content) ?? JSONView(bytes: [], range: 0..<0) }
@@ -189,7 +199,7 @@ public struct MXEvent: Sendable {
     }
 
     /// Whether it may say something about another event.
-    var mayRelate: Bool { storage.layout.hints.contains(.relation) || extra?.decrypted != nil }
+    var mayRelate: Bool { storage.layout.hints.contains(.relation) || clear != nil }
 
     /// What the server adds for this client alone.
     public var unsigned: JSONView? { part(storage.layout.unsigned) }
@@ -246,14 +256,50 @@ public struct MXEvent: Sendable {
     // MARK: Encryption
 
     /// Whether its content is encrypted, and was not decrypted.
-    public var isEncrypted: Bool { wireType == "m.room.encrypted" && extra?.decrypted == nil }
+    public var isEncrypted: Bool { wireType == Self.encryptedType && clear == nil }
+
+    /// Whether it was encrypted on its way, and could be read.
+    public var isDecrypted: Bool { clear != nil }
+
+    /// Why it cannot be read; nil of one that could be, or that nobody has tried to read.
+    public var decryptionError: MXDecryptionError? {
+        if case .failed(let error) = extra?.decryption { error } else { nil }
+    }
 
     /// Where encryption enters: the same event with what was inside.
     ///
     /// - Parameter decrypted: An object with `type` and `content`.
-    package func withDecrypted(_ decrypted: JSONView) -> MXEvent {
-        with { $0.decrypted = decrypted }
+    package func withDecrypted(_ decrypted: JSONView) -> MXEvent { with { $0.decryption = .clear(decrypted) } }
+
+    /// The same event, which cannot be read.
+    package func withDecryptionError(_ error: MXDecryptionError) -> MXEvent { with { $0.decryption = .failed(error) } }
+
+    /// What a store keeps beside the event: what was inside, or why that is not known.
+    package var decryptionRecord: JSONView? {
+        switch extra?.decryption {
+        case nil: nil
+        case .clear(let json): json
+        case .failed(let error): error.record
+        }
     }
+
+    /// The same event with what a store has kept beside it.
+    package func withDecryptionRecord(_ record: JSONView) -> MXEvent {
+        if let error = MXDecryptionError(record: record) { return withDecryptionError(error) }
+        return record["type"]?.string == nil ? self : withDecrypted(record)
+    }
+
+    /// The event as it would be if nobody had encrypted it. Of one that was not, its own bytes.
+    package var clearJSON: JSONView {
+        guard let clear, let type = clear["type"], let content = clear["content"] else { return json }
+        var object = JSONWriter()
+        for (key, value) in json.members where key != "type" && key != "content" { object.add(key, value) }
+        object.add("type", type)
+        object.add("content", content)
+        return object.view
+    }
+
+    package static let encryptedType = "m.room.encrypted"
 
     // MARK: Edits
 
@@ -261,7 +307,7 @@ public struct MXEvent: Sendable {
     public var isEdited: Bool { extra?.edited != nil }
 
     /// What was said before any edit.
-    package var originalContent: JSONView { extra?.decrypted?["content"] ?? wireContent }
+    package var originalContent: JSONView { clear?["content"] ?? wireContent }
 
     /// The same event with the content of an edit.
     func withEditedContent(_ content: JSONView) -> MXEvent {

@@ -177,7 +177,7 @@ package enum MessageContent {
 }
 
 extension MessageContent.MediaInfo {
-    fileprivate var content: [String: Any] {
+    package var content: [String: Any] {
         var content: [String: Any] = [:]
         content["mimetype"] = mimetype
         content["size"] = size

@@ -1,3 +1,5 @@
+package import MatrixEncryption
+
 /// What a session tells of the answer to a sync, in the order in which it is told.
 package enum SessionNotice: Sendable {
     /// A new event of a joined room's timeline.
@@ -20,6 +22,10 @@ package enum SessionNotice: Sendable {
     case gap(roomId: String)
     /// An event has changed: it was redacted.
     case changed(MXEvent)
+    /// Events of a room that could not be read when they came can be read now, or it is known better why not.
+    case decrypted(roomId: String, [LiveEvent])
+    /// Something about keys, devices or trust.
+    case encryption(CryptoNotice)
     /// Something new is known of what others say about an event: an edit, a reaction.
     case relationsChanged(roomId: String, eventId: String)
     /// A message of our own has come back.

@@ -154,6 +154,8 @@ public struct MXStoreChanges: Sendable {
     public var toDevice: [MXToDeviceMessage] = []
     /// Ids of messages to this device that the application was told of: they go.
     public var toldToDevice: [String] = []
+    /// Keys and what belongs to them, for stores that keep them.
+    package var encryption = EncryptionChanges()
     /// The point of the stream that all this leads to; nil leaves the old one.
     public var syncToken: String?
 
@@ -163,7 +165,8 @@ public struct MXStoreChanges: Sendable {
     /// Whether there is nothing to commit.
     public var isEmpty: Bool {
         !replacesEverything && rooms.isEmpty && accountData.isEmpty && presence.isEmpty && outgoing.isEmpty
-            && sentOutgoing.isEmpty && toDevice.isEmpty && toldToDevice.isEmpty && syncToken == nil
+            && sentOutgoing.isEmpty && toDevice.isEmpty && toldToDevice.isEmpty && encryption.isEmpty
+            && syncToken == nil
     }
 }
 
@@ -213,6 +216,9 @@ public struct MXOutgoingEvent: Sendable, Hashable, Codable {
     public let localEventId: String
     /// Milliseconds since 1970 of its making.
     public let ts: UInt64
+    /// JSON text of the `m.room.encrypted` that it is sent as; nil as long as it was not encrypted. It is sent with the same
+    /// bytes each time: a ratchet's step is good for one message.
+    public package(set) var encryptedContent: String?
     /// How far it has come.
     public var state: MXEvent.SentState
     /// Why it could not be sent, in words.
@@ -225,6 +231,10 @@ public struct MXOutgoingEvent: Sendable, Hashable, Codable {
         get { gap ?? false }
         set { gap = newValue ? true : nil }
     }
+    /// The type that the server sees.
+    package var sentType: String { encryptedContent == nil ? type : MXEvent.encryptedType }
+    /// JSON text of the content that the server sees.
+    package var sentContent: String { encryptedContent ?? content }
     /// Nil in what older versions have stored.
     private var gap: Bool?
 

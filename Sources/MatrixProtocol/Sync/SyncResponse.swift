@@ -92,6 +92,25 @@ package struct SyncResponse: Sendable {
     }
 
     private init() {}
+
+    /// Messages to this device, without those that are not for the application.
+    package mutating func setToDevice(_ events: [MXEvent]) { toDevice = events }
+
+    /// Puts what `body` makes of them in the place of all events of timelines.
+    package mutating func replaceTimelineEvents<Failure: Error>(
+        _ body: (MXEvent) throws(Failure) -> MXEvent
+    ) throws(Failure) {
+        for index in joined.indices { try joined[index].timeline.replaceEvents(body) }
+        for index in left.indices { try left[index].timeline.replaceEvents(body) }
+    }
+}
+
+extension SyncResponse.Timeline {
+    fileprivate mutating func replaceEvents<Failure: Error>(
+        _ body: (MXEvent) throws(Failure) -> MXEvent
+    ) throws(Failure) {
+        for index in events.indices { events[index] = try body(events[index]) }
+    }
 }
 
 extension SyncResponse {

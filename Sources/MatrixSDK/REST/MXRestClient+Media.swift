@@ -46,6 +46,15 @@ extension MXRestClient {
         }
     }
 
+    /// Uploads what only those can read who know how.
+    func uploadWithoutName(
+        _ ciphertext: URL, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
+    ) async throws -> String {
+        let size = try MediaFile.size(of: ciphertext)
+        let body = HTTPBodyFile(path: ciphertext.path, count: Int64(size))
+        return try await upload(size: size, nil, "application/octet-stream", onProgress) { $0.bodyFile = body }
+    }
+
     private func upload(
         size: Int, _ fileName: String?, _ mimeType: String, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?,
         _ setBody: @escaping @Sendable (inout HTTPRequest) -> Void

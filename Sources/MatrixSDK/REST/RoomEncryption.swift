@@ -29,7 +29,8 @@ extension MXRestClient {
             "room \(roomId) is encrypted, and this library cannot encrypt: nothing was sent", roomId: roomId)
     }
 
-    private func isEncrypted(_ roomId: String) async throws -> Bool {
+    /// Whether a room is encrypted. The server is asked each time, until it says so.
+    package func isEncrypted(_ roomId: String) async throws -> Bool {
         if encryptedRooms.contains(roomId) { return true }
         do {
             _ = try await stateEvent(ofRoom: roomId, eventType: .roomEncryption)

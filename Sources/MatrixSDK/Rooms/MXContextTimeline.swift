@@ -27,7 +27,8 @@ public final class MXContextTimeline: Sendable {
     public func resetPaginationAroundInitialEvent(withLimit limit: UInt = 20) async throws -> [MXEvent] {
         let context = try await core.rest.contextOfEvent(eventId, inRoom: roomId, limit: Int(clamping: limit))
         state.withLock { $0 = State(start: context.start, end: context.end) }
-        return context.eventsBefore.reversed() + [context.event] + context.eventsAfter
+        return try core.decrypted(
+            context.eventsBefore.reversed() + [context.event] + context.eventsAfter, in: roomId)
     }
 
     /// Whether there may be more in this direction.
@@ -47,6 +48,6 @@ public final class MXContextTimeline: Sendable {
             case .forwards: state.end = isOver ? nil : page.end
             }
         }
-        return page.chunk
+        return try core.decrypted(page.chunk, in: roomId)
     }
 }

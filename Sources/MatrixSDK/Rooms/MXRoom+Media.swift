@@ -23,11 +23,13 @@ extension MXRoom {
     }
 
     /// The same, but nothing is left of it if it is refused or cannot be uploaded.
-    func sendMediaOnce(_ file: URL, mimeType: String, caption: String?) async throws -> String {
+    package func sendMediaOnce(
+        _ file: URL, mimeType: String, caption: String?, onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
+    ) async throws -> String {
         let media = OutgoingMedia(
             file, type: MediaType(mime: mimeType).kind, mimeType: mimeType, caption: caption, thumbnail: nil,
             threadId: nil)
-        return try await send(try enqueue(media), media, keepsFailed: false, nil)
+        return try await send(try enqueue(media), media, keepsFailed: false, onProgress)
     }
 
     /// Puts a file's message into the queue. Its place is taken when this returns.
@@ -41,7 +43,7 @@ extension MXRoom {
     }
 
     private func enqueue(_ media: OutgoingMedia) throws -> SendQueue.Entry {
-        try enqueue(.roomMessage, try media.content(url: nil, thumbnail: nil))
+        try enqueue(.roomMessage, try media.content(nil, thumbnail: nil))
     }
 
     private func send(
@@ -49,9 +51,9 @@ extension MXRoom {
         _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
     ) async throws -> String {
         let rest = core.rest
-        return try await sendQueue.send(entry, keepsFailed: keepsFailed) { event in
+        return try await sendQueue.send(entry, keepsFailed: keepsFailed) { event, isEncrypted in
             var event = event
-            event.content = try await media.upload(through: rest, onProgress)
+            event.content = try await media.upload(through: rest, isEncrypted: isEncrypted, onProgress)
             return event
         }
     }

@@ -3,12 +3,12 @@ import MatrixProtocol
 /// Sending. Messages go out one after the other, in the order of the calls; a message whose answer was lost is sent again
 /// without becoming two. Until a sync brings it back it is among ``MXRoom/outgoingMessages``.
 extension MXRoom {
-    /// Sends an event of any type.
-    ///
-    /// Where encryption enters: in an encrypted room messages would be encrypted here. As there is none, they are refused.
+    /// Sends an event of any type. In an encrypted room it is encrypted, unless it is a reaction.
     ///
     /// - Returns: Its id.
-    /// - Throws: `MatrixError` of code `encryptionNotAvailable` in an encrypted room; what the server says.
+    /// - Throws: `MatrixError` of code `encryptionNotAvailable` in an encrypted room if the session does not encrypt
+    ///   (``MXSessionOptions/enableCrypto``), of `identityChanged` if somebody in it has other keys than were verified; what the
+    ///   server says.
     @discardableResult
     public func sendEvent(_ type: MXEventType, content: [String: Any]) async throws -> String {
         let entry = try enqueue(type, content)
@@ -19,6 +19,15 @@ extension MXRoom {
     /// as one that has failed: sent again under its transaction id it cannot become two.
     func sendOnce(_ type: MXEventType, content: [String: Any]) async throws -> String {
         let entry = try enqueue(type, content)
+        return try await sendQueue.send(entry, keepsFailed: false)
+    }
+
+    /// Sends a message of which nothing is left if the server refuses it.
+    ///
+    /// - Parameter transactionId: The server takes a repeat with the same one for the same message; nil makes one.
+    package func sendMessageOnce(_ content: [String: Any], transactionId: String?) async throws -> String {
+        let entry = try sendQueue.add(
+            type: MXEventType.roomMessage.identifier, content: content, transactionId: transactionId)
         return try await sendQueue.send(entry, keepsFailed: false)
     }
 

@@ -101,7 +101,8 @@ public final class MXRoom: Sendable {
     /// An event of the room: from the store, else from the server.
     public func event(withId eventId: String) async throws -> MXEvent {
         if let event = try core.account.event(eventId, in: roomId) { return event }
-        return try await core.rest.event(withId: eventId, inRoom: roomId)
+        let event = try await core.rest.event(withId: eventId, inRoom: roomId)
+        return try core.decrypted([event], in: roomId).first ?? event
     }
 
     /// An event of the room, if it is stored.

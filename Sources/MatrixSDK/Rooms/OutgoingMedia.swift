@@ -30,37 +30,43 @@ package struct OutgoingMedia: Sendable {
     }
 
     /// - Parameters:
-    ///   - url: Nil until it is uploaded.
-    ///   - thumbnail: The same of the small picture.
+    ///   - upload: Nil until it is uploaded.
+    ///   - small: The same of the small picture.
     /// - Throws: If there is no such file.
-    func content(url: String?, thumbnail thumbnailURL: String?) throws -> [String: Any] {
-        var info = MessageContent.MediaInfo(
+    func content(_ upload: UploadedFile?, thumbnail small: UploadedFile?) throws -> [String: Any] {
+        let info = MessageContent.MediaInfo(
             mimetype: mimeType, size: try MediaFile.size(of: file), width: size?.width, height: size?.height,
-            duration: duration, thumbnailURL: thumbnailURL)
-        var thumbnailInfo: MessageContent.MediaInfo?
-        if let thumbnail, thumbnailURL != nil {
-            let size = PixelSize(ofImage: thumbnail)
-            thumbnailInfo = MessageContent.MediaInfo(
-                mimetype: Self.imageType(thumbnail), size: try MediaFile.size(of: thumbnail), width: size?.width,
-                height: size?.height)
-        } else {
-            info.thumbnailURL = nil
-        }
+            duration: duration)
         var content = MessageContent.media(
-            type.rawValue, url: url ?? "", filename: file.lastPathComponent, caption: caption, info: info,
-            thumbnail: thumbnailInfo)
-        content["url"] = url
+            type.rawValue, url: "", filename: file.lastPathComponent, caption: caption, info: info)
+        content["url"] = nil
+        upload?.put(into: &content, "url", "file")
+        if let thumbnail, let small {
+            let size = PixelSize(ofImage: thumbnail)
+            var fields = content["info"] as? [String: Any] ?? [:]
+            fields["thumbnail_info"] =
+                MessageContent.MediaInfo(
+                    mimetype: Self.imageType(thumbnail), size: try MediaFile.size(of: thumbnail), width: size?.width,
+                    height: size?.height
+                ).content
+            small.put(into: &fields, "thumbnail_url", "thumbnail_file")
+            content["info"] = fields
+        }
         return threadId.map { MessageContent.inThread($0, lastEventId: nil, content) } ?? content
     }
 
     /// - Returns: JSON text of the content, which names what was uploaded.
     func upload(
-        through rest: MXRestClient, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
+        through rest: MXRestClient, isEncrypted: Bool, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
     ) async throws -> String {
-        var small: String?
-        if let thumbnail { small = try await rest.uploadFile(thumbnail, mimeType: Self.imageType(thumbnail)) }
-        let url = try await rest.uploadFile(file, mimeType: mimeType, onProgress: onProgress)
-        guard let text = MXOutgoingEvent.text(of: try content(url: url, thumbnail: small)) else {
+        var small: UploadedFile?
+        if let thumbnail {
+            small = try await rest.uploadFile(
+                thumbnail, mimeType: Self.imageType(thumbnail), isEncrypted: isEncrypted)
+        }
+        let upload = try await rest.uploadFile(
+            file, mimeType: mimeType, isEncrypted: isEncrypted, onProgress: onProgress)
+        guard let text = MXOutgoingEvent.text(of: try content(upload, thumbnail: small)) else {
             throw MatrixError(.invalidArgument, "the content cannot be written as JSON")
         }
         return text

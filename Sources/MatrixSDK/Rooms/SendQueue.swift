@@ -12,8 +12,8 @@ final class SendQueue: Sendable {
         let turn: Turns.Turn
     }
 
-    /// What is to be done for a message in its turn before it is sent: uploads of what it carries.
-    typealias Preparation = @Sendable (MXOutgoingEvent) async throws -> MXOutgoingEvent
+    /// What is to be done for a message in its turn before it is sent: uploads of what it carries, encrypted if the room is.
+    typealias Preparation = @Sendable (_ event: MXOutgoingEvent, _ isEncrypted: Bool) async throws -> MXOutgoingEvent
 
     private let roomId: String
     private let core: SessionCore
@@ -28,13 +28,18 @@ final class SendQueue: Sendable {
     func close() { isClosed.withLock { $0 = true } }
 
     /// Puts a message into the queue, the room and the store, before anything of it is sent.
-    func add(type: String, content: [String: Any]) throws(MatrixError) -> Entry {
-        try requirePlain(type)
+    ///
+    /// - Parameter transactionId: Nil makes a new one.
+    func add(
+        type: String, content: [String: Any], transactionId: String? = nil
+    ) throws(MatrixError) -> Entry {
+        try requireEncryptionOrPlain(type)
         guard let content = MXOutgoingEvent.text(of: content) else {
             throw MatrixError(.invalidArgument, "the content cannot be written as JSON", roomId: roomId)
         }
         let event = MXOutgoingEvent(
-            transactionId: MXRestClient.newTransactionId(), roomId: roomId, type: type, content: content,
+            transactionId: transactionId ?? MXRestClient.newTransactionId(), roomId: roomId, type: type,
+            content: content,
             localEventId: MXEvent.localEventIdPrefix + UUID().uuidString,
             ts: AccessTokens.now, state: .preparing)
         let turn = turns.take()
@@ -93,11 +98,20 @@ final class SendQueue: Sendable {
     }
 
     /// Reactions are never encrypted.
-    private func requirePlain(_ type: String) throws(MatrixError) {
-        guard type != MXEventType.reaction.identifier, try core.account.isEncrypted(roomId) else { return }
+    private func requireEncryptionOrPlain(_ type: String) throws(MatrixError) {
+        guard !core.account.encrypts, type != MXEventType.reaction.identifier, try core.account.isEncrypted(roomId)
+        else { return }
         throw MatrixError(
             .encryptionNotAvailable,
-            "room \(roomId) is encrypted, and this library cannot encrypt: the message was not sent", roomId: roomId)
+            "room \(roomId) is encrypted, and this session does not encrypt: the message was not sent", roomId: roomId)
+    }
+
+    private func requirePlain() throws(MatrixError) {
+        guard try core.account.isEncrypted(roomId) else { return }
+        throw MatrixError(
+            .encryptionNotAvailable,
+            "room \(roomId) was not encrypted when the file was uploaded, and is now: send the file again",
+            roomId: roomId)
     }
 
     // MARK: Sending
@@ -114,16 +128,19 @@ final class SendQueue: Sendable {
         _ event: MXOutgoingEvent, keepsFailed: Bool, _ preparation: Preparation?
     ) async throws -> String {
         var event = event
+        var hasClearUpload = false
         do {
             if let preparation {
-                try requirePlain(event.type)
+                try requireEncryptionOrPlain(event.type)
                 event.state = .uploading
                 try update(event)
-                event = try await preparation(event)
+                let isEncrypted = try core.account.isEncrypted(roomId)
+                hasClearUpload = !isEncrypted
+                event = try await preparation(event, isEncrypted)
             }
             event.state = .sending
             try update(event)
-            let id = try await sendThroughFailures(event)
+            let id = try await sendThroughFailures(event, hasClearUpload: hasClearUpload)
             confirm(event, as: id)
             return id
         } catch {
@@ -138,16 +155,19 @@ final class SendQueue: Sendable {
         }
     }
 
-    private func sendThroughFailures(_ event: MXOutgoingEvent) async throws -> String {
+    private func sendThroughFailures(_ event: MXOutgoingEvent, hasClearUpload: Bool) async throws -> String {
+        var event = event
         let deadline = ContinuousClock.now + core.options.sendRetryBound.bounded
         var pause = Duration.seconds(1)
         while true {
             guard !isClosed.withLock({ $0 }) else { throw MatrixError.sessionClosed }
-            try requirePlain(event.type)  // a sync may have said so since
+            // A sync may have said since that the room is encrypted.
+            if hasClearUpload { try requirePlain() }
+            event = try await core.readyToSend(event)
             do {
                 return try await core.rest.sendCheckedEvent(
-                    toRoom: roomId, eventType: MXEventType(identifier: event.type),
-                    content: EncodedJSON(text: Array(event.content.utf8)), transactionId: event.transactionId)
+                    toRoom: roomId, eventType: MXEventType(identifier: event.sentType),
+                    content: EncodedJSON(text: Array(event.sentContent.utf8)), transactionId: event.transactionId)
             } catch {
                 guard Self.mayHelp(toRetryAfter: error) else { throw error }
                 let wait = max(pause, (error as? MXError)?.retryAfter ?? .zero)

@@ -49,6 +49,7 @@ extension MXMatrixService {
         case .changed(let event):
             guard let roomId = event.roomId else { return }
             tell(event, of: roomId, session)
+        case .decrypted(let roomId, let events): for live in events { tell(live.event, of: roomId, session) }
         case .relationsChanged(let roomId, let eventId):
             guard let event = try? session.core.account.event(eventId, in: roomId) else { return }
             tell(event, of: roomId, session)
@@ -62,7 +63,7 @@ extension MXMatrixService {
             if event?.contentJSON["membership"]?.string == "ban" { room.membership = .ban }
             onRoomUpdated?(room)
         case .roomAccountData, .accountData, .presence, .toDevice, .joined, .gap, .echoConfirmed,
-            .unreadChanged, .directRoomsChanged, .ignoredUsersChanged:
+            .unreadChanged, .directRoomsChanged, .ignoredUsersChanged, .encryption:
             break
         }
     }

@@ -27,7 +27,8 @@ extension MatrixServiceError {
         case .cancelled where Task.isCancelled: CancellationError()
         case .unauthenticated: MatrixServiceError.notLoggedIn
         case .roomNotFound: MatrixServiceError.roomNotFound
-        case .badResponse, .cancelled, .tooLarge, .invalidArgument, .encryptionNotAvailable, .interactionRequired,
+        case .badResponse, .cancelled, .tooLarge, .invalidArgument, .encryptionNotAvailable, .identityChanged,
+            .interactionRequired,
             .eventNotFound, .store, .file:
             MatrixServiceError.sdkError(error.message)
         }

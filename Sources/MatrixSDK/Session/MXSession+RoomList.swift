@@ -83,7 +83,7 @@ extension SessionNotice {
             .roomAccountData, .live:
             true
         case .ephemeral, .accountData, .presence, .toDevice, .changed, .relationsChanged, .echoConfirmed,
-            .ignoredUsersChanged:
+            .ignoredUsersChanged, .decrypted, .encryption:
             false
         }
     }

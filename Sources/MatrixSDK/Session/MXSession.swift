@@ -115,6 +115,17 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// - Throws: Why it failed. It is not tried again.
     package func syncOnce() async throws { try await core.syncOnce() }
 
+    /// Returns when what encryption has to send is sent, or after five seconds: for programs that end. The next one goes on.
+    package func settleEncryption() async { await core.cryptoDriver?.settle(until: .now + .seconds(5)) }
+
+    /// Events of a room as the server has them, with what is inside as far as the keys are here.
+    package func decrypted(_ events: [MXEvent], in roomId: String) throws(MatrixError) -> [MXEvent] {
+        try core.decrypted(events, in: roomId)
+    }
+
+    /// Whether there are keys: not in a copy of a store that another process has.
+    package var hasKeys: Bool { core.account.encrypts }
+
     /// Keeps ``pause()`` from taking effect until ``releasePreventPause()`` was called as often.
     public func retainPreventPause() { core.state.withLock { $0.pausing.preventers += 1 } }
 

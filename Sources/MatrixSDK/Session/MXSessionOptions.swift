@@ -24,6 +24,9 @@ public struct MXSessionOptions: Sendable {
     public var setsPresence = false
     /// How long a message is tried again when the network fails, before it counts as failed.
     public var sendRetryBound: Duration = .seconds(300)
+    /// Whether the session encrypts: it reads encrypted rooms, and sends into them. Default: false. It needs a store that
+    /// keeps keys, which ``MXFileStore`` and ``MXMemoryStore`` do; keys in memory are lost with it.
+    public var enableCrypto = false
     /// Where bindings of the session are called. Listeners, callbacks and notifications have the REST client's
     /// ``MXRestClient/completionQueue``.
     public var callbackQueue = EventCallbackQueue.own

@@ -31,10 +31,11 @@ extension SessionCore {
         guard let token = account.summary(roomId)?.paginationToken else { return [] }
         let page = try await rest.messages(
             forRoom: roomId, from: token, direction: .backwards, limit: limit, filter: lazyLoadFilter)
+        let chunk = try decrypted(page.chunk, in: roomId)
         try account.change { model, store throws(MatrixError) in
             guard model.rooms[roomId]?.summary.paginationToken == token else { return nil }
-            let known = try store.knownEvents(among: page.chunk.map(\.eventId), in: roomId)
-            let older = page.chunk.filter { !known.contains($0.eventId) }.map { $0.inRoom(roomId) }
+            let known = try store.knownEvents(among: chunk.map(\.eventId), in: roomId)
+            let older = chunk.filter { !known.contains($0.eventId) }.map { $0.inRoom(roomId) }
             _ = try model.state(of: roomId, in: store)
             let last = model.rooms[roomId]?.summary.lastMessageId
             let hasLast = try last.map { id throws(MatrixError) in try store.event(id, in: roomId) != nil } ?? false

@@ -76,8 +76,14 @@ extension SessionCore {
                 publish(events)
                 events = SourceEvents()
                 publish(gap(roomId))
+            case .decrypted(let roomId, let decrypted):
+                for live in decrypted {
+                    append(
+                        live.event, to: "matrix:" + roomId, notifies: live.push.notify, highlights: live.push.highlight,
+                        &events)
+                }
             case .toDevice, .knocked, .changed, .relationsChanged, .echoConfirmed, .summaryChanged,
-                .directRoomsChanged, .ignoredUsersChanged:
+                .directRoomsChanged, .ignoredUsersChanged, .encryption:
                 break
             }
         }
@@ -89,7 +95,8 @@ extension SessionCore {
         _ events: inout SourceEvents
     ) {
         events.append(
-            name: event.type, channel: channel, data: event.data, userId: event.sender.isEmpty ? nil : event.sender,
+            name: event.type, channel: channel, data: event.clearJSON.data,
+            userId: event.sender.isEmpty ? nil : event.sender,
             notifies: notifies, highlights: highlights)
     }
 

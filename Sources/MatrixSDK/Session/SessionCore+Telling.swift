@@ -1,5 +1,6 @@
 import Dispatch
 import Logging
+import MatrixEncryption
 import MatrixProtocol
 import PeerLog
 import Realtime
@@ -141,6 +142,13 @@ extension SessionCore {
             loadedRoom(roomId)?.liveTimeline.resetPagination()
             post(.mxRoomDidFlushData, roomId: roomId)
         case .changed: break  // the redaction tells
+        case .decrypted(let roomId, let events):
+            for live in events {
+                call(live.event, state: nil)
+                loadedRoom(roomId)?.liveTimeline.deliver(live.event, state: nil)
+                post(.mxEventDidDecrypt, roomId: roomId, event: live.event)
+            }
+        case .encryption(let notice): deliver(notice)
         case .relationsChanged(let roomId, let eventId): loadedRoom(roomId)?.relationsChanged(of: eventId)
         case .echoConfirmed(let roomId, let local, let eventId):
             loadedRoom(roomId)?.echoConfirmed(local, as: eventId)
@@ -149,6 +157,24 @@ extension SessionCore {
         case .directRoomsChanged: post(.mxSessionDirectRoomsDidChange)
         case .ignoredUsersChanged: post(.mxSessionIgnoredUsersDidChange)
         }
+    }
+
+    private func deliver(_ notice: CryptoNotice) {
+        switch notice {
+        case .dropped(let type, _, let error):
+            options.logger?.report(
+                .debug, "a message to this device was dropped", ["matrix.type": "\(type)", "matrix.reason": "\(error)"])
+        case .oneTimeKeysRefused:
+            options.logger?.report(
+                .error,
+                "the homeserver has other keys of this device: it cannot be reached any more. Log in as a new device")
+        case .ownKeysReplaced:
+            options.logger?.report(.error, "the homeserver names other keys for this device than it has")
+        case .roomKey, .withheld, .devicesChanged, .identityChanged, .trustChanged, .signaturesRefused,
+            .deviceKeysRefused, .toDevice:
+            break
+        }
+        post(.mxCryptoDidChange)
     }
 
     /// Calls the session's listeners, each if it is still there.
@@ -186,6 +212,10 @@ extension Notification.Name {
     public static let mxSessionAccountDataDidChange = Notification.Name("kMXSessionAccountDataDidChangeNotification")
     /// Other users are ignored.
     public static let mxSessionIgnoredUsersDidChange = Notification.Name("kMXSessionIgnoredUsersDidChangeNotification")
+    /// An event that was encrypted can be read now, or it is known better why not. `userInfo` has the event.
+    public static let mxEventDidDecrypt = Notification.Name("kMXEventDidDecryptNotification")
+    /// Something about keys, devices or trust has changed.
+    public static let mxCryptoDidChange = Notification.Name("kMXCryptoDidChangeNotification")
     /// A room's summary has changed.
     public static let mxRoomSummaryDidChange = Notification.Name("kMXRoomSummaryDidChangeNotification")
     /// There is a gap before what comes next; the room's timeline begins anew.

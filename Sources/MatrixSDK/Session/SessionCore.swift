@@ -62,6 +62,8 @@ final class SessionCore: HubOwner {
     let account = StoredAccount()
     let session = Lock(WeakSession())
     let directRoomChanges = Turns()
+    /// Nil: the session does not encrypt.
+    let cryptoDriver: CryptoDriver?
     /// What the completion queue is still to be told.
     let untold = Lock(SerialInbox<@Sendable (SessionCore) -> Void>())
 
@@ -74,6 +76,8 @@ final class SessionCore: HubOwner {
         self.options = options
         userId = rest.credentials?.userId ?? ""
         hub = EventHub(options.callbackQueue, capacity: CallbackLoad(count: 1024, byteCount: 16 << 20))
+        cryptoDriver = options.enableCrypto ? CryptoDriver() : nil
+        cryptoDriver?.attach(to: self)
     }
 
     // MARK: Store
@@ -87,7 +91,9 @@ final class SessionCore: HubOwner {
             try store.deleteAllData()
             throw MatrixError(.unauthenticated, "the login is over, so nothing is kept: \(ending)")
         }
-        let reason = try account.open(store, userId: userId, deviceId: rest.credentials?.deviceId) {
+        let reason = try account.open(
+            store, userId: userId, deviceId: rest.credentials?.deviceId, encrypts: cryptoDriver != nil
+        ) {
             state.withLock { $0.state == .initialised }
         }
         setState(.storeDataReady)
@@ -265,7 +271,7 @@ final class SessionCore: HubOwner {
             case .store: return .failed(.notStored, error)
             case .unauthenticated: return .failed(.unauthenticated, error)
             case .network, .http, .badResponse, .cancelled, .tooLarge, .invalidArgument, .encryptionNotAvailable,
-                .interactionRequired, .roomNotFound, .eventNotFound, .file:
+                .identityChanged, .interactionRequired, .roomNotFound, .eventNotFound, .file:
                 return .failed(error.isRetryable ? .unreachable : .refused(retryAfter: nil), error)
             }
         } catch {
@@ -284,7 +290,8 @@ final class SessionCore: HubOwner {
             if account.hasUncommitted { state.withLock { $0.catchUpToken = nil } }
             throw error
         }
-        tell(committed)
+        tell(stored: committed)
+        cryptoDriver?.wake()
         state.withLock { state in
             (state.catchUpToken, state.lastSync) = (nil, Date())
             state.refusedPoint.forget()
@@ -293,10 +300,10 @@ final class SessionCore: HubOwner {
 
     /// Stores what has been applied, then tells of it.
     private func commitWaiting() throws(MatrixError) {
-        while account.hasUncommitted { tell(try account.commitNext()) }
+        while account.hasUncommitted { tell(stored: try account.commitNext()) }
     }
 
-    private func tell(_ committed: [StoredAccount.Uncommitted]) {
+    func tell(stored committed: [StoredAccount.Uncommitted]) {
         for committed in committed {
             let token = committed.applied.changes.syncToken
             tell(committed.applied.notices, rooms: committed.rooms ?? [:], isSync: token != nil)
@@ -315,6 +322,7 @@ final class SessionCore: HubOwner {
 
     func close() {
         setState(.closed)
+        cryptoDriver?.close()
         account.close { stop() }
     }
 

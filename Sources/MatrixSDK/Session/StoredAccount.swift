@@ -1,3 +1,4 @@
+import MatrixEncryption
 import MatrixProtocol
 import Basics
 
@@ -30,6 +31,8 @@ final class StoredAccount: Sendable {
         var uncommitted: [Uncommitted] = []
         /// How many events have come to each room since its timeline was last trimmed.
         var growth: [String: Int] = [:]
+        /// Nil: nothing is encrypted here.
+        var crypto: CryptoMachine?
     }
 
     private struct State {
@@ -51,10 +54,12 @@ final class StoredAccount: Sendable {
 
     // MARK: Beginning and end
 
-    /// - Parameter isAllowed: Asked in the turn in which the store is opened.
+    /// - Parameters:
+    ///   - encrypts: Whether there is to be encryption.
+    ///   - isAllowed: Asked in the turn in which the store is opened.
     /// - Returns: Why the store was begun anew, if it was.
     func open(
-        _ store: any MXStore, userId: String, deviceId: String?, if isAllowed: () -> Bool
+        _ store: any MXStore, userId: String, deviceId: String?, encrypts: Bool = false, if isAllowed: () -> Bool
     ) throws(MatrixError) -> String? {
         try owner.run { () throws(MatrixError) in
             guard !isOpen, isAllowed() else {
@@ -67,8 +72,11 @@ final class StoredAccount: Sendable {
                 // What was on its way when the last process ended has not arrived as far as anybody knows.
                 var changes = MXStoreChanges()
                 changes.outgoing = model.failInterruptedMessages()
-                if !changes.outgoing.isEmpty { try store.commit(changes) }
-                let opened = Opened(store: store, model: model)
+                var opened = Opened(store: store, model: model)
+                if encrypts, (store as? MXMemoryStore)?.isCopy != true {
+                    opened.crypto = try Self.machine(userId, deviceId, model, store, &changes.encryption)
+                }
+                if !changes.isEmpty { try store.commit(changes) }
                 let isOpen = state.withLock { state in
                     if !state.hasEnded { (state.opened, state.untold) = (opened, stored.toDevice) }
                     return !state.hasEnded
@@ -124,9 +132,9 @@ final class StoredAccount: Sendable {
 
     var summaries: [MXRoomSummary] { model { $0.rooms.values.map(\.summary) } ?? [] }
 
-    func model<Value: Sendable>(_ body: (SessionModel) -> Value) -> Value? {
-        state.withLock { ($0.opened?.model).map(body) }
-    }
+    func model<Value: Sendable>(_ body: (SessionModel) -> Value) -> Value? { opened { body($0.model) } }
+
+    func opened<Value: Sendable>(_ body: (Opened) -> Value) -> Value? { state.withLock { $0.opened.map(body) } }
 
     /// Reads the store, without waiting for a turn.
     func store<Value: Sendable>(_ body: (any MXStore) throws(MatrixError) -> Value) throws(MatrixError) -> Value {
@@ -148,6 +156,8 @@ final class StoredAccount: Sendable {
             state.encryptedRooms.contains(roomId) || state.opened?.model.rooms[roomId]?.summary.isEncrypted == true
         }
         if isKnown { return true }
+        // That a room is encrypted is not forgotten, whatever a server says when everything is asked for anew.
+        if encrypts, try hasRecord(RecordKey(EncryptedRoomRecord.kind, key: roomId)) { return true }
         return try read(roomId) { _, state throws(MatrixError) in state?.isEncrypted ?? false }
     }
 
@@ -235,13 +245,17 @@ final class StoredAccount: Sendable {
             try draft.commitChanges()
             let rooms = draft.rooms
             // An answer that cannot be applied as a whole changes nothing.
-            var model = draft.opened.model
+            var (model, crypto, response) = (draft.opened.model, draft.opened.crypto, response)
+            let step = try crypto?.step(on: draft.opened.store) { machine, turn in
+                try machine.read(&response, isInitial: model.syncToken == nil, &turn)
+            }
             var applied = try model.apply(
                 response, store: draft.opened.store, now: .now, tellsKnown: tellsKnown
             ) { roomId in
                 wantsAllStates || rooms[roomId]?.liveTimeline.hasListeners == true
             }
-            draft.opened.model = model
+            if let step { try applied.add(step, to: &model, draft.opened.store) }
+            (draft.opened.model, draft.opened.crypto) = (model, crypto)
             applied.changes.toldToDevice = takeTold()
             try draft.commit(applied)
         }.committed
@@ -282,7 +296,7 @@ final class StoredAccount: Sendable {
     /// Gives a draft to `body`, and takes it over. What `body` has done counts also if it throws.
     ///
     /// - Returns: What it returns, and the answers to syncs that were stored meanwhile, to be told.
-    private func inTurn<Value>(
+    func inTurn<Value>(
         _ body: (inout Draft) throws(MatrixError) -> Value
     ) throws(MatrixError) -> (Value, committed: [Uncommitted]) {
         try owner.run { () throws(MatrixError) in

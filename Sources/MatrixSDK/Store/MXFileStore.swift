@@ -1,5 +1,6 @@
 public import Foundation
 import GRDB
+package import MatrixEncryption
 public import MatrixProtocol
 import Basics
 import Transport
@@ -111,14 +112,34 @@ public final class MXFileStore: MXStore {
                 reason = "The database was damaged: \(StoreFailure.reason(error))."
             }
         }
+        let keys = rescuedKeys(folder, deviceId: deviceId)
         try folder.removeDatabase()
         do {
             var (database, session) = try openDatabase(folder, deviceId: deviceId)
             session.rebuildReason = reason
+            try database.write { database in
+                for (place, state) in keys { try StoreWriter(database).set(state, at: place) }
+            }
             return (database, session)
         } catch {
             throw StoreFailure.describe(error, "rebuild", folder)
         }
+    }
+
+    /// The keys of a database that is given up, as far as they can be read: nobody sends them again.
+    private func rescuedKeys(_ folder: StoreFolder, deviceId: String?) -> [RecordKey: SecretBytes] {
+        var configuration = Configuration()
+        configuration.label = "MXFileStore rescue"
+        guard let database = try? DatabaseQueue(path: folder.database, configuration: configuration) else { return [:] }
+        defer { try? database.close() }
+        let keys = try? database.read { database -> [RecordKey: SecretBytes] in
+            let reader = StoreReader(database)
+            guard try reader.meta("user_id") == folder.userId, try reader.meta("device_id") == deviceId else {
+                return [:]
+            }
+            return try reader.allRecords()
+        }
+        return keys ?? [:]
     }
 
     private func openDatabase(_ folder: StoreFolder, deviceId: String?) throws -> (DatabaseQueue, MXStoredSession) {
@@ -183,7 +204,18 @@ public final class MXFileStore: MXStore {
     public func commit(_ changes: MXStoreChanges) throws(MatrixError) {
         guard !changes.isEmpty else { return }
         try perform("write to") { database in
-            try database.write { try StoreWriter($0).apply(changes) }
+            guard changes.encryption.movesSendingRatchet else {
+                return try database.write { try StoreWriter($0).apply(changes) }
+            }
+            // Taken back by a power cut, the ratchet would encrypt a second message with a key that is used.
+            try database.writeWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+                try database.inTransaction {
+                    try StoreWriter(database).apply(changes)
+                    return .commit
+                }
+            }
         }
     }
 
@@ -252,7 +284,7 @@ public final class MXFileStore: MXStore {
         }
     }
 
-    private func read<Result>(_ body: (StoreReader) throws -> Result) throws(MatrixError) -> Result {
+    fileprivate func read<Result>(_ body: (StoreReader) throws -> Result) throws(MatrixError) -> Result {
         try perform("read") { database in
             try database.read { try body(StoreReader($0)) }
         }
@@ -313,6 +345,26 @@ public final class MXFileStore: MXStore {
         // Somebody else may have deleted the store, and a third one begun another there.
         if lock.isHeld(in: folder) { try folder.removeAll() }
         withExtendedLifetime(lock) {}
+    }
+}
+
+extension MXFileStore: RecordStore {
+    package func record(_ key: RecordKey) throws(EncryptionError) -> SecretBytes? {
+        try keys { reader throws in try reader.record(key) }
+    }
+
+    package func records(
+        _ kind: RecordKind, scope: String
+    ) throws(EncryptionError) -> [(key: String, state: SecretBytes)] {
+        try keys { reader throws in try reader.records(kind, scope: scope) }
+    }
+
+    private func keys<Result>(_ body: (StoreReader) throws -> Result) throws(EncryptionError) -> Result {
+        do {
+            return try read(body)
+        } catch {
+            throw .store
+        }
     }
 }
 

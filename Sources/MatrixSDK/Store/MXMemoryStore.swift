@@ -1,3 +1,4 @@
+package import MatrixEncryption
 public import MatrixProtocol
 import Basics
 
@@ -9,6 +10,7 @@ public final class MXMemoryStore: MXStore {
         var presence: [String: MXEvent] = [:]
         var outgoing: [MXOutgoingEvent] = []
         var syncToken: String?
+        var keys = RecordTable()
     }
 
     fileprivate struct ReceiptKey: Hashable {
@@ -35,6 +37,8 @@ public final class MXMemoryStore: MXStore {
 
     private let state: Lock<State>
     private let eventsPerRoom: Int
+    /// Whether it stands beside another store, which has the keys: a ratchet has one owner.
+    let isCopy: Bool
 
     /// Not permanent.
     public var isPermanent: Bool { false }
@@ -43,12 +47,14 @@ public final class MXMemoryStore: MXStore {
     ///   (``trimTimeline(of:)``). At least 1.
     public init(eventsPerRoom: Int = 1000) {
         self.eventsPerRoom = max(1, eventsPerRoom)
+        isCopy = false
         state = Lock(.closed)
     }
 
     /// A store that begins as another one was.
     init(_ session: MXStoredSession, contents: MXStoreChanges, eventsPerRoom: Int) {
         self.eventsPerRoom = max(1, eventsPerRoom)
+        isCopy = true
         var account = Account()
         account.apply(contents)
         state = Lock(.copy(session, account))
@@ -132,7 +138,7 @@ public final class MXMemoryStore: MXStore {
         close()
     }
 
-    private func withAccount<Result: Sendable>(_ body: (inout Account) -> Result) throws(MatrixError) -> Result {
+    fileprivate func withAccount<Result: Sendable>(_ body: (inout Account) -> Result) throws(MatrixError) -> Result {
         try state.withLock { state throws(MatrixError) in
             guard case .open(var account) = state else { throw .storeIsClosed }
             state = .closed  // so that what is changed has one owner
@@ -142,9 +148,33 @@ public final class MXMemoryStore: MXStore {
     }
 }
 
+extension MXMemoryStore: RecordStore {
+    package func record(_ key: RecordKey) throws(EncryptionError) -> SecretBytes? { try keys { $0[key] } }
+
+    package func records(
+        _ kind: RecordKind, scope: String
+    ) throws(EncryptionError) -> [(key: String, state: SecretBytes)] {
+        try keys { $0.records(kind, scope: scope) }
+    }
+
+    private func keys<Result: Sendable>(
+        _ body: (RecordTable) -> Result
+    ) throws(EncryptionError) -> Result {
+        do {
+            return try withAccount { body($0.keys) }
+        } catch {
+            throw .store
+        }
+    }
+}
+
 extension MXMemoryStore.Account {
     fileprivate mutating func apply(_ changes: MXStoreChanges) {
-        if changes.replacesEverything { self = Self() }
+        if changes.replacesEverything {
+            let keys = keys
+            self = Self()
+            self.keys = keys
+        }
         for (roomId, room) in changes.rooms {
             if room.isRemoved {
                 rooms[roomId] = nil
@@ -162,6 +192,7 @@ extension MXMemoryStore.Account {
             }
         }
         outgoing.removeAll { changes.sentOutgoing.contains($0.transactionId) }
+        keys.apply(changes.encryption.records)
         if let token = changes.syncToken { syncToken = token }
     }
 }

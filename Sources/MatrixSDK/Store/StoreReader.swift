@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import JSONBytes
+import MatrixEncryption
 import MatrixProtocol
 
 /// Reads the database. Whatever a damaged one holds makes it throw, never trap.
@@ -192,15 +193,15 @@ struct StoreReader {
             guard let place = try place(of: eventId, room: room) else { return [] }
             end = place
         }
-        return try events(
-            statement("SELECT json FROM event WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT ?"),
+        return try timelineEvents(
+            statement("SELECT json, clear FROM event WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT ?"),
             [places.first, end, limit], roomId: roomId)
     }
 
     func event(_ eventId: String, in roomId: String) throws -> MXEvent? {
         guard let room = try number(of: roomId) else { return nil }
-        return try events(
-            statement("SELECT json FROM event WHERE room = ? AND event_id = ?"), [room, Self.text(eventId)],
+        return try timelineEvents(
+            statement("SELECT json, clear FROM event WHERE room = ? AND event_id = ?"), [room, Self.text(eventId)],
             roomId: roomId
         ).first
     }
@@ -212,8 +213,8 @@ struct StoreReader {
 
     func relations(to eventId: String, in roomId: String) throws -> [MXEvent] {
         guard let room = try number(of: roomId) else { return [] }
-        return try events(
-            statement("SELECT json FROM event WHERE room = ? AND relates_to = ? ORDER BY place"),
+        return try timelineEvents(
+            statement("SELECT json, clear FROM event WHERE room = ? AND relates_to = ? ORDER BY place"),
             [room, Self.text(eventId)], roomId: roomId)
     }
 
@@ -262,6 +263,60 @@ struct StoreReader {
         _ statement: Statement, _ arguments: StatementArguments, roomId: String?
     ) throws -> [MXEvent] {
         try Data.fetchAll(statement, arguments: arguments).map { try Self.event($0, roomId: roomId) }
+    }
+
+    /// The statement gives what was inside of each event, too.
+    private func timelineEvents(
+        _ statement: Statement, _ arguments: StatementArguments, roomId: String
+    ) throws -> [MXEvent] {
+        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        var events: [MXEvent] = []
+        while let row = try rows.next() {
+            let event = try Self.event(try row.decode(Data.self, atIndex: 0), roomId: roomId)
+            guard let clear = try row.decode(Data?.self, atIndex: 1) else {
+                events.append(event)
+                continue
+            }
+            guard let record = JSONView(Array(clear)) else { throw StoreDamage("a decrypted event is not readable") }
+            events.append(event.withDecryptionRecord(record))
+        }
+        return events
+    }
+
+    // MARK: Keys
+
+    func record(_ place: RecordKey) throws -> SecretBytes? {
+        try Data.fetchOne(
+            statement("SELECT state FROM encryption WHERE kind = ? AND scope = ? AND key = ?"),
+            arguments: [place.kind.rawValue, Data(place.scope.utf8), Data(place.key.utf8)]
+        ).map { SecretBytes($0) }
+    }
+
+    /// In the order of the keys' bytes.
+    func records(_ kind: RecordKind, scope: String) throws -> [(key: String, state: SecretBytes)] {
+        let rows = try Row.fetchCursor(
+            statement("SELECT key, state FROM encryption WHERE kind = ? AND scope = ? ORDER BY key"),
+            arguments: [kind.rawValue, Data(scope.utf8)])
+        var records: [(key: String, state: SecretBytes)] = []
+        while let row = try rows.next() {
+            let key = String(decoding: try row.decode(Data.self, atIndex: 0), as: UTF8.self)
+            records.append((key, SecretBytes(try row.decode(Data.self, atIndex: 1))))
+        }
+        return records
+    }
+
+    /// All of them, to be taken into another database.
+    func allRecords() throws -> [RecordKey: SecretBytes] {
+        let rows = try Row.fetchCursor(statement("SELECT kind, scope, key, state FROM encryption"))
+        var records: [RecordKey: SecretBytes] = [:]
+        while let row = try rows.next() {
+            guard let kind = RecordKind(rawValue: try row.decode(atIndex: 0)) else { continue }
+            let (scope, key) = (try row.decode(Data.self, atIndex: 1), try row.decode(Data.self, atIndex: 2))
+            let place = RecordKey(
+                kind, scope: String(decoding: scope, as: UTF8.self), key: String(decoding: key, as: UTF8.self))
+            records[place] = SecretBytes(try row.decode(Data.self, atIndex: 3))
+        }
+        return records
     }
 
     private static func event(_ json: Data, roomId: String?) throws(StoreDamage) -> MXEvent {

@@ -54,19 +54,35 @@ enum StoreSchema {
                     CREATE TABLE to_device (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, json BLOB NOT NULL);
                     """)
         }
+        migrator.registerMigration("3") { database in
+            try database.execute(
+                sql: """
+                    -- What was inside of an encrypted event, or why that is not known; NULL for others.
+                    ALTER TABLE event ADD COLUMN clear BLOB;
+
+                    -- Keys and what belongs to them: see RecordKind.
+                    CREATE TABLE encryption (
+                        kind TEXT NOT NULL, scope BLOB NOT NULL, key BLOB NOT NULL, state BLOB NOT NULL,
+                        PRIMARY KEY (kind, scope, key)) WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }()
 
     static let tables = [
         "meta", "room", "event", "state", "receipt", "account_data", "presence", "outgoing", "to_device", "filter",
+        "encryption",
     ]
+    /// Of these, what the server does not send again.
+    static let irreplaceable: Set<String> = ["meta", "to_device", "encryption"]
 
     /// Tables that are not read when a store is opened, with what is asked of them later: preparing it shows whether all
     /// is there.
     static let checks = [
-        "SELECT place, room, event_id, relates_to, token, json FROM event INDEXED BY event_by_id WHERE room = 0",
+        "SELECT place, room, event_id, relates_to, token, json, clear FROM event INDEXED BY event_by_id WHERE room = 0",
         "SELECT room, type, state_key, json FROM state",
         "SELECT room, user_id, type, thread, event_id, ts FROM receipt",
+        "SELECT kind, scope, key, state FROM encryption",
     ]
 }
 

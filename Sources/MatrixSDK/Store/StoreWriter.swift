@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MatrixEncryption
 import MatrixProtocol
 
 /// Puts changes into the database, inside of one transaction.
@@ -37,7 +38,21 @@ struct StoreWriter {
                 json(message.event))
         }
         for id in changes.toldToDevice { try run("DELETE FROM to_device WHERE id = ?", text(id)) }
+        for (place, state) in changes.encryption.records { try set(state, at: place) }
         if let token = changes.syncToken { try setMeta("sync_token", token) }
+    }
+
+    /// Nil removes.
+    func set(_ state: SecretBytes?, at place: RecordKey) throws {
+        let (kind, scope, key) = (
+            place.kind.rawValue.databaseValue, Data(place.scope.utf8).databaseValue, Data(place.key.utf8).databaseValue
+        )
+        if let state {
+            let bytes = state.withUnsafeBytes { Data($0) }
+            try run("INSERT OR REPLACE INTO encryption VALUES (?, ?, ?, ?)", kind, scope, key, bytes.databaseValue)
+        } else {
+            try run("DELETE FROM encryption WHERE kind = ? AND scope = ? AND key = ?", kind, scope, key)
+        }
     }
 
     func setMeta(_ name: String, _ value: String?) throws {
@@ -50,7 +65,7 @@ struct StoreWriter {
 
     /// All but whose it is, and what the server will not send again.
     private func removeEverything() throws {
-        for table in StoreSchema.tables where table != "meta" && table != "to_device" {
+        for table in StoreSchema.tables where !StoreSchema.irreplaceable.contains(table) {
             try run("DELETE FROM \(table)")
         }
         try setMeta("sync_token", nil)
@@ -114,8 +129,8 @@ struct StoreWriter {
         }
         for event in changes.replaced {
             try run(
-                "UPDATE event SET json = ?, relates_to = ? WHERE room = ? AND event_id = ?", json(event),
-                text(event.storedRelation), room.databaseValue, text(event.eventId))
+                "UPDATE event SET json = ?, clear = ?, relates_to = ? WHERE room = ? AND event_id = ?", json(event),
+                clear(event), text(event.storedRelation), room.databaseValue, text(event.eventId))
         }
     }
 
@@ -126,9 +141,9 @@ struct StoreWriter {
         guard !event.eventId.isEmpty else { return false }
         guard place > places.first, place < places.last else { throw StoreDamage("a timeline has no place left") }
         try run(
-            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (room, event_id) DO NOTHING",
+            "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (room, event_id) DO NOTHING",
             place.databaseValue, room.databaseValue, text(event.eventId), text(event.storedRelation), text(token),
-            json(event))
+            json(event), clear(event))
         return database.changesCount > 0
     }
 
@@ -173,6 +188,8 @@ struct StoreWriter {
     }
 
     private func json(_ event: MXEvent) -> DatabaseValue { event.data.databaseValue }
+
+    private func clear(_ event: MXEvent) -> DatabaseValue { event.decryptionRecord?.data.databaseValue ?? .null }
 
     private func text(_ text: String?) -> DatabaseValue { text.map { StoreReader.text($0) } ?? .null }
 

@@ -33,6 +33,7 @@ struct MatrixAccount: Sendable {
         options.timelineLimit = 100
         options.reconnectPolicy = .exponential(maximumDelay: .seconds(30))
         options.callbackQueue = .queue(EventStream.queue)
+        options.enableCrypto = true
         return MXSession(matrixRestClient: client, options: options)
     }
 
@@ -42,10 +43,14 @@ struct MatrixAccount: Sendable {
     }
 
     /// A session that is up to date, and does not go on: what is stored of the account, and one sync from there.
-    func withSession<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
+    ///
+    /// - Parameter patience: How long to wait for another process that has the store, before a copy is taken.
+    func withSession<Value>(
+        patience: Duration = .zero, _ body: (MXSession) async throws -> Value
+    ) async throws -> Value {
         let session = makeSession()
         defer { session.close() }
-        _ = await openStore(of: session)
+        _ = await openStore(of: session, patience: patience)
         do {
             try await session.syncOnce()
         } catch let error as MatrixError where error.code == .store {
@@ -56,8 +61,48 @@ struct MatrixAccount: Sendable {
             try await substitute.syncOnce()
             return try await body(substitute)
         }
-        return try await body(session)
+        let value = try await body(session)
+        await session.settleEncryption()
+        return value
     }
+
+    /// The same for what needs the keys of this login, which one process has at a time.
+    func withKeys<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
+        try await withSession(patience: Self.keyPatience) { session in
+            guard session.hasKeys else {
+                throw CommandFailure(
+                    .unavailable,
+                    """
+                    the room is encrypted, and the keys of this login are used by \(ownerOfKeys), perhaps a \
+                    pusher-cli matrix listen: end it, then try again; nothing was sent
+                    """)
+            }
+            return try await body(session)
+        }
+    }
+
+    /// Events of a room with what is inside, as far as the keys are here.
+    func decrypted(_ events: [MXEvent], in roomID: String) async throws -> [MXEvent] {
+        guard events.contains(where: \.isEncrypted) else { return events }
+        return try await withSession(patience: Self.keyPatience) { session in
+            guard session.hasKeys else {
+                StandardError.write(
+                    """
+                    warning: encrypted messages cannot be read: the keys of this login are used by \(ownerOfKeys), \
+                    perhaps a pusher-cli matrix listen
+                    """)
+                return events
+            }
+            return try session.decrypted(events, in: roomID)
+        }
+    }
+
+    private var ownerOfKeys: String {
+        if case .owned(let process?) = store.ownership { "process \(process)" } else { "another process" }
+    }
+
+    /// How long another process that has the keys is waited for: most commands end soon.
+    private static let keyPatience = Duration.seconds(10)
 
     /// Makes a room known as the chat with a user.
     func addDirectRoom(_ roomID: String, with user: String) async throws {

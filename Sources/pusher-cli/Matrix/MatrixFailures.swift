@@ -18,7 +18,8 @@ extension MatrixError: ReportableError {
     var exitStatus: ExitStatus {
         switch code {
         case .network, .timedOut, .badResponse, .cancelled, .http: .unavailable
-        case .tooLarge, .invalidArgument, .encryptionNotAvailable, .roomNotFound, .eventNotFound, .store, .file:
+        case .tooLarge, .invalidArgument, .encryptionNotAvailable, .identityChanged, .roomNotFound, .eventNotFound,
+            .store, .file:
             .badData
         case .unauthenticated, .interactionRequired: .refused
         @unknown default: .unavailable

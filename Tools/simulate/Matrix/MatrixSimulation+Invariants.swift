@@ -87,7 +87,7 @@ extension MatrixSimulation {
             case .live(let live): told(live)
             case .ephemeral, .roomAccountData, .accountData, .presence, .toDevice, .joined, .invited, .knocked, .left,
                 .changed, .relationsChanged, .echoConfirmed, .unreadChanged, .summaryChanged, .directRoomsChanged,
-                .ignoredUsersChanged:
+                .ignoredUsersChanged, .decrypted, .encryption:
                 break
             }
         }

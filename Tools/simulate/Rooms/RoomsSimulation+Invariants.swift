@@ -37,7 +37,7 @@ extension RoomsSimulation {
             case .toDevice(let message): told(message)
             case .ephemeral, .roomAccountData, .accountData, .presence, .invited, .knocked, .changed,
                 .relationsChanged, .echoConfirmed, .unreadChanged, .summaryChanged, .directRoomsChanged,
-                .ignoredUsersChanged:
+                .ignoredUsersChanged, .decrypted, .encryption:
                 break
             }
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MatrixProtocol
 import MatrixSDK
 
 struct MatrixDownloadCommand: AsyncParsableCommand {
@@ -10,15 +11,23 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
             that cannot be a file name here, and with a number if the name is taken. An interrupted download leaves \
             nothing behind.
 
-            Example:
+            What was sent into an encrypted room can only be read with the message that carries it: give the room, and \
+            the message's id instead of an address. A file that is not what the sender has encrypted is not kept.
+
+            Examples:
               pusher-cli matrix download mxc://example.org/abc photo.jpg
+              pusher-cli matrix download '$event' --room Builds
             """)
 
-    @Argument(help: "The file's address: mxc://server/id.")
-    var mxc: String
+    @Argument(help: "The file's address, mxc://server/id; with --room, the id of the message that carries it.")
+    var source: String
 
     @Argument(help: "Where to save it: a file, a folder, or - for standard output.", completion: .file())
     var file: String?
+
+    @Option(
+        help: "The room of the message: an id, an alias, or the name or part of the name of a room that you are in.")
+    var room: String?
 
     @Flag(help: "Replace an existing file.")
     var force = false
@@ -26,7 +35,8 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     @OptionGroup var matrix: MatrixOptions
 
     func validate() throws {
-        guard MXContentURI(mxc) != nil else { throw ValidationError("A file's address is mxc://server/id.") }
+        if room != nil { return try EventID.validate(source) }
+        guard MXContentURI(source) != nil else { throw ValidationError("A file's address is mxc://server/id.") }
     }
 
     private enum Target {
@@ -36,20 +46,52 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let client = try matrix.account().client
-        switch try target() {
+        let account = try matrix.account()
+        let target = try target()
+        guard let room else {
+            let client = account.client
+            return try await save(to: target) { place, onProgress in
+                switch place {
+                case .file(let url): try await client.downloadContent(source, to: url, onProgress: onProgress)
+                case .folder(let url): try await client.downloadContent(source, intoFolder: url, onProgress: onProgress)
+                }
+            }
+        }
+        let roomID = try await RoomReference(room).roomID(for: account)
+        let event = try await account.client.event(withId: source, inRoom: roomID)
+        guard let read = try await account.decrypted([event], in: roomID).first, !read.isEncrypted else {
+            throw CommandFailure(.badData, "the message cannot be read: its key is not here")
+        }
+        try await save(to: target) { place, onProgress in
+            switch place {
+            case .file(let url):
+                try await account.client.downloadMedia(of: read, to: url, onProgress: onProgress)
+            case .folder(let url):
+                try await account.client.downloadMedia(of: read, intoFolder: url, onProgress: onProgress)
+            }
+        }
+    }
+
+    private enum Place: Sendable {
+        case file(URL)
+        case folder(URL)
+    }
+
+    private typealias Download =
+        @Sendable (Place, _ onProgress: @escaping @Sendable (MXTransferProgress) -> Void) async throws -> MXDownload
+
+    private func save(to target: Target, _ download: @escaping Download) async throws {
+        switch target {
         case .file(let url):
-            let done = try await transfer { try await client.downloadContent(mxc, to: url, onProgress: $0) }
+            let done = try await transfer { try await download(.file(url), $0) }
             _ = StandardOutput.write(TerminalText(done.file.path))
         case .folder(let url):
-            let done = try await transfer {
-                try await client.downloadContent(mxc, intoFolder: url, onProgress: $0)
-            }
+            let done = try await transfer { try await download(.folder(url), $0) }
             _ = StandardOutput.write(TerminalText(done.file.path))
         case .standardOutput:
             // Through a file, so that what breaks off is not taken for the whole.
             let file = try await TemporaryFile.holding { part in
-                _ = try await transfer { try await client.downloadContent(mxc, to: part, onProgress: $0) }
+                _ = try await transfer { try await download(.file(part), $0) }
             }
             try file.copyToStandardOutput()
         }
@@ -71,6 +113,6 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     ) async throws -> MXDownload {
         let line = TransferLine()
         defer { line.erase() }
-        return try await download { [mxc] in line.show($0.completed, of: $0.total, mxc) }
+        return try await download { [source] in line.show($0.completed, of: $0.total, source) }
     }
 }

@@ -38,7 +38,7 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
     func run() async throws {
         let account = try matrix.account()
         let roomID = try await room.id(for: account)
-        let events = try await newest(in: roomID, account.client)
+        let events = try await account.decrypted(newest(in: roomID, account.client), in: roomID)
         // Who has left is no member any more, and keeps the id as name.
         let names =
             output.json || events.isEmpty

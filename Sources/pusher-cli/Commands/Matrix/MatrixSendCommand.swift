@@ -6,8 +6,8 @@ struct MatrixSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Send a message, and print its event id.",
         discussion: """
-            TEXT is Markdown; - reads it from standard input. Refuses to send to encrypted rooms: the homeserver is asked \
-            each time. With --txn-id, a script can repeat the command after a failure: the homeserver takes a repeat of \
+            TEXT is Markdown; - reads it from standard input. In an encrypted room the message is encrypted; the homeserver \
+            is asked each time whether the room is. With --txn-id, a script can repeat the command after a failure: the homeserver takes a repeat of \
             this login with the same id for the same message, and answers with the first one's event id.
 
             Examples:
@@ -59,37 +59,55 @@ struct MatrixSendCommand: AsyncParsableCommand {
         let account = try matrix.account()
         let text = try Input.text(given: text)
         guard !text.isEmpty else { throw CommandFailure(.badData, "there is nothing to send") }
-        let roomID = try await plainRoom(of: account)
-        let id = try await account.client.sendCheckedMessage(
-            toRoom: roomID, content: try await content(of: text, in: roomID, for: account), transactionId: txnID)
+        let (roomID, isEncrypted) = try await target(for: account)
+        let id =
+            isEncrypted
+            ? try await sendEncrypted(text, to: roomID, as: account)
+            : try await account.client.sendCheckedMessage(
+                toRoom: roomID,
+                content: try await content(of: text, as: account) {
+                    try await account.client.event(withId: $0, inRoom: roomID)
+                }, transactionId: txnID)
         _ = StandardOutput.write(TerminalText(id))
     }
 
-    /// The room, which is not encrypted. An alias is asked for only if what is stored does not tell where it leads, and at
+    private func sendEncrypted(_ text: String, to roomID: String, as account: MatrixAccount) async throws -> String {
+        try await account.withKeys { session in
+            let room = try await RoomReference(roomID).room(in: session, for: account)
+            let content = try await content(of: text, as: account) { try await room.event(withId: $0) }
+            return try await room.sendMessageOnce(content, transactionId: txnID)
+        }
+    }
+
+    /// The room, and whether it is encrypted. An alias is asked for only if what is stored does not tell where it leads, and at
     /// the same time if what is stored tells where it may lead.
-    private func plainRoom(of account: MatrixAccount) async throws -> String {
+    private func target(for account: MatrixAccount) async throws -> (roomID: String, isEncrypted: Bool) {
         let claim = room.reference.stored(for: account)
         guard let claim, !claim.isOfAliasServer else {
             let roomID = if let claim { claim.roomId } else { try await room.id(for: account) }
-            try await account.client.requirePlain(roomID)
-            return roomID
+            return (roomID, try await account.client.isEncrypted(roomID))
         }
-        async let check: Void = account.client.requirePlain(claim.roomId)
+        async let isClaimedRoomEncrypted = account.client.isEncrypted(claim.roomId)
         let roomID = try await room.id(for: account)
-        if roomID == claim.roomId { try await check } else { try await account.client.requirePlain(roomID) }
-        return roomID
+        let isEncrypted =
+            if roomID == claim.roomId { try await isClaimedRoomEncrypted } else {
+                try await account.client.isEncrypted(roomID)
+            }
+        return (roomID, isEncrypted)
     }
 
-    private func content(of text: String, in roomID: String, for account: MatrixAccount) async throws -> [String: Any] {
+    private func content(
+        of text: String, as account: MatrixAccount, _ fetch: (String) async throws -> MXEvent
+    ) async throws -> [String: Any] {
         let body = html ? HTMLText.plain(text) : text
         let content = MessageContent.text(
             body, html: html ? text : Markdown.html(text), type: notice ? "m.notice" : emote ? "m.emote" : "m.text")
         if let replyTo {
-            let event = try await account.client.event(withId: replyTo, inRoom: roomID)
+            let event = try await fetch(replyTo)
             return MessageContent.reply(to: event, with: content, currentUser: account.userID)
         }
         guard let edit else { return content }
-        let event = try await account.client.event(withId: edit, inRoom: roomID)
+        let event = try await fetch(edit)
         guard event.eventType == .roomMessage, event.sender == account.userID else {
             throw CommandFailure(.badData, "\(edit) is not your message: you can only edit your own")
         }

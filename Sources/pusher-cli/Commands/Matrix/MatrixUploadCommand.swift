@@ -7,7 +7,8 @@ struct MatrixUploadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upload", abstract: "Upload a file, and print its mxc: address; with --room, also send it.",
         discussion: """
-            Refuses to send to encrypted rooms.
+            For an encrypted room the file is encrypted before it is uploaded, and the message's id is printed: \
+            pusher-cli matrix download --room takes it.
 
             Example:
               pusher-cli matrix upload photo.jpg --room '#lobby:example.org' --caption hello
@@ -38,7 +39,9 @@ struct MatrixUploadCommand: AsyncParsableCommand {
         var roomID: String?
         if let room {
             let id = try await RoomReference(room).roomID(for: account)
-            try await account.client.requirePlain(id)
+            guard try await !account.client.isEncrypted(id) else {
+                return try await sendEncrypted(file, media, to: id, as: account)
+            }
             roomID = id
         }
         let name = file.lastPathComponent
@@ -56,5 +59,19 @@ struct MatrixUploadCommand: AsyncParsableCommand {
                 info: .init(mimetype: media.mime, size: size))
             _ = try await account.client.sendMessage(toRoom: roomID, content: content)
         }
+    }
+
+    private func sendEncrypted(
+        _ file: URL, _ media: MediaType, to roomID: String, as account: MatrixAccount
+    ) async throws {
+        let line = TransferLine()
+        defer { line.erase() }
+        let id = try await account.withKeys { session in
+            try await RoomReference(roomID).room(in: session, for: account).sendMediaOnce(
+                file, mimeType: media.mime, caption: caption
+            ) { progress in line.show(progress.completed, of: progress.total, file.lastPathComponent) }
+        }
+        line.erase()
+        _ = StandardOutput.write(TerminalText(id))
     }
 }

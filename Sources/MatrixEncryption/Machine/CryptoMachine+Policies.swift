@@ -1,0 +1,31 @@
+/// Who is given keys (reference 8, step 2). What the user has chosen is kept.
+extension CryptoMachine {
+    private static let policySetting = "policy"
+
+    /// What was chosen before; nil for the default.
+    static func storedPolicy(_ turn: inout CryptoTurn) throws(EncryptionError) -> SharingPolicy? {
+        try turn.records.value(SettingRecord.self, key: policySetting).flatMap { UInt8($0.text) }
+            .flatMap { SharingPolicy(rawValue: $0) }
+    }
+
+    package mutating func setPolicy(_ policy: SharingPolicy, _ turn: inout CryptoTurn) {
+        self.policy = policy
+        deviceEpoch += 1
+        turn.records.set(SettingRecord("\(policy.rawValue)"), key: Self.policySetting)
+    }
+
+    /// Whether only verified devices get keys of a room; nil: as the policy says.
+    package func onlyVerified(in roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool? {
+        try turn.records.value(EncryptedRoomRecord.self, key: roomId)?.onlyVerified
+    }
+
+    /// - Throws: `missingField` for a room that is not encrypted.
+    package mutating func setOnlyVerified(
+        _ onlyVerified: Bool?, in roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard var room: EncryptedRoomRecord = try turn.records.value(key: roomId) else { throw .missingField }
+        room.onlyVerified = onlyVerified
+        turn.records.set(room, key: roomId)
+        deviceEpoch += 1
+    }
+}

@@ -1,0 +1,200 @@
+import Basics
+import JSONBytes
+import MatrixEncryption
+import MatrixProtocol
+
+/// Asks the homeserver what the machine of a session wants to know, and sends what it has to send.
+///
+/// The machine decides what, when and how often; each of its requests is under way once.
+final class CryptoDriver: Sendable {
+    private struct State {
+        var isDue = false
+        var isRunning = false
+        var isClosed = false
+        /// Counts what has come back.
+        var answers = 0
+        var waiters: [UUID: CheckedContinuation<Void, Never>] = [:]
+        /// Waits for the time of the next retry.
+        var timer: Task<Void, Never>?
+    }
+
+    /// How long a store that fails is left alone.
+    private static let storePause = Duration.seconds(5)
+
+    private let state = Lock(State())
+    private let core = Lock(WeakCore())
+
+    private struct WeakCore: Sendable {
+        weak var core: SessionCore?
+    }
+
+    func attach(to core: SessionCore) { self.core.withLock { $0.core = core } }
+
+    func close() {
+        let (waiters, timer) = state.withLock { state in
+            defer { (state.waiters, state.timer) = ([:], nil) }
+            state.isClosed = true
+            return (Array(state.waiters.values), state.timer)
+        }
+        timer?.cancel()
+        for waiter in waiters { waiter.resume() }
+    }
+
+    // MARK: Requests
+
+    /// The machine may have something to send.
+    func wake() {
+        guard core.withLock({ $0.core })?.account.encrypts == true else { return }
+        let begins = state.withLock { state in
+            state.isDue = true
+            guard !state.isRunning, !state.isClosed else { return false }
+            state.isRunning = true
+            return true
+        }
+        if begins { Task { self.run() } }
+    }
+
+    private func run() {
+        while goesOn() {
+            guard let core = core.withLock({ $0.core }) else { continue }
+            do throws(MatrixError) {
+                let (requests, retry) = try core.encryption { machine, turn, _, _ in
+                    (try machine.requests(&turn), machine.nextRetry)
+                }
+                for request in requests { Task { await self.perform(request) } }
+                schedule(retry.map { Duration.milliseconds(Int64(clamping: $0) - Int64(clamping: AccessTokens.now)) })
+            } catch {
+                core.report(encryptionFailure: error)
+                schedule(Self.storePause)
+            }
+        }
+    }
+
+    private func goesOn() -> Bool {
+        state.withLock { state in
+            state.isRunning = state.isDue && !state.isClosed
+            state.isDue = false
+            return state.isRunning
+        }
+    }
+
+    private func schedule(_ pause: Duration?) {
+        let timer = pause.map { pause in
+            Task {
+                guard (try? await Task.sleep(for: max(pause, .milliseconds(10)))) != nil else { return }
+                self.wake()
+            }
+        }
+        let old = state.withLock { state in
+            defer { state.timer = state.isClosed ? nil : timer }
+            return state.isClosed ? timer : state.timer
+        }
+        old?.cancel()
+    }
+
+    private func perform(_ request: CryptoRequest) async {
+        guard let rest = core.withLock({ $0.core })?.rest else { return }
+        let result: Result<JSONView, any Error>
+        do {
+            result = .success(try await rest.json(APICall(request)))
+        } catch {
+            result = .failure(error)
+        }
+        while true {
+            guard let core = core.withLock({ $0.core }), !state.withLock({ $0.isClosed }) else { return }
+            do throws(MatrixError) {
+                try core.encryption { machine, turn, _, _ in
+                    switch result {
+                    case .success(let answer): try machine.answered(request.id, answer, &turn)
+                    case .failure(let error):
+                        try machine.failed(
+                            request.id, isFinal: Self.isFinal(error), retryAfter: Self.retryAfter(error), &turn)
+                    }
+                }
+                break
+            } catch {
+                // What has come back must not be lost: the machine would wait for it.
+                core.report(encryptionFailure: error)
+                guard (try? await Task.sleep(for: Self.storePause)) != nil else { return }
+            }
+        }
+        let waiters = state.withLock { state in
+            defer { state.waiters = [:] }
+            state.answers += 1
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume() }
+        wake()
+    }
+
+    /// Whether the server would say the same again.
+    private static func isFinal(_ error: any Error) -> Bool {
+        guard let error = error as? MXError else { return false }
+        return (400..<500).contains(error.status) && ![401, 408, 429].contains(error.status)
+    }
+
+    /// Milliseconds.
+    private static func retryAfter(_ error: any Error) -> UInt64 {
+        guard let wait = (error as? MXError)?.retryAfter else { return 0 }
+        return UInt64(
+            clamping: wait / .milliseconds(1) as Double > 1e9 ? 1_000_000_000 : Int64(wait / .milliseconds(1)))
+    }
+
+    // MARK: Waiting
+
+    /// Returns when nothing is under way any more, or at the deadline.
+    func settle(until deadline: ContinuousClock.Instant) async {
+        while ContinuousClock.now < deadline, !Task.isCancelled {
+            let answers = answers
+            guard let core = core.withLock({ $0.core }), !state.withLock({ $0.isClosed }) else { return }
+            let isBusy =
+                state.withLock { $0.isRunning || $0.isDue }
+                || core.account.opened { $0.crypto?.isBusy ?? false } ?? false
+            guard isBusy else { return }
+            await waitForAnswers(after: answers, until: min(deadline, .now + .milliseconds(50)))
+        }
+    }
+
+    /// How much has come back. To be asked before what is waited for is looked at.
+    var answers: Int { state.withLock { $0.answers } }
+
+    /// Returns when more has come back than `answers`, at the deadline, or when the task is cancelled.
+    func waitForAnswers(after answers: Int, until deadline: ContinuousClock.Instant) async {
+        let id = UUID()
+        let timer = Task {
+            try? await Task.sleep(until: deadline, clock: .continuous)
+            self.endWait(id)
+        }
+        defer { timer.cancel() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    let isOver = state.answers > answers || state.isClosed || Task.isCancelled
+                    if !isOver { state.waiters[id] = continuation }
+                    return isOver
+                }
+                // The deadline may have passed before anybody waited.
+                if isOver { continuation.resume() } else if ContinuousClock.now >= deadline { endWait(id) }
+            }
+        } onCancel: {
+            endWait(id)
+        }
+    }
+
+    private func endWait(_ id: UUID) { state.withLock { $0.waiters.removeValue(forKey: id) }?.resume() }
+}
+
+extension APICall {
+    /// The same bytes each time: what was encrypted once is sent as it is.
+    fileprivate init(_ request: CryptoRequest) {
+        let body = EncodedJSON(text: Array(request.body.utf8))
+        switch request.call {
+        case .uploadKeys: self.init(.post, "v3/keys/upload", body: body)
+        case .queryKeys: self.init(.post, "v3/keys/query", body: body)
+        case .claimKeys: self.init(.post, "v3/keys/claim", body: body)
+        case .sendToDevice(let type, let transactionId):
+            self.init(.put, "v3/sendToDevice/\(type)/\(transactionId)", body: body, hasTransactionId: true)
+        case .uploadSignatures: self.init(.post, "v3/keys/signatures/upload", body: body)
+        }
+    }
+}

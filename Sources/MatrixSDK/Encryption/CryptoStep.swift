@@ -1,0 +1,160 @@
+import JSONBytes
+import MatrixEncryption
+import MatrixProtocol
+
+/// What a step of the machine has led to, to be committed with what it belongs to, then told.
+struct CryptoStep<Value> {
+    let value: Value
+    let records: Records
+    let notices: [CryptoNotice]
+    /// Stored events that can be read now, or of which it is known better why not, by rooms.
+    let events: [String: [MXEvent]]
+}
+
+extension CryptoMachine {
+    /// A step on what a store holds. If it throws, nothing of it has happened.
+    mutating func step<Value>(
+        on store: any MXStore, _ body: (inout CryptoMachine, inout CryptoTurn) throws -> Value
+    ) throws(MatrixError) -> CryptoStep<Value> {
+        guard let records = store as? any RecordStore else { throw .storeWithoutKeys }
+        var (machine, turn) = (self, CryptoTurn(Records(records), now: AccessTokens.now, random: .system))
+        do {
+            let value = try body(&machine, &turn)
+            let events = try machine.readAgain(store, &turn)
+            self = machine
+            return CryptoStep(value: value, records: turn.records, notices: turn.notices, events: events)
+        } catch {
+            throw MatrixError(ofEncryption: error)
+        }
+    }
+
+    // MARK: Reading
+
+    /// Takes the part of an answer that concerns encryption, then reads what it can of its timelines.
+    mutating func read(
+        _ response: inout SyncResponse, isInitial: Bool, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        var sync = CryptoSync()
+        sync.toDevice = response.toDevice.map(\.json)
+        (sync.changed, sync.left) = (response.changedDevices, response.leftDevices)
+        sync.oneTimeKeyCount = response.oneTimeKeyCounts["signed_curve25519"]
+        sync.unusedFallbackKeys = response.unusedFallbackKeyTypes
+        sync.isInitial = isInitial
+        try receive(sync, &turn)
+        response.setToDevice(takeForApplication(of: response.toDevice, &turn))
+        for room in response.joined + response.left {
+            for event in room.state + room.timeline.events where event.isEncryption {
+                try noteEncryption(of: room.roomId, event.contentJSON, &turn)
+            }
+        }
+        try response.replaceTimelineEvents { event throws(EncryptionError) in try read(event, &turn) }
+    }
+
+    /// Messages to this device that are not for the machine: those in clear, then those that were encrypted.
+    private func takeForApplication(of events: [MXEvent], _ turn: inout CryptoTurn) -> [MXEvent] {
+        var decrypted: [MXEvent] = []
+        turn.notices.removeAll { notice in
+            guard case .toDevice(let json) = notice else { return false }
+            if let event = MXEvent(json: json) { decrypted.append(event) }
+            return true
+        }
+        return events.filter { !Self.takes($0.type) } + decrypted
+    }
+
+    /// An event with what is inside of it, or why that is not known.
+    mutating func read(_ event: MXEvent, _ turn: inout CryptoTurn) throws(EncryptionError) -> MXEvent {
+        guard event.isEncrypted, !event.isRedacted, let roomId = event.roomId else { return event }
+        let encrypted = EncryptedEvent(
+            roomId: roomId, eventId: event.eventId, sender: event.sender, time: event.originServerTs,
+            isState: event.isState, content: event.wireContent)
+        switch try decrypt(encrypted, &turn) {
+        case .success(let clear): return event.withDecrypted(clear)
+        case .failure(let failure): return event.withDecryptionError(MXDecryptionError(failure))
+        }
+    }
+
+    /// Reads what is stored and has waited for the keys that the turn has brought.
+    private mutating func readAgain(
+        _ store: any MXStore, _ turn: inout CryptoTurn
+    ) throws -> [String: [MXEvent]] {
+        var sessions: Set<RecordKey> = []
+        for notice in turn.notices {
+            switch notice {
+            case .roomKey(let roomId, let sessionId), .withheld(let roomId, let sessionId):
+                sessions.insert(RecordKey(.inboundSession, scope: roomId, key: sessionId))
+            default: break
+            }
+        }
+        var events: [String: [MXEvent]] = [:]
+        for session in sessions.sorted(by: { ($0.scope, $0.key) < ($1.scope, $1.key) }) {
+            for id in try takeWaiting(roomId: session.scope, sessionId: session.key, &turn) {
+                guard let old = try store.event(id, in: session.scope) else { continue }
+                let new = try read(old, &turn)
+                if !new.isEncrypted || new.decryptionError != old.decryptionError {
+                    events[session.scope, default: []].append(new)
+                }
+            }
+        }
+        return events
+    }
+}
+
+extension SessionModel.Applied {
+    /// Takes over a step that is part of the same change.
+    mutating func add<Value>(
+        _ step: CryptoStep<Value>, to model: inout SessionModel, _ store: any MXStore
+    ) throws(MatrixError) {
+        changes.encryption.add(step.records)
+        notices += step.notices.map { .encryption($0) }
+        for (roomId, events) in step.events.sorted(by: { $0.key < $1.key }) {
+            // What was redacted meanwhile stays so.
+            let redacted = Set(changes.rooms[roomId]?.replaced.map(\.eventId) ?? [])
+            let applied = try model.decrypted(
+                events.filter { !redacted.contains($0.eventId) }, in: roomId, store: store)
+            for (roomId, room) in applied.changes.rooms {
+                changes.rooms[roomId, default: .init()].replaced += room.replaced
+            }
+            notices += applied.notices
+        }
+    }
+}
+
+extension MXEvent {
+    /// Whether it switches a room's encryption on.
+    fileprivate var isEncryption: Bool { wireType == "m.room.encryption" && stateKey?.isEmpty == true }
+}
+
+extension MatrixError {
+    static let storeWithoutKeys = MatrixError(
+        .invalidArgument, "this store does not keep keys: encryption needs an MXFileStore or an MXMemoryStore")
+
+    /// What a step of the machine has thrown.
+    fileprivate init(ofEncryption error: any Error) {
+        switch error {
+        case let error as MatrixError: self = error
+        case EncryptionError.store, EncryptionError.state:
+            self.init(.store, "the keys of this device cannot be read: nothing was sent")
+        case let error as EncryptionError:
+            self.init(.invalidArgument, "the keys do not permit that (\(error.rawValue)): nothing was changed")
+        case let error as SharingError: self.init(error)
+        default: self.init(.invalidArgument, "\(error)")
+        }
+    }
+
+    private init(_ error: SharingError) {
+        switch error {
+        case .unknownAlgorithm:
+            self.init(
+                .encryptionNotAvailable,
+                "the room is encrypted in a way that this library does not know: nothing was sent")
+        case .notAcknowledged(let users):
+            self.init(
+                .identityChanged,
+                """
+                \(users.joined(separator: ", ")): verified, but the keys have changed since, or a device is not signed; \
+                nothing was sent. Verify the user again, or withdraw the verification
+                """)
+        case .encryption(let error): self.init(ofEncryption: error)
+        }
+    }
+}

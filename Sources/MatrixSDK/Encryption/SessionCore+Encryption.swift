@@ -1,0 +1,176 @@
+import Logging
+import JSONBytes
+import MatrixEncryption
+import MatrixProtocol
+import PeerLog
+import Realtime
+
+/// Encryption of a session: turns of its machine, and messages on their way into encrypted rooms.
+extension SessionCore {
+    /// How long the keys of those who may read a message are waited for. Whoever is missing then is left out.
+    private static let patience = Duration.seconds(10)
+
+    /// A step of the machine outside of a sync, stored and told when this returns.
+    @discardableResult
+    func encryption<Value>(
+        _ body: (inout CryptoMachine, inout CryptoTurn, inout SessionModel, inout MXStoreChanges) throws -> Value
+    ) throws(MatrixError) -> Value {
+        let (value, notices, committed) = try account.encryption(body)
+        tell(stored: committed)
+        if !notices.isEmpty { tell(notices) }
+        return value
+    }
+
+    /// The same for steps that may lead to requests.
+    @discardableResult
+    func cryptoCommand<Value>(
+        _ body: (inout CryptoMachine, inout CryptoTurn) throws -> Value
+    ) throws(MatrixError) -> Value {
+        defer { cryptoDriver?.wake() }
+        return try encryption { machine, turn, _, _ in try body(&machine, &turn) }
+    }
+
+    func report(encryptionFailure error: MatrixError) {
+        options.logger?.report(.warning, "the keys could not be stored", ["matrix.reason": "\(error)"])
+    }
+
+    // MARK: Reading
+
+    /// Events of a room as the server has them, with what is inside.
+    func decrypted(_ events: [MXEvent], in roomId: String) throws(MatrixError) -> [MXEvent] {
+        guard account.encrypts, events.contains(where: \.isEncrypted) else { return events }
+        return try encryption { machine, turn, _, _ in
+            var read: [MXEvent] = []
+            for event in events { read.append(try machine.read(event.inRoom(roomId), &turn)) }
+            return read
+        }
+    }
+
+    // MARK: Sending
+
+    /// The message as it is to be sent now: encrypted, if the room is.
+    ///
+    /// - Throws: `encryptionNotAvailable` if it must be encrypted and cannot be, `identityChanged`.
+    func readyToSend(_ event: MXOutgoingEvent) async throws -> MXOutgoingEvent {
+        guard !Self.staysPlain(event.type), event.encryptedContent == nil, try account.isEncrypted(event.roomId) else {
+            return event
+        }
+        guard let cryptoDriver, account.encrypts else {
+            throw MatrixError(
+                .encryptionNotAvailable,
+                "room \(event.roomId) is encrypted, and this session does not encrypt: the message was not sent",
+                roomId: event.roomId)
+        }
+        return try await sharing(ofRoom: event.roomId, with: cryptoDriver) { machine, hasWaited, model, changes, turn in
+            try machine.encrypt(event, hasWaited: hasWaited, account: &model, &changes, &turn)
+        }
+    }
+
+    /// Gives keys to all who may read a room, before there is a message.
+    func shareKeys(ofRoom roomId: String) async throws {
+        guard try account.isEncrypted(roomId) else { return }
+        guard let cryptoDriver else { throw MatrixError.encryptionIsOff }
+        _ = try await sharing(ofRoom: roomId, with: cryptoDriver) { machine, hasWaited, model, _, turn -> Bool? in
+            try machine.prepare(roomId, hasWaited: hasWaited, account: model, &turn) ? true : nil
+        }
+    }
+
+    private typealias SharingStep<Value> = (
+        _ machine: inout CryptoMachine, _ hasWaited: Bool, _ account: inout SessionModel,
+        _ changes: inout MXStoreChanges, _ turn: inout CryptoTurn
+    ) throws -> Value?
+
+    /// Tries a step until everybody has the keys for it, or was waited for.
+    private func sharing<Value>(
+        ofRoom roomId: String, with driver: CryptoDriver, _ step: SharingStep<Value>
+    ) async throws -> Value {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            let answers = driver.answers
+            try await loadMembers(roomId)
+            let hasWaited = ContinuousClock.now >= deadline
+            let value = try encryption { machine, turn, model, changes in
+                try step(&machine, hasWaited, &model, &changes, &turn)
+            }
+            driver.wake()
+            if let value { return value }
+            try Task.checkCancellation()
+            guard !hasWaited else { throw MatrixError.timedOutForKeys(roomId: roomId) }
+            await driver.waitForAnswers(after: answers, until: deadline)
+        }
+    }
+
+    /// Returns when the homeserver has told the users' devices.
+    func downloadKeys(of userIds: [String], isForced: Bool) async throws {
+        guard let cryptoDriver else { throw MatrixError.encryptionIsOff }
+        let deadline = ContinuousClock.now + Self.patience
+        try cryptoCommand { machine, turn in
+            if isForced { try machine.refresh(userIds, &turn) } else { try machine.track(userIds, &turn) }
+        }
+        while true {
+            let answers = cryptoDriver.answers
+            if try encryption({ machine, turn, _, _ in try machine.areKnown(userIds, &turn) }) { return }
+            guard ContinuousClock.now < deadline else {
+                throw MatrixError(.timedOut, "the homeserver did not tell the devices of these users in time")
+            }
+            try Task.checkCancellation()
+            await cryptoDriver.waitForAnswers(after: answers, until: deadline)
+        }
+    }
+
+    /// Events that are not encrypted in encrypted rooms (reference 8).
+    private static func staysPlain(_ type: String) -> Bool { type == "m.reaction" || type == "m.room.redaction" }
+}
+
+extension CryptoMachine {
+    /// - Returns: Whether everybody who is to read the next message can.
+    fileprivate mutating func prepare(
+        _ roomId: String, hasWaited: Bool, account model: SessionModel, _ turn: inout CryptoTurn
+    ) throws -> Bool {
+        guard let state = model.rooms[roomId]?.state else {
+            throw MatrixError(.roomNotFound, "there is no room \(roomId)", roomId: roomId)
+        }
+        if try !isEncrypted(roomId, &turn), let encryption = state.event(type: "m.room.encryption") {
+            try noteEncryption(of: roomId, encryption.contentJSON, &turn)
+        }
+        return try prepare(RoomToEncrypt(state), hasWaited: hasWaited, &turn) == .ready
+    }
+
+    /// - Returns: The message with what it is sent as, stored with the step; nil if keys are to be given first.
+    fileprivate mutating func encrypt(
+        _ event: MXOutgoingEvent, hasWaited: Bool, account model: inout SessionModel, _ changes: inout MXStoreChanges,
+        _ turn: inout CryptoTurn
+    ) throws -> MXOutgoingEvent? {
+        guard try prepare(event.roomId, hasWaited: hasWaited, account: model, &turn) else { return nil }
+        guard let content = JSONView(Array(event.content.utf8)) else {
+            throw MatrixError(.invalidArgument, "the content is not JSON", roomId: event.roomId)
+        }
+        var event = event
+        event.encryptedContent = try encrypt(event.type, content, for: event.roomId, &turn).compactText
+        guard let updated = model.update(outgoing: event) else {
+            throw MatrixError(
+                .eventNotFound, "the message was given up, or has arrived: it is not sent", roomId: event.roomId)
+        }
+        changes.outgoing = [updated]
+        return updated
+    }
+}
+
+extension RoomToEncrypt {
+    /// - Parameter state: With all members.
+    init(_ state: MXRoomState) {
+        let visibility = state.historyVisibility
+        var members = state.members.members(with: .join)
+        // Who is invited may read from the invitation on, unless the room says otherwise.
+        if visibility != .joined { members += state.members.members(with: .invite) }
+        self.init(
+            roomId: state.roomId, members: members.map(\.userId).sorted(),
+            isSharedHistory: visibility == .shared || visibility == .worldReadable)
+    }
+}
+
+extension MatrixError {
+    fileprivate static func timedOutForKeys(roomId: String) -> MatrixError {
+        MatrixError(.timedOut, "the keys of the room's members did not come in time: nothing was sent", roomId: roomId)
+    }
+}

@@ -1,0 +1,77 @@
+import JSONBytes
+import MatrixEncryption
+import MatrixProtocol
+
+extension StoredAccount {
+    /// Whether there is encryption.
+    var encrypts: Bool { opened { $0.crypto != nil } ?? false }
+
+    func hasRecord(_ place: RecordKey) throws(MatrixError) -> Bool {
+        let record = try store { store throws(MatrixError) in try? (store as? any RecordStore)?.record(place) }
+        return record.flatMap(\.self) != nil
+    }
+
+    /// The machine of the device that the store belongs to.
+    ///
+    /// - Parameter changes: Its keys, if they are new.
+    static func machine(
+        _ userId: String, _ deviceId: String?, _ model: SessionModel, _ store: any MXStore,
+        _ changes: inout EncryptionChanges
+    ) throws(MatrixError) -> CryptoMachine {
+        guard let records = store as? any RecordStore else { throw .storeWithoutKeys }
+        guard let deviceId else {
+            throw MatrixError(.invalidArgument, "encryption needs the id of the device that has logged in")
+        }
+        var turn = CryptoTurn(Records(records), now: AccessTokens.now, random: .system)
+        do throws(EncryptionError) {
+            let isNew = try turn.records.value(OlmAccount.self) == nil
+            var machine = try CryptoMachine(me: DeviceAddress(userId, deviceId), &turn)
+            if isNew { try machine.noteEncryption(ofRoomsIn: model, store, &turn) }
+            changes.add(turn.records)
+            return machine
+        } catch {
+            throw MatrixError(
+                .store, "the keys of this device cannot be read: it cannot encrypt any more. Log in as a new device")
+        }
+    }
+
+    /// A step of the machine outside of a sync. What it changes is stored when this returns.
+    ///
+    /// - Returns: What `body` returns, what is to be told of it, and the answers to syncs that were stored meanwhile.
+    func encryption<Value>(
+        _ body: (inout CryptoMachine, inout CryptoTurn, inout SessionModel, inout MXStoreChanges) throws -> Value
+    ) throws(MatrixError) -> (value: Value, notices: [SessionNotice], committed: [Uncommitted]) {
+        let (result, committed) = try inTurn { draft throws(MatrixError) -> (Value, [SessionNotice]) in
+            // The machine reads the store: what the model has, that has to have.
+            while !draft.opened.uncommitted.isEmpty { try draft.commitNext() }
+            guard var crypto = draft.opened.crypto else { throw .encryptionIsOff }
+            let store = draft.opened.store
+            var (model, applied) = (draft.opened.model, SessionModel.Applied())
+            let step = try crypto.step(on: store) { machine, turn in
+                try body(&machine, &turn, &model, &applied.changes)
+            }
+            try applied.add(step, to: &model, store)
+            (draft.opened.model, draft.opened.crypto) = (model, crypto)
+            if !applied.changes.isEmpty { try draft.commit(applied.changes) }
+            return (step.value, applied.notices)
+        }
+        return (result.0, result.1, committed)
+    }
+}
+
+extension CryptoMachine {
+    /// Rooms that were encrypted before this device could encrypt.
+    fileprivate mutating func noteEncryption(
+        ofRoomsIn model: SessionModel, _ store: any MXStore, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        for room in model.rooms.values where room.summary.isEncrypted {
+            let event = try? store.stateEvent(of: room.summary.roomId, type: "m.room.encryption", key: "")
+            try noteEncryption(of: room.summary.roomId, event?.contentJSON ?? .nothing, &turn)
+        }
+    }
+}
+
+extension MatrixError {
+    static let encryptionIsOff = MatrixError(
+        .encryptionNotAvailable, "the session does not encrypt: see MXSessionOptions.enableCrypto")
+}
