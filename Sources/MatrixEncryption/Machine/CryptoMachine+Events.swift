@@ -51,10 +51,12 @@ extension CryptoMachine {
     ) throws(EncryptionError) -> Result<JSONView, DecryptionFailure> {
         let result = try read(event, &turn)
         if case .failure(let failure) = result, failure.maySucceedLater, !event.eventId.isEmpty,
+            event.eventId.utf8.count <= 255,
             let sessionId = event.content["session_id"]?.string, sessionId.utf8.count <= 64
         {
             turn.records.set(
                 SettingRecord("yes"), scope: Self.waitingScope(event.roomId, sessionId), key: event.eventId)
+            try noteMissing(event.roomId, sessionId, &turn)
         }
         return result
     }

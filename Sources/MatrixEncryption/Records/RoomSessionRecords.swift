@@ -13,6 +13,8 @@ package struct InboundSessionRecord: Record, Equatable {
         case imported
         /// From the backup, which anybody may have written to.
         case backup
+        /// From somebody who has invited this user: the last of the forwarders vouches for it.
+        case history
     }
 
     package var session: InboundGroupSession
