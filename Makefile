@@ -33,6 +33,9 @@ test: setup ## Builds and runs all tests. For some, use swift test --filter.
 count-tests: setup ## Counts the tests by target, and those of bugs that older clients had.
 	@swift test list 2>/dev/null | Scripts/count-tests
 
+encryption-rules: ## Lists which tests hold the rules of Matrix's encryption. Fails if a rule has none.
+	@Scripts/encryption-rules
+
 build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
 

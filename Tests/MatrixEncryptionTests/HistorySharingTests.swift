@@ -49,7 +49,7 @@ import Testing
         #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } == file)
         #expect(try bob.turn { try $0.importHistory(bundle, of: "!r:s", &$1) } == 1)
         #expect(try bob.text(early) == "early")
-        #expect(try bob.failure(hidden) == .unknownSession)
+        #expect(try bob.failure(hidden) == .withheld(code: "m.history_not_shared"))
         let record = try #require(try bob.session(early.sessionId))
         #expect(record.source == .history && record.forwarders == [alice.machine.account.curve25519.publicKey])
         let shield = try bob.turn { try $0.shield(roomId: "!r:s", sessionId: early.sessionId, &$1) }
@@ -84,8 +84,15 @@ import Testing
         let second = try alice.second()
         try share(from: second)
         bob.takeNotices()
+        try bob.turn { try $0.noteJoined("!r:s", invitedBy: "@alice:s", &$1) }
         try bob.sync()
-        #expect(bob.dropped == [.untrusted])
+        #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
+        #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } == nil)
+        // Signed, it counts.
+        try alice.turn { try $0.signDevice("A2", &$1) }
+        try alice.pump()
+        try bob.sync()
+        #expect(bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
     }
 
     @Test func aBundleAddsWhatIsMissing_toItsRoomOnly() throws {

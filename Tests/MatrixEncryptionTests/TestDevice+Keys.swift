@@ -29,6 +29,7 @@ extension TestDevice {
     /// Sends something over a secure channel that the machine would not send.
     func sendSecretly(_ type: String, _ content: JSONView, to other: TestDevice) throws {
         let keys = other.machine.deviceKeys
+        try know(other.address.user)
         try turn { machine, turn in
             if try machine.channels(with: keys.curve25519, &turn).isEmpty { machine.wanted.insert(other.address) }
         }

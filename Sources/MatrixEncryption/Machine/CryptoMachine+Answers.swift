@@ -24,13 +24,15 @@ extension CryptoMachine {
         let isKnown = try turn.records.value(QuestionRecord.self, key: key) != nil
         switch content["action"]?.string {
         case "request_cancellation":
-            if isKnown { turn.records.remove(.question, key: key) }
+            if isKnown { try forget(asker, id, &turn) }
         case "request":
             guard !isKnown, asker != me, let subject = Self.subject(content, type),
                 try mayAsk(asker, for: subject, &turn), try isRoomForQuestion(of: asker, &turn)
             else { return }
             turn.records.set(
                 QuestionRecord(device: asker, requestId: id, subject: subject, time: turn.now), key: key)
+            try count(asker, 1, &turn)
+            traffic.questionEpoch = nil
         default: return
         }
     }
@@ -63,77 +65,110 @@ extension CryptoMachine {
         }
     }
 
-    private func isRoomForQuestion(
+    private mutating func isRoomForQuestion(
         of asker: DeviceAddress, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
-        let all = try turn.records.values(QuestionRecord.self)
-        guard all.count(where: { $0.value.device == asker }) < Self.questionsOfADevice else { return false }
-        if all.count < Self.questions { return true }
+        let counts = try count(asker, 0, &turn)
+        guard counts[asker] ?? 0 < Self.questionsOfADevice else { return false }
+        if counts.values.reduce(0, +) < Self.questions { return true }
+        traffic.questionEpoch = nil  // some may be out of date
         guard let device: DeviceRecord = try turn.records.value(scope: asker.user, key: asker.device) else {
             return false
         }
         return try isVerifiedOwn(device, &turn)
     }
 
+    /// Counts questions of a device: more of them, or fewer.
+    ///
+    /// - Returns: How many there are now.
+    @discardableResult
+    private mutating func count(
+        _ asker: DeviceAddress, _ change: Int, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> [DeviceAddress: Int] {
+        guard var counts = traffic.questions else {
+            let all = try turn.records.values(QuestionRecord.self).map(\.value)
+            let counts = Dictionary(grouping: all, by: \.device).mapValues(\.count)
+            traffic.questions = counts
+            return counts
+        }
+        guard change != 0 else { return counts }
+        let count = (counts[asker] ?? 0) + change
+        counts[asker] = count > 0 ? count : nil
+        traffic.questions = counts
+        return counts
+    }
+
+    private mutating func forget(
+        _ asker: DeviceAddress, _ id: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        turn.records.remove(.question, key: QuestionRecord.key(asker, id))
+        try count(asker, -1, &turn)
+    }
+
     // MARK: Answers
 
     /// Answers what can be answered now.
     mutating func answerQuestions(_ turn: inout CryptoTurn) throws(EncryptionError) {
-        let questions = try turn.records.values(QuestionRecord.self)
-        guard !questions.isEmpty else { return }
+        guard traffic.questionEpoch != deviceEpoch else { return }
+        traffic.questionEpoch = deviceEpoch
         var current: [QuestionRecord] = []
-        for (key, question) in questions {
+        for question in try turn.records.values(QuestionRecord.self).map(\.value) {
             if question.time <= turn.now, turn.now - question.time < Self.questionTime {
                 current.append(question)
             } else {
-                turn.records.remove(.question, key: key)
+                try forget(question.device, question.requestId, &turn)
             }
         }
         let groups = Dictionary(grouping: current, by: \.device).sorted { $0.key.key < $1.key.key }
-        for (asker, questions) in groups { try answer(questions, of: asker, &turn) }
+        for (asker, questions) in groups where try !answer(questions, of: asker, &turn) { traffic.questionEpoch = nil }
     }
 
+    /// - Returns: Whether nothing can be done for it before a device changes.
     private mutating func answer(
         _ questions: [QuestionRecord], of asker: DeviceAddress, _ turn: inout CryptoTurn
-    ) throws(EncryptionError) {
+    ) throws(EncryptionError) -> Bool {
         guard let device: DeviceRecord = try turn.records.value(scope: asker.user, key: asker.device), device.isUsable,
             !device.isSuspicious
-        else { return }
+        else { return true }
         let isOwn = asker.user.isExactly(me.user)
         let trust = try trust(of: device, &turn)
-        if isOwn, !trust.isVerified { return try tellUnverified(device, trust, questions, &turn) }
+        if isOwn, !trust.isVerified {
+            try tellUnverified(device, trust, questions, &turn)
+            return true
+        }
         var answers: [(question: QuestionRecord, type: String, content: JSONView)] = []
         for question in questions {
             if !trust.isBlocked, let answer = try answer(to: question, for: device, isOwn: isOwn, &turn) {
                 answers.append((question, answer.type, answer.content))
             } else {
-                forget(question, &turn)
+                try forget(asker, question.requestId, &turn)
             }
         }
-        guard !answers.isEmpty else { return }
+        guard !answers.isEmpty else { return true }
         if try channels(with: device.keys.curve25519, &turn).isEmpty {
             guard hasGivenNoKey(asker, turn.now) else {
                 wanted.insert(asker)
-                return
+                return false
             }
-            for answer in answers { forget(answer.question, &turn) }
-            return
+            for answer in answers { try forget(asker, answer.question.requestId, &turn) }
+            return true
         }
-        var count =
+        var isDone = true
+        var hour =
             try turn.records.value(HourlyCountRecord.self, scope: "answered", key: asker.key)
             ?? HourlyCountRecord()
         for answer in answers {
-            guard count.take(one: Self.answersOfAnHour, at: turn.now),
+            guard hour.take(one: Self.answersOfAnHour, at: turn.now),
                 let message = try encrypt(answer.type, answer.content, for: device.keys, &turn)
-            else { break }
+            else {
+                isDone = false
+                break
+            }
             try post("m.room.encrypted", [(asker, message)], shares: [], &turn)
-            forget(answer.question, &turn)
+            try forget(asker, answer.question.requestId, &turn)
         }
-        turn.records.set(count, scope: "answered", key: asker.key)
-    }
-
-    private func forget(_ question: QuestionRecord, _ turn: inout CryptoTurn) {
-        turn.records.remove(.question, key: QuestionRecord.key(question.device, question.requestId))
+        turn.records.set(hour, scope: "answered", key: asker.key)
+        return isDone
     }
 
     /// - Parameter isOwn: It is a verified device of ours.

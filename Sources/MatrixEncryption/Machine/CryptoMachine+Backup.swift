@@ -89,15 +89,15 @@ extension CryptoMachine {
         guard let answer else {
             if backup.isRestoring { turn.notices.append(.backupRefused) }
             backup.isRestoring = false
+            if backup.deletions > 0 { turn.records.remove(.secret, key: SecretName.backup.rawValue) }
+            backup.deletions = 0
             return try note(BackupRecord(nil), &turn)
         }
         guard let version = answer["version"]?.string, !version.isEmpty, version.utf8.count <= 255 else { return }
         let isKnown = answer["algorithm"]?.string?.isExactly(KeyBackup.algorithm) == true
         let authData = isKnown ? answer["auth_data"].flatMap { try? KeyBackupAuthData($0) } : nil
         try note(BackupRecord(.init(version: version, authData: authData)), &turn)
-        if try trustsOwnIdentity(&turn), authData != nil, try backupKey(&turn) == nil,
-            try turn.records.value(SecretRequestRecord.self, key: SecretName.backup.rawValue) == nil
-        {
+        if try trustsOwnIdentity(&turn), authData != nil, try backupKey(&turn) == nil {
             try requestSecret(.backup, &turn)
         }
     }
@@ -167,7 +167,7 @@ extension CryptoMachine {
         else { throw .wrongKey }
         turn.records.set(SecretRecord(secret), key: SecretName.backup.rawValue)
         try closeSecretRequest(.backup, &turn)
-        missing.settled = nil  // the backup can be read now
+        traffic.missingEpoch = nil  // the backup can be read now
         turn.notices.append(.backupChanged)
     }
 
@@ -268,10 +268,6 @@ extension CryptoMachine {
         case .checkBackup:
             guard code == Self.notFound else { return false }
             try noteBackup(nil, &turn)
-            if backup.deletions > 0 {
-                backup.deletions = 0
-                turn.records.remove(.secret, key: SecretName.backup.rawValue)
-            }
             return true
         case .makeBackup:
             guard isFinal else { return false }

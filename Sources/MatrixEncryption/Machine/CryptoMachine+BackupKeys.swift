@@ -74,7 +74,6 @@ extension CryptoMachine {
             backup.due = nil
             return nil
         }
-        if backup.due != nil { backup.due = 0 }
         guard let authData = current.authData, try isTrusted(current, &turn) else { return nil }
         var count = 0
         var isVerified: [Curve25519PublicKey: Bool] = [:]

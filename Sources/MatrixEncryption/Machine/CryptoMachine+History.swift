@@ -94,7 +94,6 @@ extension CryptoMachine {
         guard roomId.utf8.count <= 255, sender.user.utf8.count <= 255, let url = file.url,
             url.utf8.count <= Self.maximumURLLength, url.hasPrefix("mxc://")
         else { throw .ids }
-        guard try trust(of: sender.device, &turn).isCrossSigned else { throw .untrusted }
         let key = HistoryOfferRecord.key(roomId, sender.user)
         let others = try turn.records.values(HistoryOfferRecord.self).filter { !$0.key.isExactly(key) }
         guard others.count(where: { $0.value.user.isExactly(sender.user) }) < Self.offersOfAUser else { throw .tooMany }
@@ -104,25 +103,37 @@ extension CryptoMachine {
         let offer = HistoryOfferRecord(
             roomId: roomId, user: sender.user, curve25519: sender.curve25519, file: file, time: turn.now)
         turn.records.set(offer, key: key)
-        if let invitation: InvitationRecord = try turn.records.value(key: roomId) { tell(offer, invitation, &turn) }
+        // Whether the user has signed the device is known when his keys are.
+        try track([sender.user], &turn)
+        try tell(offer, &turn)
     }
 
     /// The user has joined a room that another one has invited him to.
     package mutating func noteJoined(
         _ roomId: String, invitedBy inviter: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
-        let invitation = InvitationRecord(inviter: inviter, time: turn.now)
-        turn.records.set(invitation, key: roomId)
+        turn.records.set(InvitationRecord(inviter: inviter, time: turn.now), key: roomId)
         if let offer: HistoryOfferRecord = try turn.records.value(key: HistoryOfferRecord.key(roomId, inviter)) {
-            tell(offer, invitation, &turn)
+            try tell(offer, &turn)
         }
     }
 
-    private func tell(_ offer: HistoryOfferRecord, _ invitation: InvitationRecord, _ turn: inout CryptoTurn) {
-        guard offer.user.isExactly(invitation.inviter), turn.now >= invitation.time,
-            turn.now - invitation.time < Self.offerTime
+    /// The keys of users are known now.
+    func tellHistory(of users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) {
+        for offer in try turn.records.values(HistoryOfferRecord.self).map(\.value)
+        where !offer.isTold && users.contains(where: { $0.isExactly(offer.user) }) {
+            try tell(offer, &turn)
+        }
+    }
+
+    private func tell(_ offer: HistoryOfferRecord, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard let invitation: InvitationRecord = try turn.records.value(key: offer.roomId),
+            turn.now >= invitation.time, turn.now - invitation.time < Self.offerTime,
+            var known = try self.offer(of: offer.roomId, &turn), known.user.isExactly(offer.user)
         else { return }
-        turn.notices.append(.history(roomId: offer.roomId, from: offer.user))
+        known.isTold = true
+        turn.records.set(known, key: HistoryOfferRecord.key(known.roomId, known.user))
+        turn.notices.append(.history(roomId: known.roomId, from: known.user))
     }
 
     /// What the user who invited this one to a room has offered; nil if that is nothing.
@@ -170,6 +181,25 @@ extension CryptoMachine {
                 continue
             }
         }
+        try takeWithheld(view["withheld"]?.array ?? [], of: roomId, &turn)
         return count
+    }
+
+    /// Hints at why some of the history cannot be read. They explain what their senders have sent, and do nothing else.
+    private func takeWithheld(
+        _ entries: [JSONView], of roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        for entry in entries.prefix(Self.withheldOfARoom) {
+            guard entry["code"]?.string == "m.history_not_shared", entry["room_id"]?.string?.isExactly(roomId) == true,
+                let sessionId = entry["session_id"]?.string, sessionId.utf8.count <= 64,
+                let senderKey = entry["sender_key"]?.string,
+                let owner = try turn.records.value(DeviceByKeyRecord.self, key: senderKey)?.address.user,
+                try turn.records.value(InboundSessionRecord.self, scope: roomId, key: sessionId) == nil,
+                try turn.records.value(WithheldRecord.self, scope: roomId, key: sessionId) == nil
+            else { continue }
+            turn.records.set(
+                WithheldRecord(code: "m.history_not_shared", user: owner), scope: roomId, key: sessionId)
+            turn.notices.append(.withheld(roomId: roomId, sessionId: sessionId))
+        }
     }
 }

@@ -251,8 +251,8 @@ extension CryptoMachine {
                 merged = isRaised ? new : known
                 merged.session = isEarlier ? new.session : known.session
                 merged.isSharedHistory = known.isSharedHistory && new.isSharedHistory
-            } else if known.source == .direct || new.source != .direct {
-                throw .sessionKey  // two with one id: what came from the owner stays
+            } else if new.source.rank <= known.source.rank {
+                throw .sessionKey  // two with one id
             }
         }
         turn.records.set(merged, scope: roomId, key: sessionId)
@@ -270,7 +270,7 @@ extension CryptoMachine {
         "m.blacklisted", "m.unverified", "m.unauthorised", "m.unavailable", "m.no_olm", "m.history_not_shared",
     ]
     /// Hints of strangers are not to fill the store.
-    private static let (withheldOfARoom, withheldOfAUser) = (1_000, 100)
+    static let (withheldOfARoom, withheldOfAUser) = (1_000, 100)
 
     /// A hint in clear: it explains a failure, and does nothing else.
     private mutating func receive(

@@ -1,11 +1,16 @@
 import JSONBytes
 
-/// What the machine keeps in memory of keys that it lacks.
-struct MissingKeys: Sendable {
+/// What the machine keeps in memory of keys that are asked for.
+///
+/// The epochs are those of devices at which there was nothing left to do; nil if something has come since.
+struct KeyTraffic: Sendable {
     /// How many sessions events wait for; nil before they were counted.
-    var count: Int?
-    /// The epoch of devices at which there was nothing to do for them; nil if something has come since.
-    var settled: UInt64?
+    var missing: Int?
+    var missingEpoch: UInt64?
+    var secretEpoch: UInt64?
+    /// How many questions there are, by the devices that have asked them; nil before they were counted.
+    var questions: [DeviceAddress: Int]?
+    var questionEpoch: UInt64?
 }
 
 /// Keys of rooms that this device lacks: it looks for them in the backup, and asks other devices of its user (reference 10.2).
@@ -33,25 +38,34 @@ extension CryptoMachine {
         } else {
             try makeRoomForMissing(&turn)
             turn.records.set(MissingSessionRecord(wanted: turn.now), key: session.key)
-            missing.count? += 1
+            traffic.missing? += 1
         }
-        missing.settled = nil
+        traffic.missingEpoch = nil
+    }
+
+    /// Looks for a session once more, and asks our devices again, at the user's wish.
+    package mutating func requestAgain(
+        roomId: String, sessionId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let session = SessionAddress(roomId, sessionId) else { return }
+        try closeMissing(session, &turn)
+        try noteMissing(roomId, sessionId, &turn)
     }
 
     private mutating func makeRoomForMissing(_ turn: inout CryptoTurn) throws(EncryptionError) {
         let count: Int
-        if let known = missing.count {
+        if let known = traffic.missing {
             count = known
         } else {
             count = try turn.records.values(MissingSessionRecord.self).count
-            missing.count = count
+            traffic.missing = count
         }
         guard count >= Self.maximumMissingSessions else { return }
         // Half of them at once, so that it is not to be done for each. Whoever looks at the events again asks again.
         let oldest = try turn.records.values(MissingSessionRecord.self).sorted { $0.value.wanted < $1.value.wanted }
             .prefix(count / 2)
         for (key, _) in oldest { turn.records.remove(.missingSession, key: key) }
-        missing.count = count - oldest.count
+        traffic.missing = count - oldest.count
     }
 
     /// The session has come: nobody needs to send it any more.
@@ -60,7 +74,7 @@ extension CryptoMachine {
     ) throws(EncryptionError) {
         guard let record: MissingSessionRecord = try turn.records.value(key: session.key) else { return }
         turn.records.remove(.missingSession, key: session.key)
-        missing.count? -= 1
+        traffic.missing? -= 1
         guard let request = record.request else { return }
         try cancel("m.room_key_request", request.id, at: request.devices, &turn)
     }
@@ -93,9 +107,9 @@ extension CryptoMachine {
     mutating func pursueMissing(
         hasBackup: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> SessionAddress? {
-        guard missing.settled != deviceEpoch else { return nil }
+        guard traffic.missingEpoch != deviceEpoch else { return nil }
         let sessions = try turn.records.values(MissingSessionRecord.self).sorted { $0.value.wanted > $1.value.wanted }
-        missing.count = sessions.count
+        traffic.missing = sessions.count
         var sought: SessionAddress?
         var isSettled = true
         let unasked = sessions.filter { $0.value.request == nil && !(hasBackup && $0.value.isToBeSought) }
@@ -115,7 +129,7 @@ extension CryptoMachine {
             sought = SessionAddress(key: next.key)
             isSettled = false
         }
-        missing.settled = isSettled ? deviceEpoch : nil
+        traffic.missingEpoch = isSettled ? deviceEpoch : nil
         return sought
     }
 
@@ -145,7 +159,7 @@ extension CryptoMachine {
 
     /// The backup was asked for a session.
     mutating func noteSought(_ session: SessionAddress, _ turn: inout CryptoTurn) throws(EncryptionError) {
-        missing.settled = nil
+        traffic.missingEpoch = nil
         guard var record: MissingSessionRecord = try turn.records.value(key: session.key) else { return }
         record.sought = max(turn.now, record.wanted, 1)
         turn.records.set(record, key: session.key)
@@ -153,7 +167,7 @@ extension CryptoMachine {
 
     /// There is another backup, which may have what the last one had not.
     mutating func seekAllAgain(_ turn: inout CryptoTurn) throws(EncryptionError) {
-        missing.settled = nil
+        traffic.missingEpoch = nil
         for (key, var record) in try turn.records.values(MissingSessionRecord.self) where record.sought > 0 {
             record.sought = 0
             turn.records.set(record, key: key)

@@ -22,23 +22,32 @@ extension CryptoMachine {
         for name in SecretName.allCases where try isMissing(name, &turn) { try requestSecret(name, &turn) }
     }
 
-    func requestSecret(_ name: SecretName, _ turn: inout CryptoTurn) throws(EncryptionError) {
+    /// One that is asked for already is waited for.
+    mutating func requestSecret(_ name: SecretName, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard try turn.records.value(SecretRequestRecord.self, key: name.rawValue) == nil else { return }
         turn.records.set(SecretRequestRecord(id: turn.random.text(32)), key: name.rawValue)
+        traffic.secretEpoch = nil
     }
 
+    /// Asks each verified device once.
     mutating func askForSecrets(_ turn: inout CryptoTurn) throws(EncryptionError) {
-        let requests = try turn.records.values(SecretRequestRecord.self).filter { $0.value.devices.isEmpty }
+        guard traffic.secretEpoch != deviceEpoch else { return }
+        traffic.secretEpoch = deviceEpoch
+        let requests = try turn.records.values(SecretRequestRecord.self)
         guard !requests.isEmpty else { return }
-        let devices = try otherDevices(&turn).verified
-        guard !devices.isEmpty else { return }
+        let verified = try otherDevices(&turn).verified
         for (name, var request) in requests {
+            let devices = verified.filter { device in
+                !request.devices.contains { $0.isExactly(device.keys.deviceID) }
+            }
+            guard !devices.isEmpty else { continue }
             var content = JSONWriter()
             content.add("name", name)
             content.add("action", "request")
             content.add("requesting_device_id", me.device)
             content.add("request_id", request.id)
             try post("m.secret.request", devices.map { ($0.address, content.view) }, shares: [], &turn)
-            request.devices = devices.map(\.keys.deviceID)
+            request.devices += devices.map(\.keys.deviceID)
             turn.records.set(request, key: name)
         }
     }

@@ -31,7 +31,7 @@ package struct CryptoMachine: Sendable {
     var ready: [String: Ready] = [:]
     /// Counts changes of devices, identities and policies.
     var deviceEpoch: UInt64 = 0
-    var missing = MissingKeys()
+    var traffic = KeyTraffic()
     var backup = BackupWork()
 
     struct Pause: Sendable, Equatable {
@@ -80,7 +80,15 @@ package struct CryptoMachine: Sendable {
         if let claim = try keyClaim(&turn) { requests.append(claim) }
         requests += try outbox(&turn)
         for request in requests { inFlight[request.id] = request }
+        noteTime(turn.now)
         return requests
+    }
+
+    /// Nobody needs to be woken any more for pauses that are over.
+    private mutating func noteTime(_ now: UInt64) {
+        for (kind, pause) in pauses where pause.until <= now { pauses[kind]?.until = 0 }
+        for (server, pause) in failingServers where pause.until <= now { failingServers[server]?.until = 0 }
+        if let due = backup.due, due <= now { backup.due = 0 }
     }
 
     /// When the next request is to be sent that waits for the end of a pause; nil if none does.

@@ -52,6 +52,8 @@ struct HistoryOfferRecord: Record, Equatable {
     let file: EncryptedFile
     /// Milliseconds since 1970.
     let time: UInt64
+    /// The application knows of it.
+    var isTold = false
 
     init(roomId: String, user: String, curve25519: Curve25519PublicKey, file: EncryptedFile, time: UInt64) {
         (self.roomId, self.user, self.curve25519) = (roomId, user, curve25519)
@@ -67,6 +69,7 @@ struct HistoryOfferRecord: Record, Equatable {
         writer.append(curve25519)
         writer.append(file.json.compactText)
         writer.append(time)
+        writer.append(isTold)
         return writer.state
     }
 
@@ -75,7 +78,7 @@ struct HistoryOfferRecord: Record, Equatable {
         (roomId, user) = (try reader.text(), try reader.text())
         curve25519 = try reader.key()
         guard let json = JSONView(Array(try reader.text().utf8)) else { throw .state }
-        (file, time) = (try EncryptedFile(json), try reader.number())
+        (file, time, isTold) = (try EncryptedFile(json), try reader.number(), try reader.flag())
         try reader.end()
     }
 }

@@ -289,6 +289,62 @@ import Testing
         #expect(try alice.text(event) == "x")
     }
 
+    /// The server knows the public key, and may put something else there for a session.
+    @Test func aBackupFullOfWrongKeysDoesNotKeepOurDevicesFromHelping() throws {
+        let bob = try TestDevice("@bob:s", "B", on: server)
+        for device in [alice, bob] { try device.encryptRoom("!r:s") }
+        let event = try bob.send("x", to: .room("@alice:s", "@bob:s"))
+        try alice.sync()
+        try alice.makeBackup()
+        let key = try KeyBackupAuthData(server.backups.versions[0].content.value("auth_data")).publicKey
+        let real = try #require(try alice.session(event.sessionId))
+        var bytes = try real.session.exported().withUnsafeBytes { Array($0) }
+        bytes[50] ^= 1
+        let wrong = try ExportedSession(
+            roomID: "!r:s", senderKey: real.curve25519, senderClaimedKey: real.ed25519, forwardingChain: [],
+            sessionKey: SecretBytes(bytes), isSharedHistory: false)
+        let data = try KeyBackup.encrypt(wrong.backupJSON, for: key, random: .system)
+        server.backups.versions[0].rooms["!r:s"]?[event.sessionId] = object { $0.add("session_data", data) }
+        let second = try alice.second()
+        try second.checkBackup()
+        try alice.verify(second)
+        try second.sync()
+        try second.turn { try $0.restoreBackup(&$1) }
+        try second.pump()
+        #expect(try second.session(event.sessionId)?.source == .backup)
+        #expect(try second.failure(event) == .unknownSession)
+        try second.pump()
+        try alice.sync()
+        try second.sync()
+        #expect(try second.session(event.sessionId)?.source == .forwarded)
+        #expect(try second.text(event) == "x")
+    }
+
+    @Test func devicesAreAskedWhileTheBackupDoesNotAnswer() throws {
+        let bob = try TestDevice("@bob:s", "B", on: server)
+        for device in [alice, bob] { try device.encryptRoom("!r:s") }
+        let event = try bob.send("x", to: .room("@alice:s", "@bob:s"))
+        try alice.sync()
+        try alice.makeBackup()
+        let second = try alice.second()
+        try second.checkBackup()
+        try alice.verify(second)
+        try second.sync()
+        server.backups.isFailing = true
+        #expect(try second.failure(event) == .unknownSession)
+        try second.pump()
+        try alice.sync()
+        try second.sync()
+        #expect(try second.text(event) == "x")
+        // Nobody is woken for what is over.
+        server.backups.isFailing = false
+        for _ in 0..<3 {
+            second.now += 60_000
+            try second.pump()
+        }
+        #expect(second.machine.pauses["backup session"] != nil && second.machine.nextRetry == nil)
+    }
+
     // MARK: Its end
 
     @Test func deletingItDeletesThoseBeforeIt() throws {
