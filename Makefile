@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests encryption-rules build lint format examples interop conformance bench chaos hostile soak \
-        soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
+.PHONY: help setup demo test count-tests encryption-rules build lint format examples interop conformance bench chaos \
+        hostile soak soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test matrix-large \
         check-install pydio-transfer pydio-sync-kill smoke clean
 

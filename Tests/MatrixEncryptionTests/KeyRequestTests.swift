@@ -165,6 +165,36 @@ import Testing
         #expect(try second.session(session.sessionID)?.source == .forwarded)
     }
 
+    @Test(.rule("R22")) func aKeyOfADeviceThatWasNotAskedIsDropped() throws {
+        let second = try alice.second()
+        try alice.verify(second)
+        let session = try bob.makeSessions(1)[0]
+        #expect(try second.failure(Self.event(session.sessionID)) == .unknownSession)
+        try second.pump()
+        let third = try alice.second("A3")
+        try alice.verify(third)
+        try second.sync()
+        try third.sendSecretly("m.forwarded_room_key", forwarded(session), to: second)
+        second.takeNotices()
+        try second.sync()
+        #expect(second.dropped == [.unasked])
+    }
+
+    /// Nobody has claimed the session when it came.
+    @Test(.rule("R19")) func aMessageOfAnotherThanTheOwnerIsRefused_alsoWhenTheOwnerIsKnownLater() throws {
+        let event = try bob.send("x", to: room)
+        try alice.sync()
+        let exported = try alice.turn { try $0.exportSessions(&$1) }
+        let second = try alice.second()
+        #expect(try second.turn { try $0.importSessions(exported, &$1) } == 1)
+        #expect(try second.session(event.sessionId)?.user == "")
+        let forged = EncryptedEvent(
+            roomId: "!r:s", eventId: "$forged", sender: "@eve:s", time: 1, isState: false, content: event.content)
+        try second.know("@bob:s")
+        #expect(try second.failure(forged) == .senderMismatch)
+        #expect(try second.text(event) == "x")
+    }
+
     @Test(.rule("R22")) func aKeyThatIsNotTheOneAskedForIsDropped() throws {
         let second = try alice.second()
         try alice.verify(second)
@@ -300,6 +330,33 @@ import Testing
         #expect(try InboundGroupSession(exported: key).firstIndex == 1)
         try carol.sync()
         #expect(carol.dropped == [.untrusted])  // which takes keys from devices of its own only
+    }
+
+    @Test func questionsOfStrangersAreNotKept_andAnotherKeyThanThenGetsNothing() throws {
+        let event = try alice.send("x", to: room)
+        let ask = { (user: String, device: String) in
+            object { writer in
+                writer.add("type", "m.room_key_request")
+                writer.add("sender", user)
+                writer.add("content", keyRequest(event.sessionId, from: device))
+            }
+        }
+        try alice.turn { machine, turn in
+            for (user, device) in [("@eve:s", "B"), ("@eve:s", "E"), ("@bob:s", "B2")] {
+                try machine.receive(ask(user, device), &turn)
+            }
+            #expect(try turn.records.values(QuestionRecord.self).isEmpty)
+            try machine.receive(ask("@bob:s", "B"), &turn)
+            #expect(try turn.records.values(QuestionRecord.self).count == 1)
+            let key = "@bob:s\nB"
+            let share = try #require(try turn.records.value(ShareRecord.self, scope: event.sessionId, key: key))
+            let other = ShareRecord(
+                .given, index: share.index, curve25519: Curve25519KeyPair(random: .system).publicKey, wedgingIndex: 0,
+                time: share.time)
+            turn.records.set(other, scope: event.sessionId, key: key)
+            #expect(try machine.requests(&turn).isEmpty)
+            #expect(try turn.records.values(QuestionRecord.self).isEmpty)
+        }
     }
 
     /// What is inside of a message that lies at the server.

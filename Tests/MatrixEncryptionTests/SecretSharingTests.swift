@@ -137,6 +137,31 @@ import Testing
         #expect(second.dropped == [.unasked, .untrusted])
     }
 
+    @Test func aNewBackupsKeyIsAskedForAgain_andSoIsWhatTheUserWants() throws {
+        let second = try alice.second()
+        try second.checkBackup()
+        try alice.verify(second)
+        server.devices[second.address]?.messages = []  // the answers are lost
+        try second.sync()
+        #expect(try second.secret(.backup) == nil)
+        try alice.makeBackup(isReplacement: true)
+        try second.checkBackup()
+        try alice.sync()
+        try second.sync()
+        #expect(try second.secret(.backup) == alice.secret(.backup))
+        #expect(try second.ownIdentity == .trusted)
+        try second.turn { try $0.requestMissingSecrets(&$1) }
+        try second.pump()
+        try alice.sync()
+        try second.sync()
+        #expect(try second.ownIdentity == .trusted)
+        try second.turn { try $0.requestMissingSecrets(again: true, &$1) }
+        try second.pump()
+        try alice.sync()
+        try second.sync()
+        #expect(try second.ownIdentity == .complete)
+    }
+
     @Test func theStorageHoldsTheBackupsKey() throws {
         let key = try RecoveryStorageKey(random: .system)
         let changes = try alice.turn { try $0.storeSecrets(under: key, &$1) }

@@ -39,6 +39,8 @@ struct BackupWork: Sendable {
 extension CryptoMachine {
     private static let wrongVersion = "M_WRONG_ROOM_KEYS_VERSION"
     private static let notFound = "M_NOT_FOUND"
+    /// The scope of backups that the user has deleted, by their public keys: a server may offer them again.
+    private static let deletedBackups = "deleted backups"
 
     package func backupState(_ turn: inout CryptoTurn) throws(EncryptionError) -> BackupState {
         guard let record: BackupRecord = try turn.records.value() else { return .unknown }
@@ -68,6 +70,10 @@ extension CryptoMachine {
     /// key is here.
     func isTrusted(_ backup: BackupRecord.Current, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         guard let authData = backup.authData else { return false }
+        let key = authData.publicKey.base64
+        guard try turn.records.value(SettingRecord.self, scope: Self.deletedBackups, key: key) == nil else {
+            return false
+        }
         var trusted = ["ed25519:" + me.device: account.ed25519.publicKey]
         for device in try otherDevices(&turn).verified {
             trusted["ed25519:" + device.keys.deviceID] = device.keys.ed25519
@@ -109,6 +115,8 @@ extension CryptoMachine {
         if before?.version != after?.version || before?.authData?.publicKey != after?.authData?.publicKey {
             backup.uploading = [:]
             if after != nil { try markAllForBackup(&turn) }
+            // Those who were asked for the old one's key have another now, perhaps.
+            try closeSecretRequest(.backup, &turn)
             try seekAllAgain(&turn)
         }
         if old != new { turn.notices.append(.backupChanged) }
@@ -150,7 +158,12 @@ extension CryptoMachine {
     }
 
     private mutating func backupMade(_ answer: JSONView, _ turn: inout CryptoTurn) throws(EncryptionError) {
-        guard let (secret, authData) = try newBackup(&turn), let version = answer["version"]?.string else { return }
+        guard let (secret, authData) = try newBackup(&turn) else { return }
+        guard let version = answer["version"]?.string, !version.isEmpty, version.utf8.count <= 255 else {
+            // As good as none.
+            pauses[CryptoRequest.Call.makeBackup.kind, default: Pause()].fail(at: turn.now)
+            return
+        }
         turn.records.remove(.secret, scope: SecretRecord.new, key: SecretName.backup.rawValue)
         turn.records.set(secret, key: SecretName.backup.rawValue)
         try closeSecretRequest(.backup, &turn)
@@ -182,8 +195,11 @@ extension CryptoMachine {
         if record.current != nil { backup.deletions = BackupWork.maximumDeletions }
     }
 
-    private mutating func backupDeleted(_ turn: inout CryptoTurn) {
+    private mutating func backupDeleted(_ turn: inout CryptoTurn) throws(EncryptionError) {
         backup.deletions -= 1
+        if let key = try backupVersion(&turn)?.authData?.publicKey.base64 {
+            turn.records.set(SettingRecord("yes"), scope: Self.deletedBackups, key: key)
+        }
         forgetVersion(&turn)
     }
 
@@ -248,7 +264,7 @@ extension CryptoMachine {
         switch call {
         case .checkBackup: try noteBackup(answer, &turn)
         case .makeBackup: try backupMade(answer, &turn)
-        case .deleteBackup: backupDeleted(&turn)
+        case .deleteBackup: try backupDeleted(&turn)
         case .uploadRoomKeys(let version): try backedUp(in: version, &turn)
         case .downloadRoomKeys(let version): try restored(answer, from: version, &turn)
         case .downloadRoomKey(let version, let roomId, let sessionId):
@@ -276,7 +292,7 @@ extension CryptoMachine {
             return true
         case .deleteBackup:
             if code == Self.notFound {
-                backupDeleted(&turn)
+                try backupDeleted(&turn)
                 return true
             }
             guard isFinal else { return false }

@@ -18,8 +18,15 @@ extension CryptoMachine {
 
     /// Asks our verified devices for the secrets that are not here, as soon as there are such devices. Trusting our own
     /// identity does it by itself.
-    package mutating func requestMissingSecrets(_ turn: inout CryptoTurn) throws(EncryptionError) {
-        for name in SecretName.allCases where try isMissing(name, &turn) { try requestSecret(name, &turn) }
+    ///
+    /// - Parameter again: Those that were asked already are asked again.
+    package mutating func requestMissingSecrets(
+        again: Bool = false, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        for name in SecretName.allCases where try isMissing(name, &turn) {
+            if again { try closeSecretRequest(name, &turn) }
+            try requestSecret(name, &turn)
+        }
     }
 
     /// One that is asked for already is waited for.

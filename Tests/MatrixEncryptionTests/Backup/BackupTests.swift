@@ -360,6 +360,33 @@ import Testing
         #expect(uploads() == 0)
     }
 
+    @Test(.rule("R34")) func whatTheUserHasDeletedIsNotWrittenToAgain() throws {
+        try alice.makeBackup()
+        let old = server.backups.versions[0].content
+        try alice.turn { try $0.deleteBackup(&$1) }
+        try alice.pump()
+        _ = try alice.makeSessions(1)
+        server.backups.add(old)  // signed as it should be
+        try alice.checkBackup()
+        try backUp(alice)
+        #expect(try alice.backupState == .untrusted(version: "2"))
+        #expect(uploads() == 0)
+        try alice.makeBackup(isReplacement: true)
+        #expect(try alice.backupState == .ready(version: "3"))
+        #expect(uploads() == 1)
+    }
+
+    @Test func aServerThatNamesNoVersionIsNotAskedWithoutEnd() throws {
+        server.tamper = { request, answer in request.call == .makeBackup ? object { _ in } : answer }
+        try alice.makeBackup()
+        #expect(server.backups.versions.count == 1)
+        #expect(alice.machine.nextRetry == alice.now + 15_000)
+        server.tamper = { $1 }
+        alice.now += 15_000
+        try alice.pump()
+        #expect(try alice.backupState == .ready(version: "2"))
+    }
+
     @Test func nobodyElseDeletesIt() throws {
         try alice.makeBackup()
         let second = try alice.second()
