@@ -29,10 +29,18 @@ struct BackupWork: Sendable {
     var uploading: [SessionAddress: String] = [:]
     var asksForVersion = false
     var isRestoring = false
+    var download: Download?
     /// How many versions may be deleted yet, at the user's wish.
     var deletions = 0
 
     static let maximumDeletions = 100
+
+    /// What was downloaded, and is not taken yet.
+    struct Download: Sendable {
+        let version: String
+        var entries: ArraySlice<(roomId: String, sessionId: String, entry: JSONView)>
+        var result = BackupRestoration()
+    }
 }
 
 /// The backup of room keys on the server: which one there is, and who may write to it (reference 15).
@@ -207,6 +215,7 @@ extension CryptoMachine {
 
     /// Lets keys and secrets be asked for and answered, and gives what the backup is asked.
     mutating func keyRequests(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
+        try takeDownloaded(&turn)
         try answerQuestions(&turn)
         try askForSecrets(&turn)
         try shareHistory(&turn)

@@ -3,6 +3,8 @@ import JSONBytes
 /// Room keys on their way to the backup, and out of it (reference 15).
 extension CryptoMachine {
     private static let sessionsOfAnUpload = 100
+    /// Entries of a download that are taken at once: it takes about a second.
+    private static let entriesOfATurn = 1_000
     /// Milliseconds, at most, for which a new key waits for others: devices that got it together do not write at once.
     private static let maximumDelay: UInt64 = 10_000
     /// Rooms with sessions that the backup may lack: ``someSessions``, or all of them.
@@ -154,7 +156,8 @@ extension CryptoMachine {
 
     // MARK: Reading
 
-    /// Takes all that the backup has: ``CryptoNotice/backupRestored(_:)`` tells what that was.
+    /// Takes all that the backup has: ``CryptoNotice/backupRestored(_:)`` tells what that was. After the download each call of
+    /// ``requests(_:)`` takes a part, and ``nextRetry`` is over as long as there is more.
     ///
     /// - Throws: `notKnown` before the server was asked for its backup, `missingField` if there is none, `noPrivateKey`.
     package mutating func restoreBackup(_ turn: inout CryptoTurn) throws(EncryptionError) {
@@ -171,24 +174,35 @@ extension CryptoMachine {
         _ answer: JSONView, from version: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         // Otherwise the one that has come meanwhile is read.
-        guard let key = try backupKey(&turn), try backupVersion(&turn)?.version.isExactly(version) == true else {
-            return
-        }
+        guard try backupVersion(&turn)?.version.isExactly(version) == true else { return }
         backup.isRestoring = false
-        var result = BackupRestoration()
-        for (roomId, room) in answer["rooms"]?.members ?? [] {
-            for (sessionId, entry) in room["sessions"]?.members ?? [] {
-                result.total += 1
+        let entries = (answer["rooms"]?.members ?? []).flatMap { roomId, room in
+            (room["sessions"]?.members ?? []).map { (roomId: roomId, sessionId: $0.key, entry: $0.value) }
+        }
+        backup.download = BackupWork.Download(version: version, entries: entries[...])
+    }
+
+    /// Takes some of what was downloaded. There may be so much that the rest waits for the next call.
+    mutating func takeDownloaded(_ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard var download = backup.download else { return }
+        let isCurrent = try backupVersion(&turn)?.version.isExactly(download.version) == true
+        if isCurrent, let key = try backupKey(&turn) {
+            for (roomId, sessionId, entry) in download.entries.prefix(Self.entriesOfATurn) {
+                download.result.total += 1
                 do throws(EncryptionError) {
-                    if try take(entry, roomId, sessionId, with: key, &turn) { result.imported += 1 }
+                    if try take(entry, roomId, sessionId, with: key, &turn) { download.result.imported += 1 }
                 } catch .store {
                     throw .store
                 } catch {
-                    result.damaged += 1
+                    download.result.damaged += 1
                 }
             }
+            download.entries = download.entries.dropFirst(Self.entriesOfATurn)
+        } else {
+            download.entries = []
         }
-        turn.notices.append(.backupRestored(result))
+        backup.download = download.entries.isEmpty ? nil : download
+        if download.entries.isEmpty { turn.notices.append(.backupRestored(download.result)) }
     }
 
     /// One session that was looked for.

@@ -93,7 +93,9 @@ package struct CryptoMachine: Sendable {
 
     /// When the next request is to be sent that waits for the end of a pause; nil if none does.
     package var nextRetry: UInt64? {
-        ((Array(pauses.values) + failingServers.values).map(\.until) + [backup.due ?? 0]).filter { $0 > 0 }.min()
+        ((Array(pauses.values) + failingServers.values).map(\.until) + [
+            backup.due ?? 0, backup.download == nil ? 0 : 1,
+        ]).filter { $0 > 0 }.min()
     }
 
     package mutating func answered(

@@ -174,20 +174,14 @@ import Testing
     @Test func aServerThatAlwaysNamesAnotherVersionIsNotAskedWithoutEnd() throws {
         try alice.makeBackup()
         _ = try alice.makeSessions(1)
-        let content = server.backups.versions[0].content
+        server.backups.isAlwaysWrong = true
         let before = server.requests.count
-        server.tamper = { request, answer in
-            guard case .uploadRoomKeys = request.call else { return answer }
-            self.server.backups.add(content)
-            return answer
-        }
-        // Each upload names a version that is over already.
-        server.backups.add(content)
-        for _ in 0..<10 {
-            try backUp(alice)
-            server.backups.add(content)
-        }
-        #expect(server.requests.count - before < 20)
+        try backUp(alice)
+        #expect(server.requests.count == before + 2)  // an upload, and which version there is
+        alice.now += 15_000
+        try alice.pump()
+        #expect(server.requests.count == before + 4)
+        #expect(alice.machine.nextRetry == alice.now + 30_000)
     }
 
     // MARK: Reading
@@ -229,6 +223,30 @@ import Testing
         let before = uploads()
         try backUp(second)
         #expect(uploads() == before)
+    }
+
+    @Test func aLargeBackupIsReadInParts() throws {
+        try alice.makeBackup()
+        let key = try KeyBackupAuthData(server.backups.versions[0].content.value("auth_data")).publicKey
+        let other = try TestDevice("@bob:s", "B", on: server)
+        let entries = try other.makeSessions(20).map { session in
+            let data = try KeyBackup.encrypt(session.backupJSON, for: key, random: .system)
+            return (session.sessionID, object { $0.add("session_data", data) })
+        }
+        server.backups.versions[0].rooms = Dictionary(
+            uniqueKeysWithValues: (0..<120).map { number in
+                ("!\(number):s", Dictionary(uniqueKeysWithValues: entries))
+            })
+        alice.takeNotices()
+        try alice.turn { try $0.restoreBackup(&$1) }
+        try alice.pump()
+        #expect(alice.notices.count { if case .roomKey = $0 { true } else { false } } == 1_000)
+        for _ in 0..<2 {
+            #expect(try #require(alice.machine.nextRetry) <= alice.now)
+            try alice.pump()
+        }
+        #expect(alice.notices.contains(.backupRestored(BackupRestoration(total: 2_400, imported: 2_400, damaged: 0))))
+        #expect(alice.machine.nextRetry == nil)
     }
 
     @Test(.rule("R20")) func oneSessionIsReadWhenAMessageWaitsForIt() throws {
