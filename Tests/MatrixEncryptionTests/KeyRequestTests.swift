@@ -283,6 +283,7 @@ import Testing
         }
         alice.inject("m.room_key_request", from: "@alice:s", keyRequest("unknown", from: "A2", id: "3"))
         try alice.sync()
+        alice.inject("m.room_key_request", from: "@alice:s", keyRequest("other", from: "A2", id: "4"))
         try alice.sync()
         #expect(second.waitingMessages("m.room.encrypted").isEmpty)
         #expect(second.waitingMessages("m.room_key.withheld").count == 1)
