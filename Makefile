@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test count-tests build lint format examples interop conformance bench chaos hostile soak \
-        soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
+.PHONY: help setup demo test count-tests encryption-rules build lint format examples interop conformance bench chaos \
+        hostile soak soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
         uninstall matrix-test matrix-large \
         check-install pydio-transfer pydio-sync-kill smoke clean
 
@@ -32,6 +32,9 @@ test: setup ## Builds and runs all tests. For some, use swift test --filter.
 
 count-tests: setup ## Counts the tests by target, and those of bugs that older clients had.
 	@swift test list 2>/dev/null | Scripts/count-tests
+
+encryption-rules: ## Lists which tests hold the rules of Matrix's encryption. Fails if a rule has none.
+	@Scripts/encryption-rules
 
 build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings

@@ -72,6 +72,13 @@ package enum EncryptionError: String, Error, Equatable, Sendable {
     case untrusted = "not trusted"
     case noPrivateKey = "no private key"
 
+    // Keys and secrets that are passed on
+    /// Nobody has asked for it.
+    case unasked = "not asked for"
+    /// One more than are kept of a stranger.
+    case tooMany = "too many"
+    case backupExists = "backup exists"
+
     // State of our own
     case state
     /// The records cannot be read.

@@ -71,6 +71,17 @@ import Testing
         #expect(try session.decrypt(first) == SecretBytes("message 0 ✓".utf8))  // behind the latest
     }
 
+    @Test(.rule("R8")) func aLeapIsShort() throws {
+        // The most hashes: every part steps 255 times.
+        let time = try cpuTime {
+            for _ in 0..<20 {
+                var ratchet = start
+                try ratchet.advance(to: .max)
+            }
+        }
+        #expect(time < .milliseconds(100), "five milliseconds each, in a debug build too")
+    }
+
     @Test func stepsLeadWhereALeapLeads() throws {
         var stepped = start
         for vector in try Self.vectors.list("at") {

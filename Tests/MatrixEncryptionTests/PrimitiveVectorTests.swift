@@ -76,6 +76,22 @@ import Testing
         }
     }
 
+    /// How long it takes nobody measures here: codes are compared as ``SecretBytes``, whose `==` is libsodium's.
+    @Test(.rule("R2")) func codesOfAnotherLengthAreRefused() {
+        let (key, message) = (SecretBytes([1]), [2, 3] as [UInt8])
+        let code = KeyDerivation.hmac(key: key, message).withUnsafeBytes { Array($0) }
+        #expect(KeyDerivation.isCode(code, of: message, key: key, length: 32))
+        #expect(KeyDerivation.isCode(Array(code[..<8]), of: message, key: key, length: 8))
+        for other in [[], Array(code[..<7]), Array(code[..<9]), code] {
+            #expect(!KeyDerivation.isCode(other, of: message, key: key, length: 8))
+        }
+        for place in 0..<8 {
+            var other = Array(code[..<8])
+            other[place] ^= 1
+            #expect(!KeyDerivation.isCode(other, of: message, key: key, length: 8))
+        }
+    }
+
     @Test(.rule("R1")) func aSharedSecretOfZeroIsRefused() throws {
         for vector in try vectors.list("x25519") {
             let pair = try Curve25519KeyPair(privateKey: SecretBytes(try vector.hex("private")))

@@ -45,15 +45,3 @@ enum Hexadecimal {
         }
     }
 }
-
-extension Trait where Self == RuleTrait {
-    /// The test holds a rule of the reference of Matrix's encryption.
-    static func rule(_ names: String...) -> Self { RuleTrait(names: names) }
-}
-
-/// Which rules a test holds.
-struct RuleTrait: TestTrait, SuiteTrait {
-    let names: [String]
-
-    var comments: [Comment] { names.map { "rule \($0)" } }
-}

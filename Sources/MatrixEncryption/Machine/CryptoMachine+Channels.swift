@@ -177,7 +177,7 @@ extension CryptoMachine {
     }
 
     /// In order as texts, too.
-    private static func outboxKey(_ number: UInt64) -> String {
+    static func outboxKey(_ number: UInt64) -> String {
         let digits = String(number)
         return String(repeating: "0", count: max(0, 20 - digits.count)) + digits
     }

@@ -133,15 +133,17 @@ extension CryptoMachine {
     ///
     /// With that of the master key the identity is trusted.
     ///
-    /// - Throws: `wrongKey` unless it belongs to the published key, and that to the pinned one; `keyLength`.
+    /// - Throws: `wrongKey` unless it belongs to the published key, and that to the pinned one; `keyLength`; `notKnown` for
+    ///   the key of a backup before the server was asked for that.
     package mutating func take(
         _ secret: SecretBytes, as name: SecretName, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
-        guard let usage = name.usage else { throw .wrongKey }  // no backup is known to check it against
+        guard let usage = name.usage else { return try takeBackupKey(secret, &turn) }
         guard let own: IdentityRecord = try turn.records.value(key: me.user), !own.hasChanged,
             let published = own.key(usage), try Ed25519KeyPair(seed: secret).publicKey == published.publicKey
         else { throw .wrongKey }
         turn.records.set(SecretRecord(secret), key: name.rawValue)
+        try closeSecretRequest(name, &turn)
         if usage == .master {
             try trustOwnIdentity(own, &turn)
         } else if own.wasVerified {
@@ -156,6 +158,7 @@ extension CryptoMachine {
         own.wasVerified = true
         turn.records.set(own, key: me.user)
         try noteOwnIdentityTrusted(&turn)
+        try requestMissingSecrets(&turn)
     }
 
     /// This device is signed if it can be, and users whom another of our devices has verified are known as such.

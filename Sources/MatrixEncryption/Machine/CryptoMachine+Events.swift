@@ -51,10 +51,12 @@ extension CryptoMachine {
     ) throws(EncryptionError) -> Result<JSONView, DecryptionFailure> {
         let result = try read(event, &turn)
         if case .failure(let failure) = result, failure.maySucceedLater, !event.eventId.isEmpty,
+            event.eventId.utf8.count <= 255,
             let sessionId = event.content["session_id"]?.string, sessionId.utf8.count <= 64
         {
             turn.records.set(
                 SettingRecord("yes"), scope: Self.waitingScope(event.roomId, sessionId), key: event.eventId)
+            try noteMissing(event.roomId, sessionId, &turn)
         }
         return result
     }
@@ -96,9 +98,16 @@ extension CryptoMachine {
         } catch .index {
             return .failure(.tooEarly)
         } catch {
-            return .failure(.damaged(error))
+            // The owner has signed the message, and only he knows that what came by another way is the right key.
+            let isDoubtful = session.source != .direct && (error == .mac || error == .padding)
+            return .failure(isDoubtful ? .unknownSession : .damaged(error))
         }
-        guard session.user.isEmpty || session.user.isExactly(event.sender) else { return .failure(.senderMismatch) }
+        // Nobody has claimed it when it came: its owner may be known since.
+        let owner =
+            session.user.isEmpty
+            ? try turn.records.value(DeviceByKeyRecord.self, key: session.curve25519.base64)?.address.user
+            : session.user
+        guard owner?.isExactly(event.sender) != false else { return .failure(.senderMismatch) }
         guard let payload = JSONView(plaintext.withUnsafeBytes { Array($0) }), payload.isObject else {
             return .failure(.damaged(.notJSON))
         }

@@ -8,10 +8,18 @@ extension CryptoMachine {
         turn.records.set(SettingRecord("yes"), scope: Self.rooms, key: roomId)
     }
 
+    func forgetSessions(of roomId: String, _ turn: inout CryptoTurn) {
+        turn.records.remove(.setting, scope: Self.rooms, key: roomId)
+    }
+
+    func roomsWithSessions(_ turn: inout CryptoTurn) throws(EncryptionError) -> [String] {
+        try turn.records.values(SettingRecord.self, scope: Self.rooms).map(\.key)
+    }
+
     /// All sessions, each from the first message on that it opens.
     package func exportSessions(_ turn: inout CryptoTurn) throws(EncryptionError) -> [ExportedSession] {
         var sessions: [ExportedSession] = []
-        for roomId in try turn.records.values(SettingRecord.self, scope: Self.rooms).map(\.key) {
+        for roomId in try roomsWithSessions(&turn) {
             for (_, record) in try turn.records.values(InboundSessionRecord.self, scope: roomId) {
                 sessions.append(try ExportedSession(record, in: roomId))
             }
@@ -28,13 +36,7 @@ extension CryptoMachine {
         var count = 0
         for session in sessions {
             do throws(EncryptionError) {
-                let owner = try turn.records.value(DeviceByKeyRecord.self, key: session.senderKey.base64)?.address
-                let record = InboundSessionRecord(
-                    session: try InboundGroupSession(exported: session.sessionKey), user: owner?.user ?? "",
-                    device: owner?.device ?? "", curve25519: session.senderKey,
-                    ed25519: session.senderClaimedKey ?? Ed25519PublicKey(wellFormed: [UInt8](repeating: 0, count: 32)),
-                    source: source, isSharedHistory: session.isSharedHistory, forwarders: session.forwardingChain)
-                if try add(record, to: session.roomID, &turn) { count += 1 }
+                if try add(record(session, from: source, &turn), to: session.roomID, &turn) { count += 1 }
             } catch .store {
                 throw .store
             } catch {
@@ -42,6 +44,18 @@ extension CryptoMachine {
             }
         }
         return count
+    }
+
+    /// A session with what somebody claims of its owner.
+    func record(
+        _ session: ExportedSession, from source: InboundSessionRecord.Source, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> InboundSessionRecord {
+        let owner = try turn.records.value(DeviceByKeyRecord.self, key: session.senderKey.base64)?.address
+        return InboundSessionRecord(
+            session: try InboundGroupSession(exported: session.sessionKey), user: owner?.user ?? "",
+            device: owner?.device ?? "", curve25519: session.senderKey,
+            ed25519: session.senderClaimedKey ?? Ed25519PublicKey(wellFormed: [UInt8](repeating: 0, count: 32)),
+            source: source, isSharedHistory: session.isSharedHistory, forwarders: session.forwardingChain)
     }
 }
 

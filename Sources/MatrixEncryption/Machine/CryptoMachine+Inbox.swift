@@ -35,6 +35,7 @@ extension CryptoMachine {
                 turn.notices.append(.dropped(type: type, sender: sender, error))
             }
         case "m.room_key.withheld": try receive(withheld: content, from: sender, &turn)
+        case "m.room_key_request", "m.secret.request": try receive(question: content, type, from: sender, &turn)
         default: break
         }
     }
@@ -154,7 +155,9 @@ extension CryptoMachine {
             device.wedgingIndex += 1
             turn.records.set(device, scope: sender.user, key: device.keys.deviceID)
             deviceEpoch += 1
-        case "m.room_key_bundle", "m.forwarded_room_key", "m.secret.send": break
+        case "m.forwarded_room_key": try receive(forwardedKey: content, from: sender, &turn)
+        case "m.secret.send": try receive(secret: content, from: sender, &turn)
+        case "m.room_key_bundle": try receive(bundle: content, from: sender, &turn)
         default:
             var object = JSONWriter()
             object.add("type", type)
@@ -174,7 +177,8 @@ extension CryptoMachine {
         _ payload: JSONView, from user: String, _ key: Curve25519PublicKey, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         let held = try turn.records.values(HeldMessageRecord.self, scope: user)
-        guard held.count < Self.heldMessages else { throw .unknownDevice }
+        guard held.count < Self.heldMessages else { throw .tooMany }
+        try noteHeld(payload, of: user, &turn)
         try track([user], &turn)
         try noteChanged([user], &turn)
         let number = (held.last.flatMap { UInt64($0.key) } ?? 999_999) + 1
@@ -188,7 +192,9 @@ extension CryptoMachine {
     mutating func releaseHeldMessages(
         of user: String, isFinal: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
-        for (number, held) in try turn.records.values(HeldMessageRecord.self, scope: user) {
+        let all = try turn.records.values(HeldMessageRecord.self, scope: user)
+        guard !all.isEmpty else { return }
+        for (number, held) in all {
             let isKnown = try device(user, with: held.senderKey, &turn) != nil
             let isOver = turn.now >= held.time && turn.now - held.time > Self.holdingTime
             guard isKnown || isFinal || isOver else { continue }
@@ -202,6 +208,7 @@ extension CryptoMachine {
                 turn.notices.append(.dropped(type: "m.room.encrypted", sender: user, error))
             }
         }
+        try noteReleased(user, &turn)
     }
 
     // MARK: Room keys
@@ -217,15 +224,19 @@ extension CryptoMachine {
         let record = InboundSessionRecord(
             session: session, user: sender.user, device: sender.device.keys.deviceID, curve25519: sender.curve25519,
             ed25519: sender.ed25519, source: .direct, isSharedHistory: content["shared_history"]?.bool ?? false)
-        try add(record, to: roomId, &turn)
+        guard let address = SessionAddress(roomId, sessionId) else { throw .ids }
+        if try add(record, to: roomId, &turn) {
+            try boundStrangeSessions(with: address, from: sender.curve25519, &turn)
+        }
     }
 
     /// Adds a session, or what it knows better than the one that is there (reference 5.3).
     ///
+    /// - Parameter isBackedUp: It is from the backup.
     /// - Returns: Whether messages can be read now that could not before.
     @discardableResult
     mutating func add(
-        _ new: InboundSessionRecord, to roomId: String, _ turn: inout CryptoTurn
+        _ new: InboundSessionRecord, to roomId: String, isBackedUp: Bool = false, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
         let sessionId = new.session.id
         var merged = new
@@ -240,13 +251,14 @@ extension CryptoMachine {
                 merged = isRaised ? new : known
                 merged.session = isEarlier ? new.session : known.session
                 merged.isSharedHistory = known.isSharedHistory && new.isSharedHistory
-            } else if known.source == .direct || new.source != .direct {
-                throw .sessionKey  // two with one id: what came from the owner stays
+            } else if new.source.rank <= known.source.rank {
+                throw .sessionKey  // two with one id
             }
         }
         turn.records.set(merged, scope: roomId, key: sessionId)
         try noteSessions(of: roomId, &turn)
-        turn.records.set(SettingRecord("yes"), scope: "backup " + roomId, key: sessionId)
+        if !isBackedUp { try markForBackup(merged, in: roomId, &turn) }
+        if let session = SessionAddress(roomId, sessionId) { try closeMissing(session, &turn) }
         turn.records.remove(.withheld, scope: roomId, key: sessionId)
         turn.notices.append(.roomKey(roomId: roomId, sessionId: sessionId))
         return true
@@ -258,7 +270,7 @@ extension CryptoMachine {
         "m.blacklisted", "m.unverified", "m.unauthorised", "m.unavailable", "m.no_olm", "m.history_not_shared",
     ]
     /// Hints of strangers are not to fill the store.
-    private static let withheldOfARoom = 1_000
+    static let (withheldOfARoom, withheldOfAUser) = (1_000, 100)
 
     /// A hint in clear: it explains a failure, and does nothing else.
     private mutating func receive(
@@ -275,9 +287,13 @@ extension CryptoMachine {
             }
         }
         guard let roomId = content["room_id"]?.string, let sessionId = content["session_id"]?.string,
-            sessionId.utf8.count <= 64, try turn.records.value(EncryptedRoomRecord.self, key: roomId) != nil,
-            try turn.records.value(InboundSessionRecord.self, scope: roomId, key: sessionId) == nil,
-            try turn.records.values(WithheldRecord.self, scope: roomId).count < Self.withheldOfARoom
+            sessionId.utf8.count <= 64, user.utf8.count <= 255,
+            try turn.records.value(EncryptedRoomRecord.self, key: roomId) != nil,
+            try turn.records.value(InboundSessionRecord.self, scope: roomId, key: sessionId) == nil
+        else { return }
+        let known = try turn.records.values(WithheldRecord.self, scope: roomId)
+        guard known.count < Self.withheldOfARoom,
+            known.count(where: { $0.value.user.isExactly(user) }) < Self.withheldOfAUser
         else { return }
         turn.records.set(WithheldRecord(code: code, user: user), scope: roomId, key: sessionId)
         turn.notices.append(.withheld(roomId: roomId, sessionId: sessionId))

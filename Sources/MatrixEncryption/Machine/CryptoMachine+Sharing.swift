@@ -204,7 +204,7 @@ extension CryptoMachine {
     }
 
     /// Whether the server was asked for a key of the device within the last hour, and had none.
-    private func hasGivenNoKey(_ device: DeviceAddress, _ now: UInt64) -> Bool {
+    func hasGivenNoKey(_ device: DeviceAddress, _ now: UInt64) -> Bool {
         guard let time = unclaimable[device] else { return false }
         return now >= time && now - time < Self.unwedgingInterval
     }
@@ -306,7 +306,7 @@ extension CryptoMachine {
         try post("m.room_key.withheld", messages, shares: [], &turn)
     }
 
-    private static let reasons = [
+    static let reasons = [
         "m.blacklisted": "The sender has blocked this device.",
         "m.unverified": "The sender gives keys to verified devices only.",
         "m.no_olm": "No secure channel to this device could be made.",

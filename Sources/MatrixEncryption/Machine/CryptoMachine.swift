@@ -31,6 +31,8 @@ package struct CryptoMachine: Sendable {
     var ready: [String: Ready] = [:]
     /// Counts changes of devices, identities and policies.
     var deviceEpoch: UInt64 = 0
+    var traffic = KeyTraffic()
+    var backup = BackupWork()
 
     struct Pause: Sendable, Equatable {
         var failures = 0
@@ -74,16 +76,27 @@ package struct CryptoMachine: Sendable {
     package mutating func requests(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
         var requests: [CryptoRequest] = []
         if let upload = try keyUpload(&turn) { requests.append(upload) }
+        requests += try keyRequests(&turn)
         requests += try keyQueries(&turn)
         if let claim = try keyClaim(&turn) { requests.append(claim) }
         requests += try outbox(&turn)
         for request in requests { inFlight[request.id] = request }
+        noteTime(turn.now)
         return requests
+    }
+
+    /// Nobody needs to be woken any more for pauses that are over.
+    private mutating func noteTime(_ now: UInt64) {
+        for (kind, pause) in pauses where pause.until <= now { pauses[kind]?.until = 0 }
+        for (server, pause) in failingServers where pause.until <= now { failingServers[server]?.until = 0 }
+        if let due = backup.due, due <= now { backup.due = 0 }
     }
 
     /// When the next request is to be sent that waits for the end of a pause; nil if none does.
     package var nextRetry: UInt64? {
-        (Array(pauses.values) + failingServers.values).map(\.until).filter { $0 > 0 }.min()
+        ((Array(pauses.values) + failingServers.values).map(\.until) + [
+            backup.due ?? 0, backup.download == nil ? 0 : 1,
+        ]).filter { $0 > 0 }.min()
     }
 
     package mutating func answered(
@@ -97,14 +110,17 @@ package struct CryptoMachine: Sendable {
         case .claimKeys(let devices): try claimed(devices, answer, &turn)
         case .sendToDevice: try delivered(request, &turn)
         case .uploadSignatures: try signaturesAnswered(request, answer, &turn)
+        case .checkBackup, .makeBackup, .deleteBackup, .uploadRoomKeys, .downloadRoomKeys, .downloadRoomKey:
+            try backupAnswered(request.call, answer, &turn)
         }
     }
 
     /// - Parameters:
     ///   - isFinal: The server has refused it, and would refuse it again.
+    ///   - code: The server's `errcode`, if it has sent one.
     ///   - retryAfter: Milliseconds that the server asks for.
     package mutating func failed(
-        _ id: UInt64, isFinal: Bool, retryAfter: UInt64 = 0, _ turn: inout CryptoTurn
+        _ id: UInt64, isFinal: Bool, code: String = "", retryAfter: UInt64 = 0, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         guard let request = inFlight.removeValue(forKey: id) else { return }
         switch request.call {
@@ -116,6 +132,11 @@ package struct CryptoMachine: Sendable {
         case .claimKeys(let devices):
             if isFinal { for device in devices { unclaimable[device] = turn.now } }
         case .queryKeys: break
+        case .checkBackup, .makeBackup, .deleteBackup, .uploadRoomKeys, .downloadRoomKeys, .downloadRoomKey:
+            if try backupFailed(request.call, isFinal: isFinal, code: code, &turn) {
+                pauses[request.call.kind] = nil
+                return
+            }
         }
         pauses[request.call.kind, default: Pause()].fail(at: turn.now, atLeast: retryAfter)
     }

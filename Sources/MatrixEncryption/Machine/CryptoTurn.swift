@@ -36,6 +36,16 @@ package enum CryptoNotice: Sendable, Equatable {
     case ownKeysReplaced
     /// The server has a one-time key of another store under an id of ours: this store is older than the device's last one.
     case oneTimeKeysRefused
+    /// A secret has come from another device of ours.
+    case secretReceived(SecretName)
+    /// There is another backup than before, or its key has come.
+    case backupChanged
+    /// The server has not made, given or deleted the backup.
+    case backupRefused
+    /// All that the backup had was taken.
+    case backupRestored(BackupRestoration)
+    /// The user who has invited this one to a room offers what was said there: see ``CryptoMachine/offeredHistory(of:_:)``.
+    case history(roomId: String, from: String)
     /// A message to this device that was encrypted, and is not for the machine: an object with `type`, `content`, `sender`.
     case toDevice(JSONView)
     /// A message that was dropped, and why: for the log.
@@ -55,11 +65,23 @@ package struct CryptoRequest: Sendable, Equatable {
         case sendToDevice(type: String, transactionId: String)
         /// `POST /keys/signatures/upload`.
         case uploadSignatures
+        /// `GET /room_keys/version`.
+        case checkBackup
+        /// `POST /room_keys/version`.
+        case makeBackup
+        /// `DELETE /room_keys/version/{version}`.
+        case deleteBackup(version: String)
+        /// `PUT /room_keys/keys?version={version}`.
+        case uploadRoomKeys(version: String)
+        /// `GET /room_keys/keys?version={version}`.
+        case downloadRoomKeys(version: String)
+        /// `GET /room_keys/keys/{room}/{session}?version={version}`.
+        case downloadRoomKey(version: String, roomId: String, sessionId: String)
     }
 
     package let id: UInt64
     package let call: Call
-    /// JSON text.
+    /// JSON text; empty for calls without a body.
     package let body: String
     /// In the outbox, for what must be sent after a crash, too.
     let outboxKey: String?
@@ -83,6 +105,12 @@ extension CryptoRequest.Call {
         case .claimKeys: "claim"
         case .sendToDevice: "to-device"
         case .uploadSignatures: "signatures"
+        case .checkBackup: "backup version"
+        case .makeBackup: "new backup"
+        case .deleteBackup: "backup deletion"
+        case .uploadRoomKeys: "backup upload"
+        case .downloadRoomKeys: "backup download"
+        case .downloadRoomKey: "backup session"
         }
     }
 }

@@ -80,6 +80,17 @@ extension CryptoMachine {
         return device
     }
 
+    /// What is shown beside a message that came in clear.
+    ///
+    /// - Parameter type: Of the event. State, reactions and redactions are never encrypted; what was said before the room was
+    ///   encrypted is not to be asked for.
+    package func shield(
+        clear type: String, isState: Bool, roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> MessageShield {
+        guard !isState, type != "m.reaction", type != "m.room.redaction" else { return .none }
+        return try isEncrypted(roomId, &turn) ? .sentInClear : .none
+    }
+
     /// What is shown beside a message that was read with a session.
     ///
     /// - Parameter sessionId: As the event names it.
@@ -91,7 +102,7 @@ extension CryptoMachine {
         }
         switch session.source {
         case .direct: break
-        case .forwarded, .imported, .backup: return .authenticityNotGuaranteed
+        case .forwarded, .imported, .backup, .history: return .authenticityNotGuaranteed
         }
         guard let device = try device(session.user, with: session.curve25519, &turn),
             device.keys.ed25519 == session.ed25519, !device.isDeleted

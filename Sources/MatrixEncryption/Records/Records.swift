@@ -32,8 +32,24 @@ package enum RecordKind: String, Sendable, CaseIterable {
     case room
     /// Secrets such as the seeds of cross-signing keys. Key: the name; scope: empty, or `new` before they count.
     case secret
-    /// Single values, such as the backup's version. Key: the name.
+    /// Single values. Key: the name.
     case setting
+    /// Sessions that events wait for. Key: room and session, as `SessionAddress` has them.
+    case missingSession
+    /// What other devices have asked for. Key: user, device and the request's id.
+    case question
+    /// Secrets that other devices were asked for. Key: the name.
+    case secretRequest
+    /// How often something was done within an hour. Scope: what; key: for whom.
+    case hourlyCount
+    /// What the server has said of its backup. Scope and key: empty.
+    case backup
+    /// Histories that are to be given to invited users. Key: room and user.
+    case historyShare
+    /// Histories that others have offered. Key: user and room.
+    case historyOffer
+    /// Who has invited this user. Key: the room.
+    case invitation
 }
 
 /// Where a record stands.

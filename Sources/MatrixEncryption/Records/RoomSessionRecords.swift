@@ -13,6 +13,18 @@ package struct InboundSessionRecord: Record, Equatable {
         case imported
         /// From the backup, which anybody may have written to.
         case backup
+        /// From somebody who has invited this user: the last of the forwarders vouches for it.
+        case history
+
+        /// Of two sessions that cannot be the same the one from a better source stays. Anybody may write to the backup, and
+        /// whoever invites may lie; our own verified devices and files are better, and the owner is best.
+        var rank: Int {
+            switch self {
+            case .direct: 3
+            case .forwarded, .imported: 2
+            case .backup, .history: 1
+            }
+        }
     }
 
     package var session: InboundGroupSession

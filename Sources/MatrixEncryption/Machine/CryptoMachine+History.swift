@@ -1,0 +1,205 @@
+import JSONBytes
+
+/// Keys of what was said before, for those who are invited (reference 17).
+extension CryptoMachine {
+    /// Milliseconds for which devices of an invited user are waited for.
+    private static let sharingTime: UInt64 = 600_000
+    /// Milliseconds for which an offer may be taken up without asking.
+    private static let offerTime: UInt64 = 86_400_000
+    /// Offers that are kept, of one user and of all.
+    private static let (offersOfAUser, offers) = (5, 200)
+    private static let maximumURLLength = 512
+
+    // MARK: Giving
+
+    /// The bundle of a room: sessions that new members may have, and names of those that they may not. The caller encrypts
+    /// it as a file, uploads that, and calls ``shareHistory(of:file:with:_:)``.
+    ///
+    /// - Returns: Nil if there is nothing to give.
+    package func historyBundle(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> SecretBytes? {
+        var (keys, withheld): ([SecretBytes], [SecretBytes]) = ([], [])
+        for (_, record) in try turn.records.values(InboundSessionRecord.self, scope: roomId) {
+            if record.isSharedHistory {
+                keys.append(try ExportedSession(record, in: roomId).fileJSON)
+            } else {
+                var refusal = JSONWriter()
+                refusal.add("algorithm", Algorithm.megolm)
+                refusal.add("room_id", roomId)
+                refusal.add("session_id", record.session.id)
+                refusal.add("sender_key", record.curve25519.base64)
+                refusal.add("code", "m.history_not_shared")
+                refusal.add("reason", "The sender does not share this part of the history.")
+                withheld.append(SecretBytes(refusal.text.utf8))
+            }
+        }
+        guard !keys.isEmpty else { return nil }
+        func list(_ name: String, _ objects: [SecretBytes]) -> [SecretBytes] {
+            let separated = objects.enumerated().flatMap {
+                [SecretBytes(($0.offset == 0 ? "" : ",").utf8), $0.element]
+            }
+            return [SecretBytes("\"\(name)\":[".utf8)] + separated + [SecretBytes("]".utf8)]
+        }
+        let parts = list("room_keys", keys) + [SecretBytes(",".utf8)] + list("withheld", withheld)
+        return SecretBytes(joining: [SecretBytes("{".utf8)] + parts + [SecretBytes("}".utf8)])
+    }
+
+    /// Gives an uploaded bundle to the devices of an invited user that he has signed.
+    package mutating func shareHistory(
+        of roomId: String, file: EncryptedFile, with user: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        var content = JSONWriter()
+        content.add("room_id", roomId)
+        content.add("file", file.json)
+        try refresh([user], &turn)
+        turn.records.set(
+            HistoryShareRecord(user: user, content: content.view, time: turn.now),
+            key: HistoryShareRecord.key(roomId, user))
+    }
+
+    mutating func shareHistory(_ turn: inout CryptoTurn) throws(EncryptionError) {
+        for (key, var record) in try turn.records.values(HistoryShareRecord.self) {
+            let isOver = turn.now < record.time || turn.now - record.time >= Self.sharingTime
+            let isKnown = isOver ? true : try areKnown([record.user], &turn)
+            guard isKnown else { continue }
+            var isWaiting = false
+            for device in try devices(of: record.user, &turn) where device.address != me {
+                let trust = try trust(of: device, &turn)
+                guard trust.isCrossSigned, !trust.isBlocked, !device.isSuspicious,
+                    !record.given.contains(where: { $0.isExactly(device.keys.deviceID) })
+                else { continue }
+                if let message = try encrypt("m.room_key_bundle", record.content, for: device.keys, &turn) {
+                    try post("m.room.encrypted", [(device.address, message)], shares: [], &turn)
+                    record.given.append(device.keys.deviceID)
+                } else if !hasGivenNoKey(device.address, turn.now) {
+                    wanted.insert(device.address)
+                    isWaiting = true
+                }
+            }
+            if isWaiting, !isOver {
+                turn.records.set(record, key: key)
+            } else {
+                turn.records.remove(.historyShare, key: key)
+            }
+        }
+    }
+
+    // MARK: Being given
+
+    /// Remembers an offer: it may be taken up once the user has joined the room by this very user's invitation.
+    mutating func receive(
+        bundle content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let roomId = content["room_id"]?.string, let json = content["file"] else { throw .missingField }
+        let file = try EncryptedFile(json)
+        guard roomId.utf8.count <= 255, sender.user.utf8.count <= 255, let url = file.url,
+            url.utf8.count <= Self.maximumURLLength, url.hasPrefix("mxc://")
+        else { throw .ids }
+        let key = HistoryOfferRecord.key(roomId, sender.user)
+        let others = try turn.records.values(HistoryOfferRecord.self).filter { !$0.key.isExactly(key) }
+        guard others.count(where: { $0.value.user.isExactly(sender.user) }) < Self.offersOfAUser else { throw .tooMany }
+        if others.count >= Self.offers, let oldest = others.min(by: { $0.value.time < $1.value.time }) {
+            turn.records.remove(.historyOffer, key: oldest.key)
+        }
+        let offer = HistoryOfferRecord(
+            roomId: roomId, user: sender.user, curve25519: sender.curve25519, file: file, time: turn.now)
+        turn.records.set(offer, key: key)
+        // Whether the user has signed the device is known when his keys are.
+        try track([sender.user], &turn)
+        try tell(offer, &turn)
+    }
+
+    /// The user has joined a room that another one has invited him to.
+    package mutating func noteJoined(
+        _ roomId: String, invitedBy inviter: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        turn.records.set(InvitationRecord(inviter: inviter, time: turn.now), key: roomId)
+        if let offer: HistoryOfferRecord = try turn.records.value(key: HistoryOfferRecord.key(roomId, inviter)) {
+            try tell(offer, &turn)
+        }
+    }
+
+    /// The keys of users are known now.
+    func tellHistory(of users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) {
+        for offer in try turn.records.values(HistoryOfferRecord.self).map(\.value)
+        where !offer.isTold && users.contains(where: { $0.isExactly(offer.user) }) {
+            try tell(offer, &turn)
+        }
+    }
+
+    private func tell(_ offer: HistoryOfferRecord, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard let invitation: InvitationRecord = try turn.records.value(key: offer.roomId),
+            turn.now >= invitation.time, turn.now - invitation.time < Self.offerTime,
+            var known = try self.offer(of: offer.roomId, &turn), known.user.isExactly(offer.user)
+        else { return }
+        known.isTold = true
+        turn.records.set(known, key: HistoryOfferRecord.key(known.roomId, known.user))
+        turn.notices.append(.history(roomId: known.roomId, from: known.user))
+    }
+
+    /// What the user who invited this one to a room has offered; nil if that is nothing.
+    package func offeredHistory(
+        of roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> EncryptedFile? {
+        try offer(of: roomId, &turn)?.file
+    }
+
+    private func offer(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> HistoryOfferRecord? {
+        guard let invitation: InvitationRecord = try turn.records.value(key: roomId),
+            let offer: HistoryOfferRecord = try turn.records.value(
+                key: HistoryOfferRecord.key(roomId, invitation.inviter)),
+            let device = try device(offer.user, with: offer.curve25519, &turn), device.isUsable,
+            try trust(of: device, &turn).isCrossSigned
+        else { return nil }
+        return offer
+    }
+
+    /// Takes the sessions of a bundle that was downloaded and decrypted: those of this room that are not here.
+    ///
+    /// - Returns: How many there were.
+    /// - Throws: `unasked` unless ``offeredHistory(of:_:)`` names it, `notJSON`.
+    package mutating func importHistory(
+        _ bundle: SecretBytes, of roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Int {
+        guard let offer = try offer(of: roomId, &turn) else { throw .unasked }
+        let bytes = bundle.withUnsafeBytes { Array($0) }
+        guard JSONView.isJSON(bytes), let view = JSONView(bytes), view.isObject else { throw .notJSON }
+        turn.records.remove(.historyOffer, key: HistoryOfferRecord.key(roomId, offer.user))
+        var count = 0
+        for entry in view["room_keys"]?.array ?? [] {
+            do throws(EncryptionError) {
+                let session = try ExportedSession(entry, roomID: roomId)
+                guard try turn.records.value(InboundSessionRecord.self, scope: roomId, key: session.sessionID) == nil
+                else { continue }
+                var record = try record(session, from: .history, &turn)
+                // Whoever vouches for it.
+                record.forwarders.append(offer.curve25519)
+                record.isSharedHistory = true
+                if try add(record, to: roomId, &turn) { count += 1 }
+            } catch .store {
+                throw .store
+            } catch {
+                continue
+            }
+        }
+        try takeWithheld(view["withheld"]?.array ?? [], of: roomId, &turn)
+        return count
+    }
+
+    /// Hints at why some of the history cannot be read. They explain what their senders have sent, and do nothing else.
+    private func takeWithheld(
+        _ entries: [JSONView], of roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        for entry in entries.prefix(Self.withheldOfARoom) {
+            guard entry["code"]?.string == "m.history_not_shared", entry["room_id"]?.string?.isExactly(roomId) == true,
+                let sessionId = entry["session_id"]?.string, sessionId.utf8.count <= 64,
+                let senderKey = entry["sender_key"]?.string,
+                let owner = try turn.records.value(DeviceByKeyRecord.self, key: senderKey)?.address.user,
+                try turn.records.value(InboundSessionRecord.self, scope: roomId, key: sessionId) == nil,
+                try turn.records.value(WithheldRecord.self, scope: roomId, key: sessionId) == nil
+            else { continue }
+            turn.records.set(
+                WithheldRecord(code: "m.history_not_shared", user: owner), scope: roomId, key: sessionId)
+            turn.notices.append(.withheld(roomId: roomId, sessionId: sessionId))
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import JSONBytes
+
+/// What the machine keeps in memory of keys that are asked for.
+///
+/// The epochs are those of devices at which there was nothing left to do; nil if something has come since.
+struct KeyTraffic: Sendable {
+    /// How many sessions events wait for; nil before they were counted.
+    var missing: Int?
+    var missingEpoch: UInt64?
+    var secretEpoch: UInt64?
+    /// How many questions there are, by the devices that have asked them; nil before they were counted.
+    var questions: [DeviceAddress: Int]?
+    var questionEpoch: UInt64?
+}
+
+/// Keys of rooms that this device lacks: it looks for them in the backup, and asks other devices of its user (reference 10.2).
+extension CryptoMachine {
+    /// A room full of sessions that nobody has is not to fill the store.
+    private static let maximumMissingSessions = 1_000
+    /// Other devices answer no more in an hour.
+    private static let requestsOfAnHour: UInt64 = 100
+    /// Milliseconds between two looks for one session in the backup.
+    private static let seekingInterval: UInt64 = 300_000
+    private static let maximumForwarders = 20
+
+    // MARK: What is missing
+
+    /// An event waits for a session.
+    mutating func noteMissing(
+        _ roomId: String, _ sessionId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let session = SessionAddress(roomId, sessionId) else { return }
+        if var known: MissingSessionRecord = try turn.records.value(key: session.key) {
+            let isRecent = known.sought <= turn.now && turn.now - known.sought < Self.seekingInterval
+            guard known.sought > 0, !known.isToBeSought, !isRecent else { return }
+            (known.wanted, known.sought) = (turn.now, 0)
+            turn.records.set(known, key: session.key)
+        } else {
+            try makeRoomForMissing(&turn)
+            turn.records.set(MissingSessionRecord(wanted: turn.now), key: session.key)
+            traffic.missing? += 1
+        }
+        traffic.missingEpoch = nil
+    }
+
+    /// Looks for a session once more, and asks our devices again, at the user's wish.
+    package mutating func requestAgain(
+        roomId: String, sessionId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let session = SessionAddress(roomId, sessionId) else { return }
+        try closeMissing(session, &turn)
+        try noteMissing(roomId, sessionId, &turn)
+    }
+
+    private mutating func makeRoomForMissing(_ turn: inout CryptoTurn) throws(EncryptionError) {
+        let count: Int
+        if let known = traffic.missing {
+            count = known
+        } else {
+            count = try turn.records.values(MissingSessionRecord.self).count
+            traffic.missing = count
+        }
+        guard count >= Self.maximumMissingSessions else { return }
+        // Half of them at once, so that it is not to be done for each. Whoever looks at the events again asks again.
+        let oldest = try turn.records.values(MissingSessionRecord.self).sorted { $0.value.wanted < $1.value.wanted }
+            .prefix(count / 2)
+        for (key, _) in oldest { turn.records.remove(.missingSession, key: key) }
+        traffic.missing = count - oldest.count
+    }
+
+    /// The session has come: nobody needs to send it any more.
+    mutating func closeMissing(
+        _ session: SessionAddress, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let record: MissingSessionRecord = try turn.records.value(key: session.key) else { return }
+        turn.records.remove(.missingSession, key: session.key)
+        traffic.missing? -= 1
+        guard let request = record.request else { return }
+        try cancel("m.room_key_request", request.id, at: request.devices, &turn)
+    }
+
+    mutating func cancel(
+        _ type: String, _ requestId: String, at devices: [String], _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        var content = JSONWriter()
+        content.add("action", "request_cancellation")
+        content.add("request_id", requestId)
+        content.add("requesting_device_id", me.device)
+        try post(type, devices.map { (DeviceAddress(me.user, $0), content.view) }, shares: [], &turn)
+    }
+
+    // MARK: Looking for it
+
+    /// Other devices of this user, and whether one of them is verified.
+    func otherDevices(_ turn: inout CryptoTurn) throws(EncryptionError) -> (
+        all: [DeviceRecord], verified: [DeviceRecord]
+    ) {
+        let all = try devices(of: me.user, &turn).filter { $0.address != me }
+        var verified: [DeviceRecord] = []
+        for device in all where try isVerifiedOwn(device, &turn) { verified.append(device) }
+        return (all, verified)
+    }
+
+    /// Asks the devices for what the backup has not. The newest come first: somebody is looking at them.
+    ///
+    /// - Returns: The session to look for in the backup.
+    mutating func pursueMissing(
+        hasBackup: Bool, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> SessionAddress? {
+        guard traffic.missingEpoch != deviceEpoch else { return nil }
+        let sessions = try turn.records.values(MissingSessionRecord.self).sorted { $0.value.wanted > $1.value.wanted }
+        traffic.missing = sessions.count
+        var sought: SessionAddress?
+        var isSettled = true
+        let unasked = sessions.filter { $0.value.request == nil && !(hasBackup && $0.value.isToBeSought) }
+        if !unasked.isEmpty {
+            let others = try otherDevices(&turn)
+            if !others.verified.isEmpty {
+                for (key, record) in unasked {
+                    guard let session = SessionAddress(key: key) else { continue }
+                    guard try ask(others.all, for: session, record, &turn) else {
+                        isSettled = false
+                        break
+                    }
+                }
+            }
+        }
+        if hasBackup, let next = sessions.first(where: { $0.value.isToBeSought }) {
+            sought = SessionAddress(key: next.key)
+            isSettled = false
+        }
+        traffic.missingEpoch = isSettled ? deviceEpoch : nil
+        return sought
+    }
+
+    /// - Returns: False if no more may be asked for now.
+    private mutating func ask(
+        _ devices: [DeviceRecord], for session: SessionAddress, _ record: MissingSessionRecord, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Bool {
+        var count = try turn.records.value(HourlyCountRecord.self, scope: "asked") ?? HourlyCountRecord()
+        guard count.take(one: Self.requestsOfAnHour, at: turn.now) else { return false }
+        turn.records.set(count, scope: "asked")
+        let id = turn.random.text(32)
+        var body = JSONWriter()
+        body.add("algorithm", Algorithm.megolm)
+        body.add("room_id", session.roomId)
+        body.add("session_id", session.sessionId)
+        var content = JSONWriter()
+        content.add("action", "request")
+        content.add("body", body)
+        content.add("request_id", id)
+        content.add("requesting_device_id", me.device)
+        try post("m.room_key_request", devices.map { ($0.address, content.view) }, shares: [], &turn)
+        var record = record
+        record.request = .init(id: id, devices: devices.map(\.keys.deviceID))
+        turn.records.set(record, key: session.key)
+        return true
+    }
+
+    /// The backup was asked for a session.
+    mutating func noteSought(_ session: SessionAddress, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        traffic.missingEpoch = nil
+        guard var record: MissingSessionRecord = try turn.records.value(key: session.key) else { return }
+        record.sought = max(turn.now, record.wanted, 1)
+        turn.records.set(record, key: session.key)
+    }
+
+    /// There is another backup, which may have what the last one had not.
+    mutating func seekAllAgain(_ turn: inout CryptoTurn) throws(EncryptionError) {
+        traffic.missingEpoch = nil
+        for (key, var record) in try turn.records.values(MissingSessionRecord.self) where record.sought > 0 {
+            record.sought = 0
+            turn.records.set(record, key: key)
+        }
+    }
+
+    // MARK: Keys that another device sends
+
+    /// Whether a device is one of ours that secrets and keys are taken from, and given to.
+    func isVerifiedOwn(_ device: DeviceRecord, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
+        guard device.keys.userID.isExactly(me.user), device.address != me, device.isUsable, !device.isSuspicious else {
+            return false
+        }
+        return try trust(of: device, &turn).isVerified
+    }
+
+    /// Takes a key that was asked for.
+    mutating func receive(
+        forwardedKey content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard try isVerifiedOwn(sender.device, &turn) else { throw .untrusted }
+        guard content["algorithm"]?.string?.isExactly(Algorithm.megolm) == true else { throw .algorithm }
+        guard let roomId = content["room_id"]?.string, let sessionId = content["session_id"]?.string,
+            let senderKey = content["sender_key"]?.string, let key = content["session_key"]?.string,
+            let claimedKey = content["sender_claimed_ed25519_key"]?.string
+        else { throw .missingField }
+        guard let session = SessionAddress(roomId, sessionId),
+            let request = try turn.records.value(MissingSessionRecord.self, key: session.key)?.request,
+            request.devices.contains(where: { $0.isExactly(sender.device.keys.deviceID) })
+        else { throw .unasked }
+        var chain: [Curve25519PublicKey] = []
+        for key in (content["forwarding_curve25519_key_chain"]?.array ?? []).prefix(Self.maximumForwarders) {
+            chain.append(try Curve25519PublicKey(base64: key.string ?? ""))
+        }
+        let exported = try ExportedSession(
+            roomID: roomId, senderKey: Curve25519PublicKey(base64: senderKey),
+            senderClaimedKey: Ed25519PublicKey(base64: claimedKey), forwardingChain: chain + [sender.curve25519],
+            sessionKey: UnpaddedBase64.decodeSecret(key), isSharedHistory: content["shared_history"]?.bool ?? false)
+        guard exported.sessionID.isExactly(sessionId) else { throw .ids }
+        let isBetter = try add(record(exported, from: .forwarded, &turn), to: roomId, &turn)
+        // Nobody else has a better one either.
+        if !isBetter { try closeMissing(session, &turn) }
+    }
+}

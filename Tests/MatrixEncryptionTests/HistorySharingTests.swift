@@ -1,0 +1,140 @@
+import JSONBytes
+import TestSupport
+import Testing
+
+@testable import MatrixEncryption
+
+/// What new members of a room are given of what was said before.
+@Suite struct HistorySharingTests {
+    private let server = KeyServer()
+    private let (alice, bob): (TestDevice, TestDevice)
+    private let file: EncryptedFile
+
+    init() throws {
+        (alice, bob) = (try TestDevice("@alice:s", "A", on: server), try TestDevice("@bob:s", "B", on: server))
+        for device in [alice, bob] {
+            try device.encryptRoom("!r:s")
+            try device.makeIdentity()
+        }
+        var encryptor = AttachmentEncryptor(random: .system)
+        _ = encryptor.encrypt([1])
+        var file = encryptor.finish()
+        file.url = "mxc://s/history"
+        self.file = file
+    }
+
+    private func share(from: TestDevice? = nil) throws {
+        try (from ?? alice).turn { try $0.shareHistory(of: "!r:s", file: file, with: "@bob:s", &$1) }
+        try (from ?? alice).pump()
+    }
+
+    private func bundle() throws -> SecretBytes {
+        try #require(try alice.turn { try $0.historyBundle(of: "!r:s", &$1) })
+    }
+
+    @Test func anInvitedUserReadsWhatWasSaidBefore() throws {
+        let early = try alice.send("early", to: .room("@alice:s"))
+        try alice.turn { try $0.discardSession(of: "!r:s", &$1) }
+        let secret = RoomToEncrypt(roomId: "!r:s", members: ["@alice:s"], isSharedHistory: false)
+        let hidden = try alice.send("hidden", to: secret)
+        let unsigned = try TestDevice("@bob:s", "B2", on: server)
+        let bundle = try bundle()
+        try share()
+        #expect(unsigned.waitingMessages("m.room.encrypted").isEmpty)
+        try bob.sync()
+        #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))  // not joined yet
+        #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } == nil)
+        try bob.turn { try $0.noteJoined("!r:s", invitedBy: "@alice:s", &$1) }
+        #expect(bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
+        #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } == file)
+        #expect(try bob.turn { try $0.importHistory(bundle, of: "!r:s", &$1) } == 1)
+        #expect(try bob.text(early) == "early")
+        #expect(try bob.failure(hidden) == .withheld(code: "m.history_not_shared"))
+        let record = try #require(try bob.session(early.sessionId))
+        #expect(record.source == .history && record.forwarders == [alice.machine.account.curve25519.publicKey])
+        let shield = try bob.turn { try $0.shield(roomId: "!r:s", sessionId: early.sessionId, &$1) }
+        #expect(shield == .authenticityNotGuaranteed)
+        #expect(throws: EncryptionError.unasked) { try bob.turn { try $0.importHistory(bundle, of: "!r:s", &$1) } }
+    }
+
+    @Test func onlyWhoHasInvitedIsBelieved() throws {
+        _ = try alice.send("x", to: .room("@alice:s"))
+        try share()
+        try bob.sync()
+        try bob.turn { try $0.noteJoined("!r:s", invitedBy: "@eve:s", &$1) }
+        #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } == nil)
+        #expect(throws: EncryptionError.unasked) { try bob.turn { try $0.importHistory(bundle(), of: "!r:s", &$1) } }
+    }
+
+    @Test func anOfferThatComesAfterJoiningIsToldWithinADay() throws {
+        _ = try alice.send("x", to: .room("@alice:s"))
+        try bob.turn { try $0.noteJoined("!r:s", invitedBy: "@alice:s", &$1) }
+        try share()
+        try bob.sync()
+        #expect(bob.takeNotices().contains(.history(roomId: "!r:s", from: "@alice:s")))
+        bob.now += 86_400_000
+        alice.now = bob.now
+        try share()
+        try bob.sync()
+        #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
+        #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } != nil)  // if the user asks
+    }
+
+    @Test func anUnsignedDeviceOffersNothing() throws {
+        let second = try alice.second()
+        try share(from: second)
+        bob.takeNotices()
+        try bob.turn { try $0.noteJoined("!r:s", invitedBy: "@alice:s", &$1) }
+        try bob.sync()
+        #expect(!bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
+        #expect(try bob.turn { try $0.offeredHistory(of: "!r:s", &$1) } == nil)
+        // Signed, it counts.
+        try alice.turn { try $0.signDevice("A2", &$1) }
+        try alice.pump()
+        try bob.sync()
+        #expect(bob.notices.contains(.history(roomId: "!r:s", from: "@alice:s")))
+    }
+
+    @Test func aBundleAddsWhatIsMissing_toItsRoomOnly() throws {
+        let event = try alice.send("x", to: .room("@alice:s", "@bob:s"))
+        try bob.sync()
+        let before = try bob.session(event.sessionId)
+        let foreign = try alice.makeSessions(1, in: "!other:s")[0]
+        let other = try #require(JSONView(Array(foreign.fileJSON.withUnsafeBytes { Array($0) })))
+        let good = try #require(JSONView(bundle().withUnsafeBytes { Array($0) })?["room_keys"]?.array?.first)
+        try share()
+        try bob.sync()
+        try bob.turn { try $0.noteJoined("!r:s", invitedBy: "@alice:s", &$1) }
+        let bundle = SecretBytes(#"{"room_keys":[\#(other.compactText),{},7,\#(good.compactText)]}"#.utf8)
+        #expect(try bob.turn { try $0.importHistory(bundle, of: "!r:s", &$1) } == 0)
+        #expect(try bob.session(event.sessionId) == before)
+        #expect(try bob.session(foreign.sessionID, in: "!other:s") == nil && bob.session(foreign.sessionID) == nil)
+    }
+
+    @Test func offersOfStrangersAreFew() throws {
+        let eve = try TestDevice("@eve:s", "E", on: server)
+        try eve.makeIdentity()
+        try bob.know("@eve:s")
+        for number in 0..<8 {
+            let offer = object { writer in
+                writer.add("room_id", "!\(number):s")
+                writer.add("file", file.json)
+            }
+            try eve.sendSecretly("m.room_key_bundle", offer, to: bob)
+        }
+        bob.takeNotices()
+        try bob.sync()
+        #expect(bob.dropped == [.tooMany, .tooMany, .tooMany])
+        var web = file
+        web.url = "https://eve.example/track"
+        try eve.sendSecretly(
+            "m.room_key_bundle",
+            object { writer in
+                writer.add("room_id", "!0:s")
+                writer.add("file", web.json)
+            }, to: bob)
+        bob.takeNotices()
+        try bob.sync()
+        #expect(bob.dropped == [.ids])
+    }
+}

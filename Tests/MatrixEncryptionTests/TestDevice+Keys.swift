@@ -1,0 +1,115 @@
+import JSONBytes
+import Testing
+
+@testable import MatrixEncryption
+
+/// What tests of keys that are passed on need of a device.
+extension TestDevice {
+    /// Another device of the same user, which has not been verified.
+    func second(_ name: String = "A2") throws -> TestDevice {
+        let device = try TestDevice(address.user, name, on: server)
+        try device.encryptRoom("!r:s")
+        try sync()
+        return device
+    }
+
+    /// What both users do who compare emoji on two devices of theirs: this one has the private keys.
+    func verify(_ other: TestDevice) throws {
+        try turn { try $0.signDevice(other.address.device, &$1) }
+        try pump()
+        try other.sync()
+        try other.turn { machine, turn in
+            let own = try #require(try turn.records.value(IdentityRecord.self, key: machine.me.user))
+            try machine.trustOwnIdentity(own, &turn)
+        }
+        try other.pump()
+        try sync()
+    }
+
+    /// Sends something over a secure channel that the machine would not send.
+    func sendSecretly(_ type: String, _ content: JSONView, to other: TestDevice) throws {
+        let keys = other.machine.deviceKeys
+        try know(other.address.user)
+        try turn { machine, turn in
+            if try machine.channels(with: keys.curve25519, &turn).isEmpty { machine.wanted.insert(other.address) }
+        }
+        try pump()
+        try turn { machine, turn in
+            let message = try #require(try machine.encrypt(type, content, for: keys, &turn))
+            try machine.post("m.room.encrypted", [(other.address, message)], shares: [], &turn)
+        }
+        try pump()
+    }
+
+    /// What the server says that some device has sent in clear.
+    func inject(_ type: String, from user: String, _ content: JSONView) {
+        let message = object { writer in
+            writer.add("type", type)
+            writer.add("sender", user)
+            writer.add("content", content)
+        }
+        server.inject(message, to: address)
+    }
+
+    func session(_ id: String, in roomId: String = "!r:s") throws -> InboundSessionRecord? {
+        try turn { try $1.records.value(scope: roomId, key: id) }
+    }
+
+    /// Puts sessions of nobody in particular into the store.
+    func makeSessions(_ count: Int, in roomId: String = "!r:s") throws -> [ExportedSession] {
+        let sessions = try (0..<count).map { _ in
+            let session = OutboundGroupSession(random: .system)
+            return try ExportedSession(
+                roomID: roomId, senderKey: Curve25519KeyPair(random: .system).publicKey, senderClaimedKey: nil,
+                forwardingChain: [],
+                sessionKey: InboundGroupSession(sessionKey: session.sessionKey).exported(), isSharedHistory: true)
+        }
+        #expect(try turn { try $0.importSessions(sessions, &$1) } == count)
+        return sessions
+    }
+
+    /// Messages that lie at the server for this device, by type; what is encrypted is not opened.
+    func waitingMessages(_ type: String) -> [JSONView] {
+        server.messages(to: address).filter { $0["type"]?.string == type }
+    }
+
+    var dropped: [EncryptionError] {
+        notices.compactMap { if case .dropped(_, _, let error) = $0 { error } else { nil } }
+    }
+
+    func makeBackup(isReplacement: Bool = false) throws {
+        try checkBackup()
+        try turn { try $0.makeBackup(isReplacement: isReplacement, &$1) }
+        try pump()
+    }
+
+    func checkBackup() throws {
+        try turn { machine, _ in machine.checkBackup() }
+        try pump()
+    }
+
+    var backupState: BackupState { get throws { try turn { try $0.backupState(&$1) } } }
+}
+
+extension EncryptedEvent {
+    var sessionId: String { content["session_id"]?.string ?? "" }
+}
+
+/// The content of a request for a room's key.
+func keyRequest(
+    _ sessionId: String, from device: String, id: String = "request", roomId: String = "!r:s",
+    action: String = "request"
+) -> JSONView {
+    object { writer in
+        writer.add("action", action)
+        writer.add("request_id", id)
+        writer.add("requesting_device_id", device)
+        writer.add(
+            "body",
+            object { body in
+                body.add("algorithm", Algorithm.megolm)
+                body.add("room_id", roomId)
+                body.add("session_id", sessionId)
+            })
+    }
+}
