@@ -26,6 +26,8 @@ final class KeyServer {
     /// Servers that answer nothing.
     var failures: Set<String> = []
     private(set) var requests: [CryptoRequest] = []
+    /// Events of rooms, in clear, and who has sent them.
+    var timeline: [(sender: DeviceAddress, roomId: String, eventId: String, type: String, content: JSONView)] = []
 
     func addDevice(_ address: DeviceAddress) {
         devices[address] = Device()
@@ -74,6 +76,7 @@ final class KeyServer {
             case .claimKeys: claim(body)
             case .sendToDevice(let type, let id): deliver(type, id, body, from: address)
             case .uploadSignatures: sign(body, from: address)
+            case .sendToRoom(let roomId, let type, let id): send(type, id, body, to: roomId, from: address)
             }
         return tamper(request, answer)
     }
@@ -167,16 +170,28 @@ final class KeyServer {
     ) -> JSONView {
         guard devices[address]?.transactions.insert(transactionId).inserted == true else { return object { _ in } }
         for (user, messages) in body["messages"]?.members ?? [] {
-            for (device, content) in messages.members {
+            for (target, content) in messages.members {
                 let message = object { writer in
                     writer.add("type", type)
                     writer.add("sender", address.user)
                     writer.add("content", content)
                 }
-                devices[DeviceAddress(user, device)]?.messages.append(message)
+                for address in devices.keys where address.user == user && ["*", address.device].contains(target) {
+                    devices[address]?.messages.append(message)
+                }
             }
         }
         return object { _ in }
+    }
+
+    private func send(
+        _ type: String, _ transactionId: String, _ body: JSONView, to roomId: String, from address: DeviceAddress
+    ) -> JSONView {
+        let eventId = "$" + transactionId
+        if devices[address]?.transactions.insert(transactionId).inserted == true {
+            timeline.append((address, roomId, eventId, type, body))
+        }
+        return object { $0.add("event_id", eventId) }
     }
 }
 

@@ -112,6 +112,7 @@ extension CryptoMachine {
         for user in users {
             try releaseHeldMessages(of: user, isFinal: !failures.contains(Self.server(of: user)), &turn)
         }
+        try noteKeysForVerifications(of: users, &turn)
     }
 
     // MARK: Devices

@@ -31,6 +31,11 @@ package struct CryptoMachine: Sendable {
     var ready: [String: Ready] = [:]
     /// Counts changes of devices, identities and policies.
     var deviceEpoch: UInt64 = 0
+    /// Verifications that run, and those that have ended lately, in the order in which they began.
+    package internal(set) var verifications: [Verification] = []
+    /// How this device can be verified: whether its application shows codes, and scans them.
+    package var verificationMethods = Set(VerificationMethod.allCases)
+    var verificationTraffic = VerificationTraffic()
 
     struct Pause: Sendable, Equatable {
         var failures = 0
@@ -76,6 +81,7 @@ package struct CryptoMachine: Sendable {
         requests += try keyQueries(&turn)
         if let claim = try keyClaim(&turn) { requests.append(claim) }
         requests += try outbox(&turn)
+        requests += verificationMessages(turn)
         for request in requests { inFlight[request.id] = request }
         return requests
     }
@@ -96,6 +102,7 @@ package struct CryptoMachine: Sendable {
         case .claimKeys(let devices): try claimed(devices, answer, &turn)
         case .sendToDevice: try delivered(request, &turn)
         case .uploadSignatures: try signaturesAnswered(request, answer, &turn)
+        case .sendToRoom(_, _, let id): try verificationMessageSent(id, eventId: answer["event_id"]?.idText, &turn)
         }
     }
 
@@ -114,6 +121,8 @@ package struct CryptoMachine: Sendable {
         // Asked again, the server may give keys.
         case .claimKeys(let devices):
             if isFinal { for device in devices { unclaimable[device] = turn.now } }
+        case .sendToRoom(_, _, let id):
+            if isFinal { return try verificationMessageSent(id, eventId: nil, &turn) }
         case .queryKeys: break
         }
         pauses[request.call.kind, default: Pause()].fail(at: turn.now, atLeast: retryAfter)

@@ -38,6 +38,8 @@ package enum CryptoNotice: Sendable, Equatable {
     case oneTimeKeysRefused
     /// A message to this device that was encrypted, and is not for the machine: an object with `type`, `content`, `sender`.
     case toDevice(JSONView)
+    /// A verification has begun, or is in another state than before.
+    case verificationChanged(Verification.ID)
     /// A message that was dropped, and why: for the log.
     case dropped(type: String, sender: String, EncryptionError)
 }
@@ -55,6 +57,9 @@ package struct CryptoRequest: Sendable, Equatable {
         case sendToDevice(type: String, transactionId: String)
         /// `POST /keys/signatures/upload`.
         case uploadSignatures
+        /// An event of a verification, for everybody's devices in the room: the body is its content, in clear. It is
+        /// encrypted if the room is. Repeated with the same id, it is sent once. The server's answer has its `event_id`.
+        case sendToRoom(roomId: String, type: String, transactionId: String)
     }
 
     package let id: UInt64
@@ -83,6 +88,7 @@ extension CryptoRequest.Call {
         case .claimKeys: "claim"
         case .sendToDevice: "to-device"
         case .uploadSignatures: "signatures"
+        case .sendToRoom: "to-room"
         }
     }
 }
