@@ -1,4 +1,4 @@
-package import JSONBytes
+import JSONBytes
 
 /// Verifications: who takes part, what is sent, and what is trusted in the end (reference 13).
 extension CryptoMachine {

@@ -110,6 +110,15 @@ extension TestDevice {
         try pump()
     }
 
+    /// The last verification as a message would leave it, which is not kept.
+    func stateAfter(_ type: String, _ content: JSONView, from user: String) throws -> Verification.State {
+        var (machine, turn) = (machine, CryptoTurn(Records(records), now: now, random: .system))
+        try machine.receive(verification: "m.key.verification." + type, content, from: user, &turn)
+        let state = try #require(machine.verifications.last).state
+        #expect(!turn.notices.contains(.trustChanged(user: user)))
+        return state
+    }
+
     func wait(_ milliseconds: UInt64) throws {
         now += milliseconds
         try turn { try $0.timePassed(&$1) }
@@ -148,6 +157,10 @@ extension TestDevice {
 extension Verification.State {
     var isReady: Bool {
         if case .ready = self { true } else { false }
+    }
+
+    var emoji: [SASEmoji] {
+        if case .comparing(let emoji, _, _) = self { emoji } else { [] }
     }
 
     /// Nil unless it was cancelled here.

@@ -39,7 +39,7 @@ import Testing
         try bob.sync()
         #expect(try bob.state == .done)
         #expect(try alice.trust(bob).isVerified && bob.trust(alice).isVerified)
-        #expect(try alice.takeNotices().contains(.trustChanged(user: "@bob:s")))
+        #expect(alice.takeNotices().contains(.trustChanged(user: "@bob:s")))
         // The server has the signatures: another device that trusts Alice's keys knows it, too.
         #expect(server.signatures["@alice:s"]?["@bob:s"] != nil && server.signatures["@bob:s"]?["@alice:s"] != nil)
     }
@@ -65,8 +65,8 @@ import Testing
         try second.sync()
         try scene.compare(second, third)
         try third.confirmSame()
-        let mac = try #require(server.messages(to: second.address).last { $0["type"]?.string?.hasSuffix("mac") == true })
-        #expect(mac["content"]?["mac"]?.members.map(\.key) == ["ed25519:A3"])
+        let mac = server.messages(to: second.address).last?["content"]?["mac"]
+        #expect(mac?.members.map(\.key) == ["ed25519:A3"])
         try second.confirmSame()
         try scene.exchange(second, third)
         #expect(try second.state == .done && second.trust(third).isVerified)
@@ -144,6 +144,7 @@ import Testing
         let second = try scene.join("@bob:s", "B2")
         try alice.requestVerification(of: "@bob:s")
         for device in [bob, second] { try device.sync() }
+        #expect(try second.state == .requested)  // after it has asked for Alice's devices
         try bob.cancelVerification()
         try alice.sync()
         #expect(try alice.state.peersCode == .user)
@@ -157,6 +158,7 @@ import Testing
 
     @Test func aRequestIsTakenBackEverywhere() throws {
         let second = try scene.join("@bob:s", "B2")
+        try second.know("@alice:s")
         try alice.requestVerification(of: "@bob:s")
         try alice.cancelVerification()
         for device in [bob, second] {
@@ -173,7 +175,7 @@ import Testing
         #expect(throws: EncryptionError.unknownDevice) { try alice.requestVerification(of: "@alice:s") }
     }
 
-    @Test func arequestOfAStrangerWaitsForTheirKeys() throws {
+    @Test func aRequestOfAStrangerWaitsForTheirKeys() throws {
         let carol = try TestDevice("@carol:s", "C", on: server)
         try carol.know("@bob:s")
         try carol.requestVerification(of: "@bob:s")
