@@ -83,6 +83,8 @@ struct VerificationTraffic: Sendable {
         held.count { $0.id.user.isExactly(event.id.user) } < Self.heldOfAUser
     }
 
+    var heldCount: Int { held.count }
+
     func isHeld(_ id: Verification.ID) -> Bool { held.contains { $0.id == id } }
 
     /// Keeps an event behind another one of the same verification.

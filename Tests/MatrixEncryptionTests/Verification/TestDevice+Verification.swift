@@ -143,8 +143,8 @@ extension TestDevice {
     }
 
     /// Takes the events of rooms from a position on, as they stand there.
-    func readRooms(from start: Int = 0, isEncrypted: Bool = true) throws {
-        for event in server.timeline[start...] {
+    func readRooms(from start: Int = 0, to end: Int? = nil, isEncrypted: Bool = true) throws {
+        for event in server.timeline[start..<(end ?? server.timeline.count)] {
             let event = VerificationRoomEvent(
                 roomId: event.roomId, eventId: event.eventId, sender: event.sender.user,
                 device: isEncrypted ? event.sender.device : nil, time: now, type: event.type, content: event.content)

@@ -30,6 +30,13 @@ import Testing
         #expect(try one.state == .done && other.state == .done)
     }
 
+    /// The users to whom messages of a type were sent.
+    private func receivers(of type: String) throws -> [String] {
+        try server.requests.filter { $0.call.isMessage(type) }.flatMap {
+            try #require(JSONView(Array($0.body.utf8)))["messages"]?.members.map(\.key) ?? []
+        }
+    }
+
     // MARK: Two starts
 
     @Test(arguments: [false, true]) func ofTwoStartsTheSmallerUsersCounts(isBobFirst: Bool) throws {
@@ -37,9 +44,8 @@ import Testing
         for device in isBobFirst ? [bob, alice] : [alice, bob] { try device.startComparing() }
         #expect(server.types(to: alice.address) == ["start"] && server.types(to: bob.address) == ["start"])
         for device in isBobFirst ? [bob, alice] : [alice, bob] { try device.sync() }
-        #expect(server.types(to: bob.address).isEmpty)  // she passes his over
-        #expect(server.types(to: alice.address) == ["accept"])
         try finish(alice, bob)
+        #expect(try receivers(of: "accept") == ["@alice:s"])  // her start
         #expect(try alice.isVerified("@bob:s") && bob.isVerified("@alice:s"))
     }
 
@@ -47,9 +53,9 @@ import Testing
         let second = try scene.join("@alice:s", "A2")
         try agree(second, alice)
         for device in [second, alice] { try device.startComparing() }
-        for device in [second, alice] { try device.sync() }
-        #expect(server.types(to: alice.address) == ["accept"])  // A comes before A2
         try finish(alice, second)
+        let sent = try #require(server.requests.last { $0.call.isMessage("accept") })
+        #expect(JSONView(Array(sent.body.utf8))?["messages"]?["@alice:s"]?.members.map(\.key) == ["A"])
     }
 
     @Test func twoStartsWithDifferentMethodsCancel() throws {

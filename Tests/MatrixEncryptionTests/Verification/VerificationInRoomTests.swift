@@ -1,0 +1,253 @@
+import JSONBytes
+import TestSupport
+import Testing
+
+@testable import MatrixEncryption
+
+/// Verifications whose events stand in a room.
+@Suite struct VerificationInRoomTests {
+    private let scene: VerificationScene
+    private let server: KeyServer
+    private let (alice, bob): (TestDevice, TestDevice)
+
+    init() throws {
+        scene = try VerificationScene()
+        (server, alice, bob) = (scene.server, scene.alice, scene.bob)
+    }
+
+    private func request(_ device: TestDevice, of user: String) throws {
+        try device.turn { try $0.requestVerification(of: user, inRoom: "!dm:s", &$1) }
+        try device.pump()
+    }
+
+    /// All devices read what was sent since, until nobody sends anything more.
+    private func read(_ devices: TestDevice..., from start: Int = 0, isEncrypted: Bool = true) throws {
+        var start = start
+        while start < server.timeline.count {
+            let end = server.timeline.count
+            for device in devices { try device.readRooms(from: start, to: end, isEncrypted: isEncrypted) }
+            start = end
+        }
+    }
+
+    private var types: [String] { server.timeline.map { $0.type.replacing("m.key.verification.", with: "") } }
+
+    @Test(arguments: [true, false]) func twoUsersVerifyEachOther(isEncrypted: Bool) throws {
+        func read() throws {
+            try self.read(alice, bob, from: seen, isEncrypted: isEncrypted)
+            seen = server.timeline.count
+        }
+        var seen = 0
+        try request(alice, of: "@bob:s")
+        let event = try #require(server.timeline.first)
+        #expect(try alice.verification.id == .init(user: "@bob:s", roomId: "!dm:s", transaction: event.eventId))
+        try read()
+        #expect(try bob.state == .requested && bob.verification.id.transaction == event.eventId)
+        try bob.acceptVerification()
+        try read()
+        #expect(try alice.state.isReady)
+        try alice.startComparing()
+        try read()
+        #expect(try alice.isComparing && alice.shown == bob.shown)
+        try alice.confirmSame()
+        try read()
+        try bob.confirmSame()
+        try read()
+        #expect(try alice.state == .done && bob.state == .done)
+        #expect(try alice.isVerified("@bob:s") && bob.isVerified("@alice:s"))
+        #expect(
+            types == ["m.room.message", "ready", "start", "accept", "key", "key", "mac", "mac", "done", "done"])
+        for event in server.timeline.dropFirst() {
+            #expect(event.content["transaction_id"] == nil)
+            #expect(event.content["m.relates_to"]?["event_id"]?.string == server.timeline[0].eventId)
+            #expect(event.content["m.relates_to"]?["rel_type"]?.string == "m.reference")
+        }
+        #expect(server.messages(to: bob.address).isEmpty && server.messages(to: alice.address).isEmpty)
+    }
+
+    /// The relation stands outside of the encrypted event, and is hashed with what was inside.
+    @Test(.rule("R28")) func theRelationIsHashedWhereverItStands() throws {
+        try request(alice, of: "@bob:s")
+        try read(alice, bob)
+        try bob.acceptVerification()
+        try read(alice, from: 1)
+        try alice.startComparing()
+        let start = try #require(server.timeline.last)
+        let room = RoomToEncrypt.room("@alice:s", "@bob:s")
+        let encrypted = try alice.send("", to: room, type: start.type, content: start.content)
+        #expect(encrypted.content["m.relates_to"] != nil)
+        try bob.sync()
+        let clear = try bob.read(encrypted).get()
+        server.timeline[server.timeline.count - 1].content = try #require(clear["content"])
+        try read(bob, from: 2)
+        try read(alice, bob, from: 3)
+        #expect(try alice.isComparing && alice.shown == bob.shown)
+    }
+
+    @Test func aRelationThatTheServerAddsToCancels() throws {
+        try request(alice, of: "@bob:s")
+        try read(alice, bob)
+        try bob.acceptVerification()
+        try read(alice, from: 1)
+        try alice.startComparing()
+        let start = try #require(server.timeline.last)
+        let relation = try #require(start.content["m.relates_to"]).with(["x": "1"]).compactText
+        server.timeline[server.timeline.count - 1].content = start.content.with(["m.relates_to": relation])
+        try read(bob, from: 2)
+        try read(alice, bob, from: 3)
+        #expect(try alice.state.ownCode == .mismatchedCommitment)
+    }
+
+    @Test func byCode() throws {
+        try request(alice, of: "@bob:s")
+        try read(alice, bob)
+        try bob.acceptVerification()
+        try read(alice, from: 1)
+        try alice.scan(try #require(try bob.code))
+        try read(alice, bob, from: 2)
+        try bob.confirmScanned()
+        try read(alice, bob, from: 3)
+        #expect(try alice.state == .done && bob.state == .done && alice.isVerified("@bob:s"))
+    }
+
+    // MARK: Who counts
+
+    @Test func anotherDeviceOfOursThatAnswersTakesPart() throws {
+        let second = try scene.join("@bob:s", "B2")
+        try second.know("@alice:s")
+        try request(alice, of: "@bob:s")
+        for device in [bob, second] { try device.readRooms() }
+        try second.acceptVerification()
+        try bob.readRooms(from: 1)
+        #expect(try bob.state.ownCode == .accepted)
+        try read(alice, second, bob, from: 1)
+        try alice.startComparing()
+        try read(alice, second, bob, from: 2)
+        #expect(try alice.verification.device == "B2" && alice.shown == second.shown && alice.isComparing)
+        #expect(!types.contains("cancel"))
+    }
+
+    @Test func ofTwoThatAnswerAtOnceTheFirstInTheRoomTakesPart() throws {
+        let second = try scene.join("@bob:s", "B2")
+        try second.know("@alice:s")
+        try request(alice, of: "@bob:s")
+        for device in [bob, second] { try device.readRooms() }
+        try second.acceptVerification()
+        try bob.acceptVerification()
+        try read(alice, bob, second, from: 1)
+        #expect(try alice.verification.device == "B2" && second.state.isReady)
+        #expect(try bob.state.ownCode == .accepted)
+        try alice.startComparing()
+        try read(alice, bob, second, from: 3)
+        #expect(try alice.isComparing && alice.shown == second.shown)
+        #expect(types.count { $0 == "accept" } == 1)
+    }
+
+    @Test func anotherDeviceOfOursThatDeclinesDeclinesForAll() throws {
+        let second = try scene.join("@bob:s", "B2")
+        try second.know("@alice:s")
+        try request(alice, of: "@bob:s")
+        for device in [bob, second] { try device.readRooms() }
+        try second.cancelVerification()
+        try read(alice, bob, second, from: 1)
+        #expect(try bob.state.ownCode == .user && alice.state.peersCode == .user)
+        #expect(types.count { $0 == "cancel" } == 1)
+    }
+
+    @Test func strangersInTheRoomAreNotHeard() throws {
+        let eve = try TestDevice("@eve:s", "E", on: server)
+        try request(alice, of: "@bob:s")
+        try read(alice, bob)
+        try bob.acceptVerification()
+        try read(alice, bob, from: 1)
+        let id = server.timeline[0].eventId
+        let content = object { content in
+            content.add("from_device", "B")
+            content.add("code", "m.user")
+            content.add(
+                "m.relates_to",
+                object {
+                    $0.add("rel_type", "m.reference")
+                    $0.add("event_id", id)
+                })
+        }
+        let start = server.timeline.count
+        for type in ["ready", "start", "accept", "key", "mac", "done", "cancel"] {
+            server.timeline.append((eve.address, "!dm:s", "$eve-" + type, "m.key.verification." + type, content))
+            // Nor Bob in another room, nor another device in the name of his.
+            server.timeline.append((bob.address, "!x:s", "$x-" + type, "m.key.verification." + type, content))
+            let second = DeviceAddress("@bob:s", "B2")
+            server.timeline.append((second, "!dm:s", "$2-" + type, "m.key.verification." + type, content))
+        }
+        try read(alice, bob, from: start)
+        #expect(try alice.state.isReady && bob.state.isReady)
+        #expect(server.timeline.count == start + 21)
+    }
+
+    @Test func whatOthersVerifyIsNotOurs() throws {
+        let carol = try scene.join("@carol:s", "C")
+        try carol.know("@alice:s", "@bob:s")
+        try request(alice, of: "@bob:s")
+        try read(alice, bob, carol)
+        #expect(carol.machine.verifications.isEmpty)
+        try bob.acceptVerification()
+        try read(alice, bob, carol, from: 1)
+        try alice.startComparing()
+        try read(alice, bob, carol, from: 2)
+        #expect(try alice.isComparing && !types.contains("cancel"))
+    }
+
+    @Test func anOldRequestOfTheHistoryIsNotAsked() throws {
+        try request(alice, of: "@bob:s")
+        let event = try #require(server.timeline.first)
+        for (age, isAsked) in [(600_001, false), (600_000, true)] as [(UInt64, Bool)] {
+            try bob.turn {
+                try $0.receive(
+                    VerificationRoomEvent(
+                        roomId: "!dm:s", eventId: event.eventId, sender: "@alice:s", device: "A", time: bob.now - age,
+                        type: event.type, content: event.content), &$1)
+            }
+            #expect(bob.machine.verifications.isEmpty != isAsked)
+        }
+    }
+
+    // MARK: Sending
+
+    @Test func ourRequestMayComeBeforeItsAnswer() throws {
+        try alice.turn { try $0.requestVerification(of: "@bob:s", inRoom: "!dm:s", &$1) }
+        let request = try #require(try alice.turn { try $0.requests(&$1) }.first)
+        let answer = try server.answer(request, from: alice.address)
+        #expect(alice.machine.verifications.isEmpty)
+        try alice.readRooms()
+        #expect(alice.machine.verifications.count == 1)
+        try alice.turn { try $0.answered(request.id, answer, &$1) }
+        #expect(alice.machine.verifications.count == 1)
+        // It comes once more in the history.
+        try alice.readRooms()
+        #expect(alice.machine.verifications.count == 1)
+    }
+
+    @Test func eventsOfARoomGoOneAfterTheOther_withTheSameId() throws {
+        try alice.turn {
+            try $0.requestVerification(of: "@bob:s", inRoom: "!dm:s", &$1)
+            try $0.requestVerification(of: "@bob:s", inRoom: "!dm:s", &$1)
+            try $0.requestVerification(of: "@bob:s", inRoom: "!other:s", &$1)
+        }
+        let requests = try alice.turn { try $0.requests(&$1) }
+        #expect(requests.count == 2)
+        try alice.turn { try $0.failed(requests[0].id, isFinal: false, &$1) }
+        #expect(try alice.turn { try $0.requests(&$1) }.isEmpty)
+        alice.now += 15_000
+        let again = try alice.turn { try $0.requests(&$1) }
+        #expect(again.map(\.call) == [requests[0].call])
+        try alice.turn { try $0.failed(again[0].id, isFinal: true, &$1) }
+        #expect(alice.machine.verifications.isEmpty)  // the server has none
+        #expect(try alice.turn { try $0.requests(&$1) }.count == 1)
+    }
+
+    @Test func ourOwnDevicesAreNotVerifiedInRooms() throws {
+        #expect(throws: EncryptionError.ids) {
+            try alice.turn { try $0.requestVerification(of: "@alice:s", inRoom: "!dm:s", &$1) }
+        }
+    }
+}
