@@ -26,8 +26,16 @@ final class KeyServer {
     /// Servers that answer nothing.
     var failures: Set<String> = []
     private(set) var requests: [CryptoRequest] = []
-    /// Events of rooms, in clear, and who has sent them.
-    var timeline: [(sender: DeviceAddress, roomId: String, eventId: String, type: String, content: JSONView)] = []
+    /// An event of a room, in clear.
+    struct RoomEvent {
+        let sender: DeviceAddress
+        let roomId: String
+        let eventId: String
+        let type: String
+        var content: JSONView
+    }
+
+    var timeline: [RoomEvent] = []
 
     func addDevice(_ address: DeviceAddress) {
         devices[address] = Device()
@@ -189,7 +197,8 @@ final class KeyServer {
     ) -> JSONView {
         let eventId = "$" + transactionId
         if devices[address]?.transactions.insert(transactionId).inserted == true {
-            timeline.append((address, roomId, eventId, type, body))
+            timeline.append(
+                RoomEvent(sender: address, roomId: roomId, eventId: eventId, type: type, content: body))
         }
         return object { $0.add("event_id", eventId) }
     }

@@ -187,8 +187,8 @@ extension CryptoMachine {
         // Signatures of a device that the server does not know would be refused.
         let isPublished = try isPublished(&turn)
         let items = try turn.records.values(OutboxRecord.self)
-        // Those of verifications go one after the other: their order counts.
-        let waiting = Set(items.filter { $0.value.type.hasPrefix(VerificationEventType.prefix) }.dropFirst().map(\.key))
+        // Those of verifications go one after the other, since their order counts.
+        let waiting = Set(items.filter { VerificationEventType.isOrdered($0.value.type) }.dropFirst().map(\.key))
         return items.filter { key, item in
             !sent.contains(key) && !waiting.contains(key) && !isPaused(item.call.kind, turn)
                 && (isPublished || item.call != .uploadSignatures)

@@ -285,10 +285,19 @@ extension CryptoMachine {
     ) throws(EncryptionError) {
         try timePassed(&turn)
         guard Self.isSmall(event.content, event.sender), event.roomId.utf8.count <= 255 else { return }
-        if event.type == "m.room.message" {
-            guard event.content["msgtype"]?.string == VerificationEventType.request.rawValue else { return }
-            return try receive(request: event, &turn)
+        let isRequest =
+            event.type == "m.room.message"
+            && event.content["msgtype"]?.string == VerificationEventType.request.rawValue
+        guard isRequest || event.type.hasPrefix(VerificationEventType.prefix) else { return }
+        var device = event.content["from_device"]?.string
+        switch try origin(of: event, &turn) {
+        case .clear: break
+        case .device(let sender):
+            if let device, !device.isExactly(sender) { return }  // one speaks for another
+            device = sender
+        case .unknown: return
         }
+        if isRequest { return try receive(request: event, from: device, &turn) }
         let relation = event.content["m.relates_to"]
         guard let type = VerificationEventType(rawValue: event.type), type != .request,
             relation?["rel_type"]?.string == "m.reference", let transaction = relation?["event_id"]?.idText
@@ -303,28 +312,40 @@ extension CryptoMachine {
             if isOwn || type == .cancel { _ = verificationTraffic.release { isMeant($0.id) } }
             return
         }
-        let claimed = event.content["from_device"]?.string
-        if let device = event.device, let other = claimed ?? verification.device, !isOwn, !device.isExactly(other) {
-            return  // one device speaks for another
-        }
         if isOwn {
-            let device = event.device ?? claimed
             return try step(verification.id, &turn) { verification in
                 verification.ownDevice(device, sent: type)
                 return []
             }
         }
+        if let device, let other = verification.device, !device.isExactly(other) { return }
         try receive(
             VerificationTraffic.Incoming(
                 id: verification.id, type: type, content: event.content.detached, time: event.time, arrival: turn.now),
             isFinal: false, &turn)
     }
 
+    private enum Origin {
+        case clear
+        case device(String)
+        case unknown
+    }
+
+    /// Who has sent an event of a room. In an encrypted room nothing counts that a server could have made up.
+    private func origin(
+        of event: VerificationRoomEvent, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Origin {
+        guard let id = event.sessionId else { return try isEncrypted(event.roomId, &turn) ? .unknown : .clear }
+        guard let session: InboundSessionRecord = try turn.records.value(scope: event.roomId, key: id),
+            session.source == .direct, session.user.isExactly(event.sender)
+        else { return .unknown }
+        return .device(session.device)
+    }
+
     private mutating func receive(
-        request event: VerificationRoomEvent, _ turn: inout CryptoTurn
+        request event: VerificationRoomEvent, from device: String?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         guard let to = event.content["to"]?.string, 1...255 ~= event.eventId.utf8.count else { return }
-        let device = event.content["from_device"]?.string
         if event.sender.isExactly(me.user) {
             // Our own, perhaps before the answer to its sending.
             let index = verificationTraffic.outgoing.firstIndex {
@@ -336,7 +357,6 @@ extension CryptoMachine {
         let isKnown = verifications.contains {
             $0.id.roomId?.isExactly(event.roomId) == true && $0.id.transaction.isExactly(event.eventId)
         }
-        if let sending = event.device, device?.isExactly(sending) != true { return }
         guard to.isExactly(me.user), !isKnown else { return }
         try receive(
             VerificationTraffic.Incoming(
@@ -448,6 +468,7 @@ extension CryptoMachine {
 
     // MARK: Which verifications run
 
+    /// Within twenty minutes, until those that are over are forgotten.
     private static let verificationsOfAUser = 10
     private static let verificationsOfOthers = 50
 
@@ -486,7 +507,7 @@ extension CryptoMachine {
             return true
         }
         if verifications.count(where: { $0.id.user.isExactly(user) }) >= Self.verificationsOfAUser {
-            return forget { $0.id.user.isExactly(user) }
+            return isOurs && forget { $0.id.user.isExactly(user) }
         }
         let others = verifications.count { !$0.id.user.isExactly(ownUser) }
         guard !isOurs, !user.isExactly(ownUser), others >= Self.verificationsOfOthers else { return true }

@@ -10,9 +10,10 @@ package struct Verification: Sendable, Identifiable {
     }
 
     /// Which of the other side's keys were verified.
-    struct Proof: Sendable, Equatable {
-        var device = false
-        var master = false
+    package struct Proof: Sendable, Equatable {
+        package var device = false
+        /// Of another user this is what counts.
+        package var master = false
     }
 
     private enum Phase: Sendable {
@@ -42,6 +43,8 @@ package struct Verification: Sendable, Identifiable {
     package let direction: Direction
     /// The other side's; nil while it is not known which one answers.
     package private(set) var device: String?
+    /// Nil before our side is done.
+    package private(set) var proof: Proof?
     private(set) var keys: VerificationKeys
     private let me: DeviceAddress
     private let methods: Set<VerificationMethod>
@@ -414,9 +417,27 @@ package struct Verification: Sendable, Identifiable {
         guard case .sas(let exchange, var answers) = phase, answers.verified == nil, let device else {
             throw .unexpectedMessage
         }
-        answers.verified = try exchange.verify(content, known: keys.expected(of: device))
+        let verified = try exchange.verify(content, known: keys.expected(of: device))
+        guard has(keys.otherMaster?.base64, verified) || !Self.namesAnotherKey(content, than: verified) else {
+            throw .keyMismatch
+        }
+        answers.verified = verified
         phase = .sas(exchange, answers)
         return finishIfBothAgree(now: now)
+    }
+
+    private func has(_ id: String?, _ verified: [String]) -> Bool {
+        id.map { id in verified.contains { $0.isExactly("ed25519:" + id) } } ?? false
+    }
+
+    /// Whether codes are of a cross-signing key that we don't know the peer by: somebody has told us of another one, or
+    /// of none.
+    private static func namesAnotherKey(_ content: JSONView, than verified: [String]) -> Bool {
+        let prefix = "ed25519:"
+        return content["mac"]?.members.contains { id, _ in
+            id.utf8.starts(with: prefix.utf8) && !verified.contains { $0.isExactly(id) }
+                && (try? Ed25519PublicKey(base64: String(id.dropFirst(prefix.count)))) != nil
+        } ?? false
     }
 
     private mutating func becameDone(now: UInt64) throws(VerificationCancelCode) -> [Action] {
@@ -450,10 +471,7 @@ package struct Verification: Sendable, Identifiable {
         guard case .sas(_, let answers) = phase, answers.isConfirmed, let verified = answers.verified, let device else {
             return []
         }
-        func has(_ id: String?) -> Bool {
-            id.map { id in verified.contains { $0.isExactly("ed25519:" + id) } } ?? false
-        }
-        let proof = Proof(device: has(device), master: has(keys.otherMaster?.base64))
+        let proof = Proof(device: has(device, verified), master: has(keys.otherMaster?.base64, verified))
         return finish(proof, isPeerDone: answers.isPeerDone, now: now)
     }
 
@@ -473,6 +491,7 @@ package struct Verification: Sendable, Identifiable {
         noteStep(now)
         clock.start = nil  // the peer's `done` has its own time
         phase = isPeerDone ? .done : .verified
+        self.proof = proof
         return [.trust(proof), send(.done, JSONWriter())]
     }
 

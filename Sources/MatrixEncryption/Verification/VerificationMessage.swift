@@ -65,6 +65,11 @@ enum VerificationEventType: String, Sendable {
     case cancel = "m.key.verification.cancel"
 
     static let prefix = "m.key.verification."
+
+    /// Whether a message of this type must come after those that were sent before it.
+    ///
+    /// One that cancels need not; and whoever makes us cancel many holds up nobody.
+    static func isOrdered(_ type: String) -> Bool { type.hasPrefix(prefix) && type != cancel.rawValue }
 }
 
 /// An event of a verification, as it is sent.

@@ -5,8 +5,8 @@ package struct VerificationRoomEvent: Sendable {
     package let roomId: String
     package let eventId: String
     package let sender: String
-    /// The device that owns the session it was encrypted with; nil if it came in clear.
-    package let device: String?
+    /// The session it was encrypted with, as the encrypted event names it; nil if it came in clear.
+    package let sessionId: String?
     /// Milliseconds since 1970, as the server has it.
     package let time: UInt64
     package let type: String
@@ -14,9 +14,10 @@ package struct VerificationRoomEvent: Sendable {
     package let content: JSONView
 
     package init(
-        roomId: String, eventId: String, sender: String, device: String?, time: UInt64, type: String, content: JSONView
+        roomId: String, eventId: String, sender: String, sessionId: String?, time: UInt64, type: String,
+        content: JSONView
     ) {
-        (self.roomId, self.eventId, self.sender, self.device) = (roomId, eventId, sender, device)
+        (self.roomId, self.eventId, self.sender, self.sessionId) = (roomId, eventId, sender, sessionId)
         (self.time, self.type, self.content) = (time, type, content)
     }
 }

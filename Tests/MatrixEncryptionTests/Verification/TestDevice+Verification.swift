@@ -142,15 +142,19 @@ extension TestDevice {
         }
     }
 
-    /// Takes the events of rooms from a position on, as they stand there.
-    func readRooms(from start: Int = 0, to end: Int? = nil, isEncrypted: Bool = true) throws {
+    /// Takes the events of rooms from a position on, in clear.
+    func readRooms(from start: Int = 0, to end: Int? = nil) throws {
         for event in server.timeline[start..<(end ?? server.timeline.count)] {
-            let event = VerificationRoomEvent(
-                roomId: event.roomId, eventId: event.eventId, sender: event.sender.user,
-                device: isEncrypted ? event.sender.device : nil, time: now, type: event.type, content: event.content)
-            try turn { try $0.receive(event, &$1) }
+            try take(event, content: event.content, sessionId: nil)
         }
         try pump()
+    }
+
+    func take(_ event: KeyServer.RoomEvent, content: JSONView, sessionId: String?) throws {
+        let event = VerificationRoomEvent(
+            roomId: event.roomId, eventId: event.eventId, sender: event.sender.user, sessionId: sessionId, time: now,
+            type: event.type, content: content)
+        try turn { try $0.receive(event, &$1) }
     }
 }
 

@@ -24,20 +24,48 @@ import Testing
         }
     }
 
-    @Test func aUserHasTenAtMost() throws {
+    @Test func aUserBeginsTenInTwentyMinutes_whateverHasBecomeOfThem() throws {
+        for number in 0..<20 { _ = try TestDevice("@alice:s", "A\(number)", on: server) }
+        try bob.sync()
         for number in 0..<20 {
-            _ = try TestDevice("@alice:s", "A\(number)", on: server)
             server.inject("request", request("\(number)", from: "A\(number)"), from: "@alice:s", to: bob.address)
         }
         try bob.sync()
-        #expect(bob.machine.verifications.count <= 10)
-        // What is over makes place.
+        #expect(bob.machine.verifications.count == 10)
+        let first = try #require(bob.machine.verifications.first).id
         try bob.cancelVerification()
-        let last = try bob.verification.id
-        server.inject("request", request("new", from: "A"), from: "@alice:s", to: bob.address)
+        server.inject("request", request("x", from: "A"), from: "@alice:s", to: bob.address)
         try bob.sync()
-        #expect(try bob.verification.id.transaction == "new")
-        #expect(bob.machine.verifications.count <= 10 && bob.machine.verification(last) == nil)
+        #expect(bob.machine.verifications.count == 10 && bob.machine.verification(first) != nil)
+        // Our own user has a place as soon as one is over.
+        try bob.requestVerification(of: "@alice:s")
+        #expect(try bob.machine.verifications.count == 10 && bob.verification.direction == .outgoing)
+        #expect(throws: EncryptionError.unexpected) { try bob.requestVerification(of: "@alice:s") }
+        try bob.wait(1_800_000)
+        server.inject("request", request("y", from: "A"), from: "@alice:s", to: bob.address)
+        try bob.sync()
+        #expect(try bob.verification.id.transaction == "y")
+    }
+
+    /// Each second one cancels both: no more than the user may begin.
+    @Test func requestsWithoutEndAreNotAllAnswered() throws {
+        for number in 0..<200 {
+            server.inject("request", request("\(number)", from: "A"), from: "@alice:s", to: bob.address)
+        }
+        try bob.sync()
+        #expect(server.cancelCodes(to: alice.address).count == 10)
+    }
+
+    /// A user who makes us cancel does not hold up what we send to others.
+    @Test func cancelsWaitForNothing_andNothingWaitsForThem() throws {
+        for number in 0..<10 {
+            server.inject("request", request("\(number)", from: "A"), from: "@alice:s", to: bob.address)
+        }
+        let sync = server.sync(bob.address)
+        try bob.turn { try $0.receive(sync, &$1) }
+        _ = try bob.turn { try $0.requestVerification(of: "@alice:s", &$1) }
+        let sent = try bob.turn { try $0.requests(&$1) }
+        #expect(sent.count { $0.call.isMessage("cancel") } == 10 && sent.count { $0.call.isMessage("request") } == 1)
     }
 
     @Test func strangersAreAskedForThirtyTimesInTenMinutes() throws {

@@ -39,6 +39,7 @@ import Testing
         try bob.sync()
         #expect(try bob.state == .done)
         #expect(try alice.trust(bob).isVerified && bob.trust(alice).isVerified)
+        #expect(try alice.verification.proof == .init(device: true, master: true))
         #expect(alice.takeNotices().contains(.trustChanged(user: "@bob:s")))
         // The server has the signatures: another device that trusts Alice's keys knows it, too.
         #expect(server.signatures["@alice:s"]?["@bob:s"] != nil && server.signatures["@bob:s"]?["@alice:s"] != nil)

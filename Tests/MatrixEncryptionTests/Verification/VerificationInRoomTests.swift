@@ -21,11 +21,11 @@ import Testing
     }
 
     /// All devices read what was sent since, until nobody sends anything more.
-    private func read(_ devices: TestDevice..., from start: Int = 0, isEncrypted: Bool = true) throws {
+    private func read(_ devices: TestDevice..., from start: Int = 0) throws {
         var start = start
         while start < server.timeline.count {
             let end = server.timeline.count
-            for device in devices { try device.readRooms(from: start, to: end, isEncrypted: isEncrypted) }
+            for device in devices { try device.readRooms(from: start, to: end) }
             start = end
         }
     }
@@ -33,14 +33,22 @@ import Testing
     private var types: [String] { server.timeline.map { $0.type.replacing("m.key.verification.", with: "") } }
 
     @Test(arguments: [true, false]) func twoUsersVerifyEachOther(isEncrypted: Bool) throws {
-        func read() throws {
-            try self.read(alice, bob, from: seen, isEncrypted: isEncrypted)
-            seen = server.timeline.count
-        }
         var seen = 0
-        try request(alice, of: "@bob:s")
+        func read() throws {
+            guard isEncrypted else {
+                try self.read(alice, bob, from: seen)
+                return seen = server.timeline.count
+            }
+            while seen < server.timeline.count {
+                try deliver(server.timeline[seen])
+                seen += 1
+            }
+        }
+        let room = isEncrypted ? "!r:s" : "!dm:s"
+        try alice.turn { try $0.requestVerification(of: "@bob:s", inRoom: room, &$1) }
+        try alice.pump()
         let event = try #require(server.timeline.first)
-        #expect(try alice.verification.id == .init(user: "@bob:s", roomId: "!dm:s", transaction: event.eventId))
+        #expect(try alice.verification.id == .init(user: "@bob:s", roomId: room, transaction: event.eventId))
         try read()
         #expect(try bob.state == .requested && bob.verification.id.transaction == event.eventId)
         try bob.acceptVerification()
@@ -62,7 +70,62 @@ import Testing
             #expect(event.content["m.relates_to"]?["event_id"]?.string == server.timeline[0].eventId)
             #expect(event.content["m.relates_to"]?["rel_type"]?.string == "m.reference")
         }
-        #expect(server.messages(to: bob.address).isEmpty && server.messages(to: alice.address).isEmpty)
+        #expect(server.types(to: bob.address).isEmpty && server.types(to: alice.address).isEmpty)
+    }
+
+    /// Encrypts an event of the encrypted room, for Alice and Bob.
+    private func deliver(_ event: KeyServer.RoomEvent, from sender: TestDevice? = nil) throws {
+        let sender = sender ?? (event.sender == alice.address ? alice : bob)
+        let encrypted = try sender.send(
+            "", to: RoomToEncrypt.room("@alice:s", "@bob:s"), type: event.type, content: event.content)
+        for device in [alice, bob] {
+            try device.sync()
+            let clear = try device.read(encrypted).get()
+            try device.take(
+                event, content: try #require(clear["content"]), sessionId: encrypted.content["session_id"]?.string)
+            try device.pump()
+        }
+    }
+
+    /// In an encrypted room the device of the session is the sender, and a server can say nothing.
+    @Test func inAnEncryptedRoomOnlyTheDeviceThatTakesPartIsHeard() throws {
+        let second = try scene.join("@bob:s", "B2")
+        try second.know("@alice:s")
+        try alice.turn { try $0.requestVerification(of: "@bob:s", inRoom: "!r:s", &$1) }
+        try alice.pump()
+        var request = server.timeline[0]
+        try bob.take(request, content: request.content, sessionId: nil)  // in clear
+        try bob.take(request, content: request.content, sessionId: "unknown")
+        #expect(bob.machine.verifications.isEmpty)
+        try deliver(request)
+        try bob.acceptVerification()
+        try deliver(server.timeline[1])
+        #expect(try alice.state.isReady)
+        request = .init(
+            sender: second.address, roomId: "!r:s", eventId: "$2", type: "m.key.verification.cancel",
+            content: object { content in
+                content.add("code", "m.user")
+                content.add("m.relates_to", server.timeline[1].content["m.relates_to"] ?? .nothing)
+            })
+        try alice.take(request, content: request.content, sessionId: nil)
+        try alice.turn { try $0.setTrust(.verified, of: second.address, &$1) }
+        try deliver(request, from: second)
+        #expect(try alice.state.isReady && bob.state.isReady)
+        // Nor does one device answer in the name of another.
+        try alice.startComparing()
+        let start = server.timeline[2]
+        request = .init(
+            sender: second.address, roomId: "!r:s", eventId: "$3", type: start.type,
+            content: start.content.with(["from_device": "\"B\""]))
+        try deliver(request, from: second)
+        #expect(try alice.state == .exchanging && bob.state.isReady)
+        try deliver(start)
+        try deliver(server.timeline[3])
+        #expect(try alice.state == .exchanging && server.timeline.count == 5)
+        try deliver(
+            .init(
+                sender: bob.address, roomId: "!r:s", eventId: "$4", type: request.type, content: request.content))
+        #expect(try alice.state.ownCode == .unexpectedMessage)  // of the right one
     }
 
     /// The relation stands outside of the encrypted event, and is hashed with what was inside.
@@ -173,15 +236,17 @@ import Testing
         }
         let start = server.timeline.count
         for type in ["ready", "start", "accept", "key", "mac", "done", "cancel"] {
-            server.timeline.append((eve.address, "!dm:s", "$eve-" + type, "m.key.verification." + type, content))
-            // Nor Bob in another room, nor another device in the name of his.
-            server.timeline.append((bob.address, "!x:s", "$x-" + type, "m.key.verification." + type, content))
-            let second = DeviceAddress("@bob:s", "B2")
-            server.timeline.append((second, "!dm:s", "$2-" + type, "m.key.verification." + type, content))
+            // Nor is Bob in another room.
+            for (sender, room) in [(eve, "!dm:s"), (bob, "!x:s")] {
+                server.timeline.append(
+                    .init(
+                        sender: sender.address, roomId: room, eventId: "$\(room)-\(type)",
+                        type: "m.key.verification." + type, content: content))
+            }
         }
         try read(alice, bob, from: start)
         #expect(try alice.state.isReady && bob.state.isReady)
-        #expect(server.timeline.count == start + 21)
+        #expect(server.timeline.count == start + 14)
     }
 
     @Test func whatOthersVerifyIsNotOurs() throws {
@@ -204,7 +269,8 @@ import Testing
             try bob.turn {
                 try $0.receive(
                     VerificationRoomEvent(
-                        roomId: "!dm:s", eventId: event.eventId, sender: "@alice:s", device: "A", time: bob.now - age,
+                        roomId: "!dm:s", eventId: event.eventId, sender: "@alice:s", sessionId: nil,
+                        time: bob.now - age,
                         type: event.type, content: event.content), &$1)
             }
             #expect(bob.machine.verifications.isEmpty != isAsked)
