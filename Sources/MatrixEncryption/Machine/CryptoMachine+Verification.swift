@@ -193,7 +193,9 @@ extension CryptoMachine {
         let own: IdentityRecord? = try turn.records.value(key: me.user)
         let isOwn = user.isExactly(me.user)
         let other = isOwn ? own : try turn.records.value(key: user)
-        let devices = try devices(of: user, &turn).filter { !$0.isSuspicious && $0.address != me }
+        let devices = try devices(of: user, &turn).filter {
+            !$0.isSuspicious && !$0.keys.isDehydrated && $0.address != me
+        }
         for (ids, identity) in [([me.device], own), (devices.map(\.keys.deviceID), other)] {
             guard !ids.contains(where: { identity?.hasKey(named: $0) == true }) else { return nil }
         }

@@ -279,6 +279,40 @@ import Testing
 
     // MARK: Sending
 
+    /// Nobody could verify a device that cannot read.
+    @Test func devicesThatNobodyHasVerifiedCanReadIt_andNothingElse() throws {
+        let second = try scene.join("@bob:s", "B2")
+        let members = ["@alice:s", "@bob:s"]
+        let usual = RoomToEncrypt(roomId: "!r:s", members: members, isSharedHistory: true, policy: .verified)
+        let verifying = RoomToEncrypt(
+            roomId: "!r:s", members: members, isSharedHistory: true, policy: .verified, isForVerification: true)
+        let before = try alice.send("before", to: usual)
+        let event = try alice.send(
+            "", to: verifying, type: "m.key.verification.key", content: object { $0.add("key", "x") })
+        let after = try alice.send("after", to: usual)
+        for device in [bob, second] {
+            try device.sync()
+            #expect(try device.read(event).get()["content"]?["key"]?.string == "x")
+            #expect(try device.failure(before) != nil && device.failure(after) != nil)
+        }
+    }
+
+    /// A user whose keys have changed is verified by that very message.
+    @Test func aChangedIdentityDoesNotStopIt() throws {
+        try alice.turn { try $0.signUser("@bob:s", &$1) }
+        try bob.makeIdentity(isReset: true)
+        try alice.sync()
+        #expect(throws: SharingError.notAcknowledged(users: ["@bob:s"])) {
+            try alice.send("x", to: RoomToEncrypt.room("@alice:s", "@bob:s"))
+        }
+        let event = try alice.send(
+            "x",
+            to: RoomToEncrypt(
+                roomId: "!r:s", members: ["@alice:s", "@bob:s"], isSharedHistory: true, isForVerification: true))
+        try bob.sync()
+        #expect(try bob.text(event) == "x")
+    }
+
     @Test func ourRequestMayComeBeforeItsAnswer() throws {
         try alice.turn { try $0.requestVerification(of: "@bob:s", inRoom: "!dm:s", &$1) }
         let request = try #require(try alice.turn { try $0.requests(&$1) }.first)
