@@ -286,7 +286,9 @@ extension CryptoMachine {
         _ event: VerificationRoomEvent, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         try timePassed(&turn)
-        guard Self.isSmall(event.content, event.sender), event.roomId.utf8.count <= 255 else { return }
+        guard Self.isSmall(event.content, event.sender), event.roomId.utf8.count <= 255,
+            1...255 ~= event.eventId.utf8.count
+        else { return }
         let isRequest =
             event.type == "m.room.message"
             && event.content["msgtype"]?.string == VerificationEventType.request.rawValue
@@ -321,6 +323,9 @@ extension CryptoMachine {
             }
         }
         if let device, let other = verification.device, !device.isExactly(other) { return }
+        guard let index = verifications.firstIndex(where: { $0.id == verification.id }),
+            verifications[index].isNew(event.eventId)
+        else { return }
         try receive(
             VerificationTraffic.Incoming(
                 id: verification.id, type: type, content: event.content.detached, time: event.time, arrival: turn.now),
@@ -347,7 +352,7 @@ extension CryptoMachine {
     private mutating func receive(
         request event: VerificationRoomEvent, from device: String?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
-        guard let to = event.content["to"]?.string, 1...255 ~= event.eventId.utf8.count else { return }
+        guard let to = event.content["to"]?.string else { return }
         if event.sender.isExactly(me.user) {
             // Our own, perhaps before the answer to its sending.
             let index = verificationTraffic.outgoing.firstIndex {

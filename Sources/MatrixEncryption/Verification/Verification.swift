@@ -56,6 +56,9 @@ package struct Verification: Sendable, Identifiable {
     private var hasSentCancel = false
     /// In a room: the server has put our `ready` there before any other.
     private var isReadySeen = false
+    /// In a room: the other side's events that were taken.
+    private var eventIds: Set<String> = []
+    private static let maximumEvents = 64
 
     /// Milliseconds since 1970.
     private struct Clock: Sendable {
@@ -231,18 +234,34 @@ package struct Verification: Sendable, Identifiable {
         }
     }
 
-    /// In a room: another device of our own has acted.
+    /// In a room: our own user's events come back, those of other devices among them.
     mutating func ownDevice(_ device: String?, sent type: VerificationEventType) {
         guard direction == .incoming, id.roomId != nil else { return }
         let isMine = device?.isExactly(me.device) == true
-        switch (phase, type) {
-        case (.ready, .ready) where isMine: isReadySeen = true
-        case (.requested, .ready) where !isMine, (.requested, .start) where !isMine, (.requested, .cancel),
-            (.ready, .ready) where !isMine && !isReadySeen:
-            phase = .cancelled(type == .cancel ? .user : .accepted, byPeer: false)
-            hasSentCancel = true
-        default: break
+        switch phase {
+        case .requested:
+            if type == .cancel { end(.user) } else if type == .ready || type == .start, !isMine { end(.accepted) }
+        case .ready, .scanned: noteReady(isMine: isMine, type)
+        case .sas(let exchange, _): if exchange.isOnlyStarted { noteReady(isMine: isMine, type) }
+        case .offered, .reciprocated, .verified, .done, .cancelled: break
         }
+    }
+
+    /// Of two devices that answer at once the one takes part whose answer comes first in the room.
+    private mutating func noteReady(isMine: Bool, _ type: VerificationEventType) {
+        guard type == .ready else { return }
+        if isMine { isReadySeen = true } else if !isReadySeen { end(.accepted) }
+    }
+
+    /// Ends it without a word: another device of our own speaks for us.
+    private mutating func end(_ code: VerificationCancelCode) {
+        phase = .cancelled(code, byPeer: false)
+        hasSentCancel = true
+    }
+
+    /// In a room: whether an event comes for the first time.
+    mutating func isNew(_ eventId: String) -> Bool {
+        eventIds.count < Self.maximumEvents && eventIds.insert(eventId).inserted
     }
 
     // MARK: Start

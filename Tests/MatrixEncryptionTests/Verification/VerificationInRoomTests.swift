@@ -96,6 +96,10 @@ import Testing
         var request = server.timeline[0]
         try bob.take(request, content: request.content, sessionId: nil)  // in clear
         try bob.take(request, content: request.content, sessionId: "unknown")
+        // Nor with a session of somebody else.
+        let other = try bob.send("x", to: RoomToEncrypt.room("@alice:s", "@bob:s")).content["session_id"]?.string
+        try bob.take(request, content: request.content.with(["from_device": nil]), sessionId: other)
+        try bob.take(request, content: request.content.with(["from_device": "\"B\""]), sessionId: other)
         #expect(bob.machine.verifications.isEmpty)
         try deliver(request)
         try bob.acceptVerification()
@@ -173,6 +177,21 @@ import Testing
         #expect(try alice.state == .done && bob.state == .done && alice.isVerified("@bob:s"))
     }
 
+    /// Rooms are read again, and events that could not be read at first come once more.
+    @Test func eventsThatComeTwiceCountOnce() throws {
+        try request(alice, of: "@bob:s")
+        for _ in 0..<2 { try bob.readRooms() }
+        try bob.acceptVerification()
+        for _ in 0..<2 { try alice.readRooms() }
+        try alice.startComparing()
+        for _ in 0..<4 { for device in [alice, bob] { try device.readRooms() } }
+        #expect(try alice.isComparing && alice.shown == bob.shown)
+        for device in [alice, bob] { try device.confirmSame() }
+        for _ in 0..<4 { for device in [alice, bob] { try device.readRooms() } }
+        #expect(try alice.state == .done && bob.state == .done)
+        #expect(types.count == 10)
+    }
+
     // MARK: Who counts
 
     @Test func anotherDeviceOfOursThatAnswersTakesPart() throws {
@@ -204,6 +223,18 @@ import Testing
         try read(alice, bob, second, from: 3)
         #expect(try alice.isComparing && alice.shown == second.shown)
         #expect(types.count { $0 == "accept" } == 1)
+    }
+
+    @Test func whoHasStartedAlreadyGivesWayToTheFirstThatAnswered() throws {
+        let second = try scene.join("@bob:s", "B2")
+        try second.know("@alice:s")
+        try request(alice, of: "@bob:s")
+        for device in [bob, second] { try device.readRooms() }
+        try second.acceptVerification()
+        try bob.acceptVerification()
+        try bob.startComparing()
+        try read(alice, bob, second, from: 1)
+        #expect(try bob.state.ownCode == .accepted && alice.state.isReady && second.state.isReady)
     }
 
     @Test func anotherDeviceOfOursThatDeclinesDeclinesForAll() throws {

@@ -178,6 +178,12 @@ import Testing
         server.inject("ready", request, from: "@alice:s", to: alice.address)
         try alice.sync()
         #expect(try alice.state == .requested && alice.verification.direction == .outgoing)
+        // Nor one that the server has made of it.
+        let count = alice.machine.verifications.count
+        server.inject(
+            "request", request.with(["transaction_id": "\"other\""]), from: "@alice:s", to: alice.address)
+        try alice.sync()
+        #expect(alice.machine.verifications.count == count)
     }
 
     @Test func weakerCodesThanBothHaveVerifyNothing() throws {

@@ -99,6 +99,99 @@ import Testing
         #expect(throws: EncryptionError.unexpected) { try alice.startComparing(now: now) }
     }
 
+    /// A server that has neither the keys nor the code, and users who say yes to everything.
+    @Test(.rule("R25")) func withoutTheKeysNothingIsTrusted_whateverComes() throws {
+        var generator = XorShift(seed: 25)
+        let pair = Curve25519KeyPair(random: .system)
+        let all = Set(VerificationMethod.allCases)
+        var reached: Set<String> = []
+        for _ in 0..<1_000 {
+            var verification = Bool.random(using: &generator) ? alice(methods: all) : bob(methods: all)
+            let device = verification.device ?? "B"
+            var start: JSONView?
+            for _ in 0..<16 {
+                let offer = content { content in
+                    content.add("from_device", device)
+                    SASExchange.offer(&content)
+                }
+                let commitment = try start.map {
+                    try ShortAuthenticationString.commitment(key: pair.publicKey, start: $0)
+                }
+                let messages: [(VerificationEventType, JSONView)] = [
+                    (
+                        .ready,
+                        content {
+                            $0.add("from_device", device)
+                            $0.add(
+                                "methods",
+                                json: #"["m.sas.v1","m.reciprocate.v1","m.qr_code.scan.v1","m.qr_code.show.v1"]"#)
+                        }
+                    ),
+                    (.start, offer),
+                    (
+                        .start,
+                        content {
+                            $0.add("from_device", device)
+                            $0.add("method", "m.reciprocate.v1")
+                            $0.add("secret", UnpaddedBase64.encode([UInt8](repeating: 0, count: 16)))
+                        }
+                    ),
+                    (
+                        .accept,
+                        content {
+                            $0.add("key_agreement_protocol", "curve25519-hkdf-sha256")
+                            $0.add("hash", "sha256")
+                            $0.add("message_authentication_code", "hkdf-hmac-sha256.v2")
+                            $0.add("short_authentication_string", json: #"["emoji"]"#)
+                            $0.add("commitment", commitment ?? "x")
+                        }
+                    ),
+                    (.key, content { $0.add("key", pair.publicKey.base64) }),
+                    (
+                        .mac,
+                        content {
+                            $0.add("mac", json: #"{"ed25519:A":"AAAA","ed25519:B":"AAAA"}"#)
+                            $0.add("keys", UnpaddedBase64.encode([UInt8](repeating: 1, count: 32)))
+                        }
+                    ),
+                    (.done, content { _ in }),
+                ]
+                let actions: [Verification.Action]
+                switch Int.random(in: 0..<12, using: &generator) {
+                case 0: actions = (try? verification.accept(now: now, random: .system)) ?? []
+                case 1: actions = (try? verification.startComparing(now: now)) ?? []
+                case 2: actions = (try? verification.confirmSame(now: now)) ?? []
+                case 3: actions = (try? verification.confirmScanned(now: now)) ?? []
+                case let choice:
+                    let (type, content) = messages[choice % messages.count]
+                    // Most of those that come out of turn would end it at once.
+                    guard isExpected(type, verification.state) || Int.random(in: 0..<20, using: &generator) == 0
+                    else { continue }
+                    actions = verification.received(
+                        try VerificationMessage(type, content), now: now, random: .system)
+                }
+                for case .send(let event, _) in actions where event.type == .start { start = event.content }
+                reached.insert("\(verification.state)".prefix { $0 != "(" }.description)
+                #expect(!actions.contains { if case .trust = $0 { true } else { false } })
+            }
+            #expect(verification.state != .verified && verification.state != .done && verification.proof == nil)
+        }
+        #expect(reached.isSuperset(of: ["requested", "ready", "exchanging", "comparing", "cancelled"]))
+    }
+
+    private func content(_ body: (inout JSONWriter) -> Void) -> JSONView { object(body) }
+
+    private func isExpected(_ type: VerificationEventType, _ state: Verification.State) -> Bool {
+        switch state {
+        case .requested: type == .ready
+        case .ready: type == .start
+        case .exchanging: type == .accept || type == .key
+        case .comparing: type == .mac || type == .done
+        case .scanned, .reciprocated: type == .done
+        case .verified, .done, .cancelled: false
+        }
+    }
+
     @Test func anUnknownCancelCodeCancelsToo() throws {
         var bob = bob()
         let content = object { $0.add("code", "org.example.new") }
