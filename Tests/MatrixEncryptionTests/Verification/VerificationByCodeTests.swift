@@ -46,6 +46,8 @@ import Testing
         let (shower, scanner) = doesRequesterShow ? (alice, bob) : (bob, alice)
         try verify(shower, scanner)
         #expect(try alice.isVerified("@bob:s") && bob.isVerified("@alice:s"))
+        // No key of a device was in the codes.
+        #expect(try alice.verification.proof == .init(master: true) && bob.verification.proof == .init(master: true))
     }
 
     @Test(arguments: [true, false]) func aNewDeviceIsVerified(doesNewOneShow: Bool) throws {
@@ -54,7 +56,8 @@ import Testing
         #expect(try mode(of: alice.code) == .trustingDevice && mode(of: second.code) == .untrustingDevice)
         let (shower, scanner) = doesNewOneShow ? (second, alice) : (alice, second)
         try verify(shower, scanner)
-        #expect(try second.ownIdentity == .trusted)
+        #expect(try second.ownIdentity == .trusted && second.verification.proof == .init(master: true))
+        #expect(try alice.verification.proof == .init(device: true))
         #expect(try alice.trust(second) == DeviceTrust(isCrossSigned: true, isVerified: true))
         try second.sync()
         #expect(try second.trust(alice).isVerified)

@@ -96,10 +96,12 @@ import Testing
         var request = server.timeline[0]
         try bob.take(request, content: request.content, sessionId: nil)  // in clear
         try bob.take(request, content: request.content, sessionId: "unknown")
-        // Nor with a session of somebody else.
-        let other = try bob.send("x", to: RoomToEncrypt.room("@alice:s", "@bob:s")).content["session_id"]?.string
-        try bob.take(request, content: request.content.with(["from_device": nil]), sessionId: other)
-        try bob.take(request, content: request.content.with(["from_device": "\"B\""]), sessionId: other)
+        // Nor with a session of somebody else, whose device has the same id.
+        let eve = try TestDevice("@eve:s", "A", on: server)
+        try eve.encryptRoom("!r:s")
+        let other = try eve.send("x", to: RoomToEncrypt.room("@eve:s", "@bob:s")).content["session_id"]?.string
+        try bob.sync()
+        try bob.take(request, content: request.content, sessionId: other)
         #expect(bob.machine.verifications.isEmpty)
         try deliver(request)
         try bob.acceptVerification()
