@@ -71,6 +71,8 @@ package enum EncryptionError: String, Error, Equatable, Sendable {
     case identityExists = "identity exists"
     case untrusted = "not trusted"
     case noPrivateKey = "no private key"
+    /// The verification is not where this can be done.
+    case unexpected
 
     // Keys and secrets that are passed on
     /// Nobody has asked for it.

@@ -27,6 +27,16 @@ final class KeyServer {
     var failures: Set<String> = []
     private(set) var requests: [CryptoRequest] = []
     var backups = ServerBackups()
+    /// An event of a room, in clear.
+    struct RoomEvent {
+        let sender: DeviceAddress
+        let roomId: String
+        let eventId: String
+        let type: String
+        var content: JSONView
+    }
+
+    var timeline: [RoomEvent] = []
 
     func addDevice(_ address: DeviceAddress) {
         devices[address] = Device()
@@ -77,6 +87,7 @@ final class KeyServer {
             case .uploadSignatures: sign(body, from: address)
             case .checkBackup, .makeBackup, .deleteBackup, .uploadRoomKeys, .downloadRoomKeys, .downloadRoomKey:
                 try backups.answer(request.call, body)
+            case .sendToRoom(let roomId, let type, let id): send(type, id, body, to: roomId, from: address)
             }
         return tamper(request, answer)
     }
@@ -170,16 +181,29 @@ final class KeyServer {
     ) -> JSONView {
         guard devices[address]?.transactions.insert(transactionId).inserted == true else { return object { _ in } }
         for (user, messages) in body["messages"]?.members ?? [] {
-            for (device, content) in messages.members {
+            for (target, content) in messages.members {
                 let message = object { writer in
                     writer.add("type", type)
                     writer.add("sender", address.user)
                     writer.add("content", content)
                 }
-                devices[DeviceAddress(user, device)]?.messages.append(message)
+                for address in devices.keys where address.user == user && ["*", address.device].contains(target) {
+                    devices[address]?.messages.append(message)
+                }
             }
         }
         return object { _ in }
+    }
+
+    private func send(
+        _ type: String, _ transactionId: String, _ body: JSONView, to roomId: String, from address: DeviceAddress
+    ) -> JSONView {
+        let eventId = "$" + transactionId
+        if devices[address]?.transactions.insert(transactionId).inserted == true {
+            timeline.append(
+                RoomEvent(sender: address, roomId: roomId, eventId: eventId, type: type, content: body))
+        }
+        return object { $0.add("event_id", eventId) }
     }
 }
 

@@ -186,8 +186,12 @@ extension CryptoMachine {
         let sent = Set(inFlight.values.compactMap(\.outboxKey))
         // Signatures of a device that the server does not know would be refused.
         let isPublished = try isPublished(&turn)
-        return try turn.records.values(OutboxRecord.self).filter { key, item in
-            !sent.contains(key) && !isPaused(item.call.kind, turn) && (isPublished || item.call != .uploadSignatures)
+        let items = try turn.records.values(OutboxRecord.self)
+        // Those of verifications go one after the other, since their order counts.
+        let waiting = Set(items.filter { VerificationEventType.isOrdered($0.value.type) }.dropFirst().map(\.key))
+        return items.filter { key, item in
+            !sent.contains(key) && !waiting.contains(key) && !isPaused(item.call.kind, turn)
+                && (isPublished || item.call != .uploadSignatures)
         }.map { key, item in request(item.call, body: item.body, outboxKey: key) }
     }
 

@@ -113,6 +113,7 @@ extension CryptoMachine {
             try releaseHeldMessages(of: user, isFinal: !failures.contains(Self.server(of: user)), &turn)
         }
         try tellHistory(of: users, &turn)
+        try noteKeysForVerifications(of: users, &turn)
     }
 
     // MARK: Devices

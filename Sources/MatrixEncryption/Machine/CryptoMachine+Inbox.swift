@@ -19,6 +19,7 @@ extension CryptoMachine {
     package static func takes(_ type: String) -> Bool {
         type == "m.room.encrypted" || encryptedOnly.contains(type) || type == "m.room_key.withheld"
             || type == "m.room_key_request" || type == "m.secret.request"
+            || type.hasPrefix(VerificationEventType.prefix)
     }
 
     /// - Parameter event: As the server has it: `type`, `sender`, `content`.
@@ -36,6 +37,8 @@ extension CryptoMachine {
             }
         case "m.room_key.withheld": try receive(withheld: content, from: sender, &turn)
         case "m.room_key_request", "m.secret.request": try receive(question: content, type, from: sender, &turn)
+        case let type where type.hasPrefix(VerificationEventType.prefix):
+            try receive(verification: type, content, from: sender, &turn)
         default: break
         }
     }

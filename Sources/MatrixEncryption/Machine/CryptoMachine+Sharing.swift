@@ -11,11 +11,15 @@ package struct RoomToEncrypt: Sendable, Equatable {
     package let policy: SharingPolicy?
     /// Users whose changed keys the sender knows of, and accepts.
     package let acknowledged: Set<String>
+    /// What is sent is an event of a verification: devices that nobody has verified yet get its key, too. Whatever comes
+    /// after it has another one.
+    package let isForVerification: Bool
 
     package init(
         roomId: String, members: [String], isSharedHistory: Bool, policy: SharingPolicy? = nil,
-        acknowledged: Set<String> = []
+        acknowledged: Set<String> = [], isForVerification: Bool = false
     ) {
+        self.isForVerification = isForVerification
         (self.roomId, self.members, self.isSharedHistory) = (roomId, members, isSharedHistory)
         (self.policy, self.acknowledged) = (policy, acknowledged)
     }
@@ -129,7 +133,8 @@ extension CryptoMachine {
         var unacknowledged: [String] = []
         do throws(EncryptionError) {
             let own: EncryptedRoomRecord? = try turn.records.value(key: room.roomId)
-            let policy = own?.onlyVerified == true ? .verified : room.policy ?? self.policy
+            let usual = own?.onlyVerified == true ? .verified : room.policy ?? self.policy
+            let policy = room.isForVerification ? .all : usual
             for user in room.members {
                 let identity: IdentityRecord? = try turn.records.value(key: user)
                 let wasVerified = identity?.wasVerified == true && !user.isExactly(me.user)
@@ -156,7 +161,9 @@ extension CryptoMachine {
                         audience.withheld.append((device, "m.unverified"))
                     }
                 }
-                if isUnacknowledged, !room.acknowledged.contains(user) { unacknowledged.append(user) }
+                if isUnacknowledged, !room.isForVerification, !room.acknowledged.contains(user) {
+                    unacknowledged.append(user)
+                }
             }
         } catch {
             throw .encryption(error)

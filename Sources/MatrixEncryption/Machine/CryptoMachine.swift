@@ -33,6 +33,11 @@ package struct CryptoMachine: Sendable {
     var deviceEpoch: UInt64 = 0
     var traffic = KeyTraffic()
     var backup = BackupWork()
+    /// Verifications that run, and those that have ended lately, in the order in which they began.
+    package internal(set) var verifications: [Verification] = []
+    /// How this device can be verified: whether its application shows codes, and scans them.
+    package var verificationMethods = Set(VerificationMethod.allCases)
+    var verificationTraffic = VerificationTraffic()
 
     struct Pause: Sendable, Equatable {
         var failures = 0
@@ -80,6 +85,7 @@ package struct CryptoMachine: Sendable {
         requests += try keyQueries(&turn)
         if let claim = try keyClaim(&turn) { requests.append(claim) }
         requests += try outbox(&turn)
+        requests += verificationMessages(turn)
         for request in requests { inFlight[request.id] = request }
         noteTime(turn.now)
         return requests
@@ -112,6 +118,7 @@ package struct CryptoMachine: Sendable {
         case .uploadSignatures: try signaturesAnswered(request, answer, &turn)
         case .checkBackup, .makeBackup, .deleteBackup, .uploadRoomKeys, .downloadRoomKeys, .downloadRoomKey:
             try backupAnswered(request.call, answer, &turn)
+        case .sendToRoom(_, _, let id): try verificationMessageSent(id, eventId: answer["event_id"]?.idText, &turn)
         }
     }
 
@@ -131,6 +138,8 @@ package struct CryptoMachine: Sendable {
         // Asked again, the server may give keys.
         case .claimKeys(let devices):
             if isFinal { for device in devices { unclaimable[device] = turn.now } }
+        case .sendToRoom(_, _, let id):
+            if isFinal { return try verificationMessageSent(id, eventId: nil, &turn) }
         case .queryKeys: break
         case .checkBackup, .makeBackup, .deleteBackup, .uploadRoomKeys, .downloadRoomKeys, .downloadRoomKey:
             if try backupFailed(request.call, isFinal: isFinal, code: code, &turn) {

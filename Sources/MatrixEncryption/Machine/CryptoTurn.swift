@@ -48,6 +48,8 @@ package enum CryptoNotice: Sendable, Equatable {
     case history(roomId: String, from: String)
     /// A message to this device that was encrypted, and is not for the machine: an object with `type`, `content`, `sender`.
     case toDevice(JSONView)
+    /// A verification has begun, or is in another state than before.
+    case verificationChanged(Verification.ID)
     /// A message that was dropped, and why: for the log.
     case dropped(type: String, sender: String, EncryptionError)
 }
@@ -77,6 +79,9 @@ package struct CryptoRequest: Sendable, Equatable {
         case downloadRoomKeys(version: String)
         /// `GET /room_keys/keys/{room}/{session}?version={version}`.
         case downloadRoomKey(version: String, roomId: String, sessionId: String)
+        /// An event of a verification, for everybody's devices in the room: the body is its content, in clear. It is
+        /// encrypted if the room is. Repeated with the same id, it is sent once. The server's answer has its `event_id`.
+        case sendToRoom(roomId: String, type: String, transactionId: String)
     }
 
     package let id: UInt64
@@ -111,6 +116,7 @@ extension CryptoRequest.Call {
         case .uploadRoomKeys: "backup upload"
         case .downloadRoomKeys: "backup download"
         case .downloadRoomKey: "backup session"
+        case .sendToRoom: "to-room"
         }
     }
 }
