@@ -81,7 +81,7 @@ struct ServerBackups {
                 throw ServerRefusal(code: "M_NOT_FOUND")
             }
             return entry
-        case .uploadKeys, .queryKeys, .claimKeys, .sendToDevice, .uploadSignatures:
+        case .uploadKeys, .queryKeys, .claimKeys, .sendToDevice, .uploadSignatures, .sendToRoom:
             throw ServerRefusal(code: "M_UNRECOGNIZED")
         }
     }

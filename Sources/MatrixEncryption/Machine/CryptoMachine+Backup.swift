@@ -278,7 +278,7 @@ extension CryptoMachine {
         case .downloadRoomKeys(let version): try restored(answer, from: version, &turn)
         case .downloadRoomKey(let version, let roomId, let sessionId):
             try found(answer, roomId, sessionId, from: version, &turn)
-        case .uploadKeys, .queryKeys, .claimKeys, .sendToDevice, .uploadSignatures: break
+        case .uploadKeys, .queryKeys, .claimKeys, .sendToDevice, .uploadSignatures, .sendToRoom: break
         }
     }
 
@@ -327,7 +327,7 @@ extension CryptoMachine {
             guard isFinal, let session = SessionAddress(roomId, sessionId) else { return false }
             try noteSought(session, &turn)
             return code == Self.notFound
-        case .uploadKeys, .queryKeys, .claimKeys, .sendToDevice, .uploadSignatures: return false
+        case .uploadKeys, .queryKeys, .claimKeys, .sendToDevice, .uploadSignatures, .sendToRoom: return false
         }
     }
 }

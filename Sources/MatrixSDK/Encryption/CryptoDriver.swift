@@ -59,7 +59,9 @@ final class CryptoDriver: Sendable {
             guard let core = core.withLock({ $0.core }) else { continue }
             do throws(MatrixError) {
                 let (requests, retry) = try core.encryption { machine, turn, _, _ in
-                    (try machine.requests(&turn), machine.nextRetry)
+                    try machine.timePassed(&turn)
+                    let requests = try machine.requests(&turn)
+                    return (requests, [machine.nextRetry, machine.nextDeadline].compactMap(\.self).min())
                 }
                 for request in requests { Task { await self.perform(request) } }
                 schedule(retry.map { Duration.milliseconds(Int64(clamping: $0) - Int64(clamping: AccessTokens.now)) })
@@ -96,7 +98,15 @@ final class CryptoDriver: Sendable {
         guard let rest = core.withLock({ $0.core })?.rest else { return }
         let result: Result<JSONView, any Error>
         do {
-            result = .success(try await rest.json(APICall(request)))
+            let answer =
+                switch request.call {
+                case .sendToRoom(let roomId, let type, let transactionId):
+                    try await sendToRoom(roomId, type, transactionId, body: request.body)
+                case .uploadKeys, .queryKeys, .claimKeys, .sendToDevice, .uploadSignatures, .checkBackup, .makeBackup,
+                    .deleteBackup, .uploadRoomKeys, .downloadRoomKeys, .downloadRoomKey:
+                    try await rest.json(APICall(request))
+                }
+            result = .success(answer)
         } catch {
             result = .failure(error)
         }
@@ -108,7 +118,8 @@ final class CryptoDriver: Sendable {
                     case .success(let answer): try machine.answered(request.id, answer, &turn)
                     case .failure(let error):
                         try machine.failed(
-                            request.id, isFinal: Self.isFinal(error), retryAfter: Self.retryAfter(error), &turn)
+                            request.id, isFinal: Self.isFinal(error), code: (error as? MXError)?.errcode ?? "",
+                            retryAfter: Self.retryAfter(error), &turn)
                     }
                 }
                 break
@@ -125,6 +136,20 @@ final class CryptoDriver: Sendable {
         }
         for waiter in waiters { waiter.resume() }
         wake()
+    }
+
+    /// An event of a verification, encrypted if the room is.
+    private func sendToRoom(
+        _ roomId: String, _ type: String, _ transactionId: String, body: String
+    ) async throws -> JSONView {
+        guard let core = core.withLock({ $0.core }) else { throw MatrixError.sessionClosed }
+        let (sentType, content) = try await core.encryptedForVerification(type, body, roomId)
+        let id = try await core.rest.sendCheckedEvent(
+            toRoom: roomId, eventType: MXEventType(identifier: sentType),
+            content: EncodedJSON(text: Array(content.utf8)), transactionId: transactionId)
+        var answer = JSONWriter()
+        answer.add("event_id", id)
+        return answer.view
     }
 
     /// Whether the server would say the same again.
@@ -187,8 +212,18 @@ final class CryptoDriver: Sendable {
 extension APICall {
     /// The same bytes each time: what was encrypted once is sent as it is.
     fileprivate init(_ request: CryptoRequest) {
-        let body = EncodedJSON(text: Array(request.body.utf8))
+        let body = request.body.isEmpty ? nil : EncodedJSON(text: Array(request.body.utf8))
         switch request.call {
+        case .checkBackup: self.init(.get, "v3/room_keys/version")
+        case .makeBackup: self.init(.post, "v3/room_keys/version", body: body)
+        case .deleteBackup(let version): self.init(.delete, "v3/room_keys/version/\(version)")
+        case .uploadRoomKeys(let version):
+            self.init(.put, "v3/room_keys/keys", query: [("version", version)], body: body)
+        case .downloadRoomKeys(let version): self.init(.get, "v3/room_keys/keys", query: [("version", version)])
+        case .downloadRoomKey(let version, let roomId, let sessionId):
+            self.init(.get, "v3/room_keys/keys/\(roomId)/\(sessionId)", query: [("version", version)])
+        case .sendToRoom(let roomId, let type, let transactionId):
+            self.init(.put, "v3/rooms/\(roomId)/send/\(type)/\(transactionId)", body: body, hasTransactionId: true)
         case .uploadKeys: self.init(.post, "v3/keys/upload", body: body)
         case .queryKeys: self.init(.post, "v3/keys/query", body: body)
         case .claimKeys: self.init(.post, "v3/keys/claim", body: body)

@@ -47,7 +47,26 @@ extension CryptoMachine {
                 try noteEncryption(of: room.roomId, event.contentJSON, &turn)
             }
         }
-        try response.replaceTimelineEvents { event throws(EncryptionError) in try read(event, &turn) }
+        try response.replaceTimelineEvents { event throws(EncryptionError) in
+            let event = try read(event, &turn)
+            try receiveVerification(event, &turn)
+            return event
+        }
+    }
+
+    /// Verifications between users go through rooms.
+    private mutating func receiveVerification(
+        _ event: MXEvent, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard event.type == "m.room.message" || event.type.hasPrefix("m.key.verification."), !event.isRedacted,
+            let roomId = event.roomId
+        else { return }
+        let isEncrypted = event.wireType == MXEvent.encryptedType
+        try receive(
+            VerificationRoomEvent(
+                roomId: roomId, eventId: event.eventId, sender: event.sender,
+                sessionId: isEncrypted ? event.wireContent["session_id"]?.string : nil, time: event.originServerTs,
+                type: event.type, content: event.contentJSON), &turn)
     }
 
     /// Messages to this device that are not for the machine: those in clear, then those that were encrypted.

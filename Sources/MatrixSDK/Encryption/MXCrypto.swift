@@ -83,13 +83,12 @@ public final class MXCrypto: Sendable {
 
     /// What to show beside an event of an encrypted room.
     public func shield(of event: MXEvent) -> MXMessageShield {
-        guard let roomId = event.roomId, isRoomEncrypted(roomId), !event.isState else { return .none }
-        guard event.wireType == MXEvent.encryptedType else {
-            return event.eventType == .reaction || event.eventType == .roomRedaction ? .none : .sentInClear
-        }
-        guard let (_, sessionId) = Self.session(of: event) else { return .none }
+        guard let roomId = event.roomId else { return .none }
         let shield = try? core.encryption { machine, turn, _, _ in
-            try machine.shield(roomId: roomId, sessionId: sessionId, &turn)
+            guard let (_, sessionId) = Self.session(of: event) else {
+                return try machine.shield(clear: event.wireType, isState: event.isState, roomId: roomId, &turn)
+            }
+            return try machine.shield(roomId: roomId, sessionId: sessionId, &turn)
         }
         return MXMessageShield(shield ?? .unknownDevice)
     }

@@ -80,6 +80,22 @@ extension SessionCore {
         _ changes: inout MXStoreChanges, _ turn: inout CryptoTurn
     ) throws -> Value?
 
+    /// An event of a verification as it is to be sent: devices that nobody has verified must be able to read it, too.
+    func encryptedForVerification(
+        _ type: String, _ content: String, _ roomId: String
+    ) async throws -> (type: String, content: String) {
+        guard try account.isEncrypted(roomId), let cryptoDriver else { return (type, content) }
+        let encrypted = try await sharing(
+            ofRoom: roomId, with: cryptoDriver
+        ) { machine, hasWaited, model, _, turn -> String? in
+            let isReady = try machine.prepare(
+                roomId, hasWaited: hasWaited, isForVerification: true, account: model, &turn)
+            guard isReady, let content = JSONView(Array(content.utf8)) else { return nil }
+            return try machine.encrypt(type, content, for: roomId, &turn).compactText
+        }
+        return (MXEvent.encryptedType, encrypted)
+    }
+
     /// Tries a step until everybody has the keys for it, or was waited for.
     private func sharing<Value>(
         ofRoom roomId: String, with driver: CryptoDriver, _ step: SharingStep<Value>
@@ -125,7 +141,8 @@ extension SessionCore {
 extension CryptoMachine {
     /// - Returns: Whether everybody who is to read the next message can.
     fileprivate mutating func prepare(
-        _ roomId: String, hasWaited: Bool, account model: SessionModel, _ turn: inout CryptoTurn
+        _ roomId: String, hasWaited: Bool, isForVerification: Bool = false, account model: SessionModel,
+        _ turn: inout CryptoTurn
     ) throws -> Bool {
         guard let state = model.rooms[roomId]?.state else {
             throw MatrixError(.roomNotFound, "there is no room \(roomId)", roomId: roomId)
@@ -133,7 +150,8 @@ extension CryptoMachine {
         if try !isEncrypted(roomId, &turn), let encryption = state.event(type: "m.room.encryption") {
             try noteEncryption(of: roomId, encryption.contentJSON, &turn)
         }
-        return try prepare(RoomToEncrypt(state), hasWaited: hasWaited, &turn) == .ready
+        let room = RoomToEncrypt(state, isForVerification: isForVerification)
+        return try prepare(room, hasWaited: hasWaited, &turn) == .ready
     }
 
     /// - Returns: The message with what it is sent as, stored with the step; nil if keys are to be given first.
@@ -158,14 +176,15 @@ extension CryptoMachine {
 
 extension RoomToEncrypt {
     /// - Parameter state: With all members.
-    init(_ state: MXRoomState) {
+    init(_ state: MXRoomState, isForVerification: Bool) {
         let visibility = state.historyVisibility
         var members = state.members.members(with: .join)
         // Who is invited may read from the invitation on, unless the room says otherwise.
         if visibility != .joined { members += state.members.members(with: .invite) }
         self.init(
             roomId: state.roomId, members: members.map(\.userId).sorted(),
-            isSharedHistory: visibility == .shared || visibility == .worldReadable)
+            isSharedHistory: visibility == .shared || visibility == .worldReadable,
+            isForVerification: isForVerification)
     }
 }
 

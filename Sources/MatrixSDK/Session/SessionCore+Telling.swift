@@ -171,7 +171,8 @@ extension SessionCore {
         case .ownKeysReplaced:
             options.logger?.report(.error, "the homeserver names other keys for this device than it has")
         case .roomKey, .withheld, .devicesChanged, .identityChanged, .trustChanged, .signaturesRefused,
-            .deviceKeysRefused, .toDevice:
+            .deviceKeysRefused, .toDevice, .secretReceived, .backupChanged, .backupRefused, .backupRestored, .history,
+            .verificationChanged:
             break
         }
         post(.mxCryptoDidChange)

@@ -17,8 +17,9 @@ final class AccountTurns: LoginTurns {
     }
 
     private let state: Lock<State>
-    /// Held while the file is changed: the end of a turn may still be writing when the command goes on.
-    private let renewal = Lock(())
+    /// Held while the file is changed: the end of a turn may still be writing when the command goes on. It counts the
+    /// changes: ThreadSanitizer takes an empty state for the lock itself.
+    private let renewals = Lock(0)
 
     init(_ login: PydioLogin) { state = Lock(State(login: login)) }
 
@@ -58,7 +59,10 @@ final class AccountTurns: LoginTurns {
     }
 
     private func renew(_ change: (inout PydioLogin) -> Void) {
-        renewal.withLock { _ in renewAlone(change) }
+        renewals.withLock { count in
+            count += 1
+            renewAlone(change)
+        }
     }
 
     private func renewAlone(_ change: (inout PydioLogin) -> Void) {
