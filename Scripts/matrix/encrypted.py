@@ -65,9 +65,7 @@ async def send(client, room, content, kind="m.room.message"):
 async def upload(client, room, path):
     with open(path, "rb") as data:
         content = data.read()
-    async def provider(_, __):
-        return content
-    answer, keys = await client.upload(provider, content_type="application/octet-stream", encrypt=True,
+    answer, keys = await client.upload(lambda *_: path, content_type="application/octet-stream", encrypt=True,
                                        filesize=len(content))
     file = {"url": granted(answer).content_uri, **keys}
     return await send(client, room, {"msgtype": "m.file", "body": path.rsplit("/", 1)[-1], "file": file,

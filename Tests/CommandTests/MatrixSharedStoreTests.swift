@@ -168,7 +168,7 @@ struct MatrixSharedStoreTests {
         }
         let moved = try await scene.matrix("send", "#x:hs", "hi")
         #expect(moved.status == 65)
-        #expect(moved.run.errors.first?.contains("!new:hs is encrypted") == true, "\(moved.run.errors)")
+        #expect(moved.run.errors.first?.contains("you are not in !new:hs") == true, "\(moved.run.errors)")
         #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").count == 1)
     }
 }

@@ -154,7 +154,8 @@ final class CryptoDriver: Sendable {
 
     /// Whether the server would say the same again.
     private static func isFinal(_ error: any Error) -> Bool {
-        guard let error = error as? MXError else { return false }
+        // A server that does not know the call may learn it.
+        guard let error = error as? MXError, error.errcode != kMXErrCodeStringUnrecognized else { return false }
         return (400..<500).contains(error.status) && ![401, 408, 429].contains(error.status)
     }
 

@@ -104,6 +104,7 @@ extension SessionCore {
         while true {
             let answers = driver.answers
             try await loadMembers(roomId)
+            _ = try account.read(roomId) { _, state in state?.isEncrypted }  // into the model, where the step finds it
             let hasWaited = ContinuousClock.now >= deadline
             let value = try encryption { machine, turn, model, changes in
                 try step(&machine, hasWaited, &model, &changes, &turn)

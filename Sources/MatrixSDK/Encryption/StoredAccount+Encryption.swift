@@ -6,6 +6,30 @@ extension StoredAccount {
     /// Whether there is encryption.
     var encrypts: Bool { opened { $0.crypto != nil } ?? false }
 
+    /// When an account has encryption.
+    enum Encryption: Sendable {
+        case never
+        /// If the device has keys.
+        case ifBegun
+        /// The device gets keys if it has none.
+        case always
+    }
+
+    static func encrypts(_ encryption: Encryption, _ store: any MXStore) throws(MatrixError) -> Bool {
+        // Beside a store that another process has nobody may use its keys.
+        guard (store as? MXMemoryStore)?.isCopy != true else { return false }
+        switch encryption {
+        case .never: return false
+        case .always: return true
+        case .ifBegun:
+            do throws(EncryptionError) {
+                return try (store as? any RecordStore)?.record(RecordKey(OlmAccount.kind)) != nil
+            } catch {
+                throw MatrixError(.store, "the keys of this device cannot be read")
+            }
+        }
+    }
+
     func hasRecord(_ place: RecordKey) throws(MatrixError) -> Bool {
         let record = try store { store throws(MatrixError) in try? (store as? any RecordStore)?.record(place) }
         return record.flatMap(\.self) != nil

@@ -1,4 +1,6 @@
 import Dispatch
+package import JSONBytes
+import MatrixEncryption
 import MatrixProtocol
 public import Realtime
 import Basics
@@ -114,6 +116,20 @@ public final class MXSession: Sendable, MXSessionRooms {
     ///
     /// - Throws: Why it failed. It is not tried again.
     package func syncOnce() async throws { try await core.syncOnce() }
+
+    /// The homeserver says that a room is encrypted, whether or not a sync has said so.
+    ///
+    /// - Parameter content: Of its `m.room.encryption`.
+    package func noteEncryption(of roomId: String, _ content: JSONView) throws(MatrixError) {
+        core.account.noteEncryption(of: roomId)
+        try core.cryptoCommand { machine, turn in try machine.noteEncryption(of: roomId, content, &turn) }
+    }
+
+    /// Makes keys for a device that has none, and uploads them.
+    package func beginEncryption() async {
+        core.cryptoDriver?.wake()
+        await settleEncryption()
+    }
 
     /// Returns when what encryption has to send is sent, or after five seconds: for programs that end. The next one goes on.
     package func settleEncryption() async { await core.cryptoDriver?.settle(until: .now + .seconds(5)) }

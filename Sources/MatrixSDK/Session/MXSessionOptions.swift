@@ -27,6 +27,8 @@ public struct MXSessionOptions: Sendable {
     /// Whether the session encrypts: it reads encrypted rooms, and sends into them. Default: false. It needs a store that
     /// keeps keys, which ``MXFileStore`` and ``MXMemoryStore`` do; keys in memory are lost with it.
     public var enableCrypto = false
+    /// Whether a device that has no keys yet gets some. Otherwise the session encrypts only where that was begun before.
+    package var beginsEncryption = true
     /// Where bindings of the session are called. Listeners, callbacks and notifications have the REST client's
     /// ``MXRestClient/completionQueue``.
     public var callbackQueue = EventCallbackQueue.own

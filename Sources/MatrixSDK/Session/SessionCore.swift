@@ -92,12 +92,17 @@ final class SessionCore: HubOwner {
             throw MatrixError(.unauthenticated, "the login is over, so nothing is kept: \(ending)")
         }
         let reason = try account.open(
-            store, userId: userId, deviceId: rest.credentials?.deviceId, encrypts: cryptoDriver != nil
+            store, userId: userId, deviceId: rest.credentials?.deviceId, encryption: encryption
         ) {
             state.withLock { $0.state == .initialised }
         }
         setState(.storeDataReady)
         if let reason { tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil) }
+    }
+
+    private var encryption: StoredAccount.Encryption {
+        guard options.enableCrypto else { return .never }
+        return options.beginsEncryption ? .always : .ifBegun
     }
 
     // MARK: Running

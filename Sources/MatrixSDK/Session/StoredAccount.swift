@@ -55,11 +55,12 @@ final class StoredAccount: Sendable {
     // MARK: Beginning and end
 
     /// - Parameters:
-    ///   - encrypts: Whether there is to be encryption.
+    ///   - encryption: Whether there is to be any.
     ///   - isAllowed: Asked in the turn in which the store is opened.
     /// - Returns: Why the store was begun anew, if it was.
     func open(
-        _ store: any MXStore, userId: String, deviceId: String?, encrypts: Bool = false, if isAllowed: () -> Bool
+        _ store: any MXStore, userId: String, deviceId: String?, encryption: Encryption = .never,
+        if isAllowed: () -> Bool
     ) throws(MatrixError) -> String? {
         try owner.run { () throws(MatrixError) in
             guard !isOpen, isAllowed() else {
@@ -73,7 +74,7 @@ final class StoredAccount: Sendable {
                 var changes = MXStoreChanges()
                 changes.outgoing = model.failInterruptedMessages()
                 var opened = Opened(store: store, model: model)
-                if encrypts, (store as? MXMemoryStore)?.isCopy != true {
+                if try Self.encrypts(encryption, store) {
                     opened.crypto = try Self.machine(userId, deviceId, model, store, &changes.encryption)
                 }
                 if !changes.isEmpty { try store.commit(changes) }

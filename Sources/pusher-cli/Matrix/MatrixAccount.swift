@@ -26,14 +26,17 @@ struct MatrixAccount: Sendable {
     }
 
     /// A session without a store: see ``openStore(of:patience:)``.
-    func makeSession() -> MXSession {
+    ///
+    /// - Parameter beginsEncryption: Whether a login without keys gets some. One that has them uses them in any case: the
+    ///   homeserver gives other devices' keys once.
+    func makeSession(beginsEncryption: Bool = false) -> MXSession {
         var options = MXSessionOptions()
         // As many as it takes to find the newest message of most rooms.
         options.initialTimelineLimit = 10
         options.timelineLimit = 100
         options.reconnectPolicy = .exponential(maximumDelay: .seconds(30))
         options.callbackQueue = .queue(EventStream.queue)
-        options.enableCrypto = true
+        (options.enableCrypto, options.beginsEncryption) = (true, beginsEncryption)
         return MXSession(matrixRestClient: client, options: options)
     }
 
@@ -46,9 +49,9 @@ struct MatrixAccount: Sendable {
     ///
     /// - Parameter patience: How long to wait for another process that has the store, before a copy is taken.
     func withSession<Value>(
-        patience: Duration = .zero, _ body: (MXSession) async throws -> Value
+        patience: Duration = .zero, beginsEncryption: Bool = false, _ body: (MXSession) async throws -> Value
     ) async throws -> Value {
-        let session = makeSession()
+        let session = makeSession(beginsEncryption: beginsEncryption)
         defer { session.close() }
         _ = await openStore(of: session, patience: patience)
         do {
@@ -68,7 +71,7 @@ struct MatrixAccount: Sendable {
 
     /// The same for what needs the keys of this login, which one process has at a time.
     func withKeys<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
-        try await withSession(patience: Self.keyPatience) { session in
+        try await withSession(patience: Self.keyPatience, beginsEncryption: true) { session in
             guard session.hasKeys else {
                 throw CommandFailure(
                     .unavailable,
@@ -81,10 +84,20 @@ struct MatrixAccount: Sendable {
         }
     }
 
+    /// A room of which the homeserver says that it is encrypted. No message goes there in clear, whatever syncs say.
+    func encryptedRoom(_ roomID: String, in session: MXSession) async throws -> MXRoom {
+        let room = try await RoomReference(roomID).room(in: session, for: self)
+        if !room.summary.isEncrypted {
+            let content = try await client.stateEvent(ofRoom: roomID, eventType: .roomEncryption)
+            try session.noteEncryption(of: roomID, content)
+        }
+        return room
+    }
+
     /// Events of a room with what is inside, as far as the keys are here.
     func decrypted(_ events: [MXEvent], in roomID: String) async throws -> [MXEvent] {
         guard events.contains(where: \.isEncrypted) else { return events }
-        return try await withSession(patience: Self.keyPatience) { session in
+        return try await withSession(patience: Self.keyPatience, beginsEncryption: true) { session in
             guard session.hasKeys else {
                 StandardError.write(
                     """
@@ -95,6 +108,15 @@ struct MatrixAccount: Sendable {
             }
             return try session.decrypted(events, in: roomID)
         }
+    }
+
+    /// Gives a new login keys, so that others can send it those of their messages from now on. What fails is done by the next
+    /// command that needs them.
+    func beginEncryption() async {
+        let session = makeSession(beginsEncryption: true)
+        defer { session.close() }
+        _ = await openStore(of: session)
+        await session.beginEncryption()
     }
 
     private var ownerOfKeys: String {

@@ -46,7 +46,7 @@ final class MatrixFeed: Feed {
     ///   - rooms: None is every room, and the account.
     init(_ account: MatrixAccount, rooms: [RoomReference], isNotificationsOnly: Bool, past: Past) {
         self.account = account
-        session = account.makeSession()
+        session = account.makeSession(beginsEncryption: true)
         (client, self.rooms, self.isNotificationsOnly) = (account.client, rooms, isNotificationsOnly)
         self.past = past
         state = Lock(State(roomIDs: rooms.isEmpty ? nil : Set(rooms.filter(\.isID).map(\.text))))

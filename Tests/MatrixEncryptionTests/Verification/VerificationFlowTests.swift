@@ -54,7 +54,7 @@ import Testing
         try second.confirmSame()
         try scene.exchange(alice, second)
         #expect(try alice.state == .done && second.state == .done)
-        #expect(try second.ownIdentity == .trusted)
+        #expect(try second.ownIdentity == .complete)
         #expect(try alice.trust(second) == DeviceTrust(isCrossSigned: true, isVerified: true))
         try bob.sync()
         #expect(try bob.trust(second).isCrossSigned)

@@ -91,6 +91,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             if !tokenStdin, old == nil { try? await client.logout() }
             throw error
         }
+        try await matrix.account().beginEncryption()
         let device = credentials.deviceId.map { ", device \($0)" } ?? ""
         _ = StandardOutput.write(
             "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")

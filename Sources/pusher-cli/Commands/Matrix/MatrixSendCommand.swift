@@ -73,7 +73,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
 
     private func sendEncrypted(_ text: String, to roomID: String, as account: MatrixAccount) async throws -> String {
         try await account.withKeys { session in
-            let room = try await RoomReference(roomID).room(in: session, for: account)
+            let room = try await account.encryptedRoom(roomID, in: session)
             let content = try await content(of: text, as: account) { try await room.event(withId: $0) }
             return try await room.sendMessageOnce(content, transactionId: txnID)
         }

@@ -67,7 +67,7 @@ struct MatrixUploadCommand: AsyncParsableCommand {
         let line = TransferLine()
         defer { line.erase() }
         let id = try await account.withKeys { session in
-            try await RoomReference(roomID).room(in: session, for: account).sendMediaOnce(
+            try await account.encryptedRoom(roomID, in: session).sendMediaOnce(
                 file, mimeType: media.mime, caption: caption
             ) { progress in line.show(progress.completed, of: progress.total, file.lastPathComponent) }
         }
