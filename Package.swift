@@ -109,7 +109,8 @@ var libraries: [Target] {
             ["PusherProtocol", "Basics", "Transport"] + nioServer + [
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"]))
             ]),
-        library("MatrixSDK", ["MatrixProtocol", "MatrixEncryption", "PeerLog", "LinuxCombine", swiftLog, grdb] + client),
+        library(
+            "MatrixSDK", ["MatrixProtocol", "MatrixEncryption", "PeerLog", "LinuxCombine", swiftLog, grdb] + client),
         // Its calls with callbacks.
         library("SwiftMatrixSDK", ["MatrixSDK", "Realtime", "Basics"]),
         library("PydioSDK", ["PydioProtocol", "PeerLog", swiftLog] + client),

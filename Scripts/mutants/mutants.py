@@ -26,7 +26,7 @@ PACKAGE = BUILD / "package"
 TARGETS = ["Basics", "JSONBytes", "Transport", "Realtime", "PusherProtocol", "MatrixProtocol", "PydioProtocol"]
 # What is built with them as it is: as much as needs no network and no other package.
 UNCHANGED = [
-    "Fixtures", "Sources/C[A-Z]*", *(f"Tests/{target}Tests" for target in TARGETS),
+    "Fixtures", "Sources/C[A-Z]*", "Sources/MatrixEncryption", *(f"Tests/{target}Tests" for target in TARGETS),
     *(f"Tests/Support/TestSupport/{name}.swift"
       for name in ["CPUTime", "ClientScript", "Eventually", "Fixtures", "Growth", "HostileText", "Instants", "LetOthersRun",
                    "RandomJSON", "Regression", "XorShift"]),

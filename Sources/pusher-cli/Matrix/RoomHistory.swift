@@ -27,7 +27,7 @@ struct RoomHistory {
             let page = try await session.matrixRestClient.messages(
                 forRoom: room.roomId, from: from, limit: Self.pageSize, filter: #"{"lazy_load_members":true}"#)
             let wanted = page.chunk.prefix(while: isWanted)
-            events += wanted
+            events += try session.decrypted(Array(wanted), in: room.roomId)
             token = wanted.count == page.chunk.count && page.end != from ? page.end : nil
         }
         events.reverse()

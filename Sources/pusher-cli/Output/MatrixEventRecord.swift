@@ -32,7 +32,7 @@ struct MatrixEventRecord: Sendable {
 
     /// An event of a room's history.
     init(_ event: MXEvent, in roomID: String, _ push: PushRules.Decision) {
-        (channel, name, data) = ("matrix:" + roomID, event.type, String(decoding: event.data, as: UTF8.self))
+        (channel, name, data) = ("matrix:" + roomID, event.type, String(decoding: event.clearJSON.data, as: UTF8.self))
         self.roomID = roomID
         (userID, notify, highlight) = (event.sender, push.notify, push.highlight)
         isCaughtUp = true
