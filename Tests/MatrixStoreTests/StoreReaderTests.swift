@@ -26,7 +26,9 @@ struct StoreReaderTests {
         let folder = try TemporaryFolder()
         let owner = MXFileStore(folder: folder.url, eventsPerRoom: 10, allowsReaders: true)
         func copy(device: String? = "D") throws -> (store: MXMemoryStore, notes: [String: String])? {
-            try MXFileStore.copy(of: user, deviceId: device, in: folder.url, eventsPerRoom: 10, notes: ["a", "b"])
+            let copy = try MXFileStore.copy(
+                of: user, deviceId: device, in: folder.url, eventsPerRoom: 10, notes: ["a", "b"])
+            return copy.map { ($0.store, $0.notes) }
         }
         #expect(try copy() == nil)
         _ = try owner.open(userId: user, deviceId: "D")

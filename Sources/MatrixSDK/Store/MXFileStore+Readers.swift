@@ -1,4 +1,5 @@
 import GRDB
+import MatrixEncryption
 package import MatrixProtocol
 
 /// What is had of an account's store without owning it: by a process that comes second, or that has no time.
@@ -20,26 +21,33 @@ extension MXFileStore {
     /// this device's, or nothing was synced yet.
     ///
     /// - Parameter notes: Names of notes to be read as of the same moment.
+    /// - Returns: `ownerNeedsKeys`: keys are sent to the owner, by each sync once. Whoever goes on syncing from the copy takes
+    ///   them away.
     package static func copy(
         of userId: String, deviceId: String?, in folder: URL, eventsPerRoom: Int, notes: [String] = []
-    ) throws(MatrixError) -> (store: MXMemoryStore, notes: [String: String])? {
+    ) throws(MatrixError) -> (store: MXMemoryStore, notes: [String: String], ownerNeedsKeys: Bool)? {
         let copy = try read(of: userId, deviceId: deviceId, in: folder) { reader -> Copy? in
             var session = try reader.session()
             guard session.syncToken != nil else { return nil }
             session.outgoing = []  // they are the owner's to send
             var read: [String: String] = [:]
             for name in notes { read[name] = try reader.note(name) }
-            return Copy(session: session, contents: try reader.contents(eventsPerRoom: eventsPerRoom), notes: read)
+            let hasKeys = try reader.record(RecordKey(OlmAccount.kind)) != nil
+            let isInEncryptedRoom = session.summaries.contains { $0.isEncrypted && $0.membership == .join }
+            return Copy(
+                session: session, contents: try reader.contents(eventsPerRoom: eventsPerRoom), notes: read,
+                ownerNeedsKeys: hasKeys && isInEncryptedRoom)
         }
         guard let copy = copy ?? nil else { return nil }
         let store = MXMemoryStore(copy.session, contents: copy.contents, eventsPerRoom: eventsPerRoom)
-        return (store, copy.notes)
+        return (store, copy.notes, copy.ownerNeedsKeys)
     }
 
     private struct Copy {
         let session: MXStoredSession
         let contents: MXStoreChanges
         let notes: [String: String]
+        let ownerNeedsKeys: Bool
     }
 
     /// Rooms that we are in and that say this is an alias of theirs, as of the last sync.

@@ -119,6 +119,16 @@ struct MatrixAccount: Sendable {
         await session.beginEncryption()
     }
 
+    /// A second one would take keys away from the first, which the homeserver sends once.
+    var isListenedTo: CommandFailure {
+        CommandFailure(
+            .unavailable,
+            """
+            \(ownerOfKeys) listens with this login already, and the keys of encrypted rooms can be received by one process \
+            only: end it, or log in a second time with another XDG_CONFIG_HOME
+            """)
+    }
+
     private var ownerOfKeys: String {
         if case .owned(let process?) = store.ownership { "process \(process)" } else { "another process" }
     }

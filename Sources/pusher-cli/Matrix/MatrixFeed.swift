@@ -67,7 +67,7 @@ final class MatrixFeed: Feed {
         Task {
             do {
                 try await resolveAliases()
-                await openStore()
+                try await openStore()
                 if case .since(let date) = past { try await tellHistory(since: date, report) }
             } catch {
                 return failed(error)
@@ -79,8 +79,9 @@ final class MatrixFeed: Feed {
     /// A command that is about to end is waited for, so that others find this one's store.
     private static let patience = Duration.seconds(2)
 
-    private func openStore() async {
+    private func openStore() async throws(CommandFailure) {
         let store = await account.openStore(of: session, patience: Self.patience, notes: [ListeningMark.name])
+        guard !store.ownerNeedsKeys else { throw account.isListenedTo }
         let mark = store.notes[ListeningMark.name].flatMap(ListeningMark.init)
         var from: ListeningMark?
         if case .missed = past, let mark {

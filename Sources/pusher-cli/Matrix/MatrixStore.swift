@@ -19,7 +19,9 @@ struct MatrixStore: Sendable {
     var ownership: StoreOwnership { MXFileStore.ownership(of: userID, in: folder) }
 
     /// - Parameter notes: Names of what was noted; their values as of the same moment.
-    func copy(notes: [String]) throws(MatrixError) -> (store: MXMemoryStore, notes: [String: String])? {
+    func copy(
+        notes: [String]
+    ) throws(MatrixError) -> (store: MXMemoryStore, notes: [String: String], ownerNeedsKeys: Bool)? {
         try MXFileStore.copy(
             of: userID, deviceId: deviceID, in: folder, eventsPerRoom: Self.eventsPerRoom, notes: notes)
     }
@@ -53,6 +55,8 @@ struct OpenedStore: Sendable {
     var file: MXFileStore?
     /// What was noted in it, or in the one that it is a copy of.
     var notes: [String: String] = [:]
+    /// It is a copy of a store whose owner must get all keys that the homeserver sends.
+    var ownerNeedsKeys = false
 }
 
 extension MatrixAccount {
@@ -89,7 +93,7 @@ extension MatrixAccount {
                     do throws(MatrixError) {
                         if let copy = try store.copy(notes: notes) {
                             try session.setStore(copy.store)
-                            return OpenedStore(notes: copy.notes)
+                            return OpenedStore(notes: copy.notes, ownerNeedsKeys: copy.ownerNeedsKeys)
                         }
                     } catch {
                         return OpenedStore()
