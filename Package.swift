@@ -125,9 +125,8 @@ var command: [Target] {
             name: "pusher-cli",
             dependencies: [
                 "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "PydioSDK", "PydioSync", "Basics", "JSONBytes", "Transport", "CLinux", argumentParser, swiftLog,
-                nioCore, nioPosix,
-                nioHTTP1,
+                "MatrixEncryption", "PydioSDK", "PydioSync", "Basics", "JSONBytes", "Transport", "CLinux",
+                argumentParser, swiftLog, nioCore, nioPosix, nioHTTP1,
             ],
             swiftSettings: swiftSettings)
     ]

@@ -151,4 +151,78 @@ struct EncryptedRoomTests {
         let other = try await EncryptedPeer("nio", on: homeserver, as: nio.user)
         try await other.perform("import", ours.path, "secret words")
     }
+
+    @Test func aSecondDeviceIsVerifiedByEmoji_andSignsThen() async throws {
+        let homeserver = try Homeserver(.plain)
+        let first = try await EncryptedUser("ann", on: homeserver)
+        let crypto = try #require(try first.session.crypto)
+        guard case .completed = try await crypto.crossSigning.setup() else {
+            Issue.record("the homeserver wants more for a first identity")
+            return
+        }
+        #expect(crypto.crossSigning.state == .canCrossSign)
+        let second = try await EncryptedUser("ann", on: homeserver, as: first.user)
+        let other = try #require(try second.session.crypto)
+        #expect(await eventually { other.crossSigning.state == .crossSigningExists })
+        async let shown = compare(crypto.keyVerificationManager, begins: false)
+        async let asked = compare(other.keyVerificationManager, begins: true)
+        let (ours, theirs) = (try await shown, try await asked)
+        #expect(ours == theirs && ours?.count == 7)
+        // The private keys follow, so that this one can sign, too.
+        #expect(await eventually { other.crossSigning.state == .canCrossSign })
+        let device = try #require(other.deviceEd25519Key)
+        #expect(
+            await eventually {
+                (try? crypto.devices(forUser: first.user.id))?.contains {
+                    $0.fingerprint == device && $0.isCrossSigned && $0.verification == .verified
+                } == true
+            })
+    }
+
+    @Test func twoUsersVerifyEachOtherInTheirRoom() async throws {
+        let homeserver = try Homeserver(.plain)
+        let (ann, bob) = (
+            try await EncryptedUser("ann", on: homeserver), try await EncryptedUser("bob", on: homeserver)
+        )
+        let (annCrypto, bobCrypto) = (try #require(try ann.session.crypto), try #require(try bob.session.crypto))
+        for crypto in [annCrypto, bobCrypto] { _ = try await crypto.crossSigning.setup() }
+        let room = try await ann.makeRoom(inviting: bob.user.id)
+        _ = try await bob.join(room.roomId)
+        async let shown = compare(bobCrypto.keyVerificationManager, begins: false)
+        async let asked = compare(
+            annCrypto.keyVerificationManager, begins: true, with: bob.user.id, inRoom: room.roomId)
+        let (ours, theirs) = (try await shown, try await asked)
+        #expect(ours == theirs && ours?.count == 7)
+        #expect(await eventually { (try? annCrypto.trustLevel(forUser: bob.user.id))?.isVerified == true })
+        #expect(await eventually { (try? bobCrypto.trustLevel(forUser: ann.user.id))?.isVerified == true })
+    }
+
+    /// Runs a verification whose user says yes to everything.
+    ///
+    /// - Returns: The names of what was shown.
+    private func compare(
+        _ manager: MXKeyVerificationManager, begins: Bool, with userId: String? = nil, inRoom roomId: String? = nil
+    ) async throws -> [String]? {
+        let changes = manager.changes()
+        if begins {
+            if let userId, let roomId {
+                try await manager.requestVerificationByDM(withUserId: userId, roomId: roomId)
+            } else {
+                _ = try await manager.requestVerificationByToDevice(withUserId: manager.userId)
+            }
+        }
+        var shown: [String]?
+        for await change in changes {
+            switch change.state {
+            case .requested: if change.isIncoming { try change.accept() }
+            case .ready: if begins { try change.startSAS() }
+            case .comparing(let emoji, _, let isConfirmed):
+                shown = emoji.map(\.name)
+                if !isConfirmed { try change.confirmSASMatch() }
+            case .done, .cancelled: return change.state == .done ? shown : nil
+            default: break
+            }
+        }
+        return shown
+    }
 }

@@ -36,7 +36,7 @@ package enum VerificationCancelCode: String, Error, Sendable, CaseIterable {
     case mismatchedSAS = "m.mismatched_sas"
 
     /// In English, for the peer's log.
-    var reason: String {
+    package var reason: String {
         switch self {
         case .user: "The user cancelled the verification."
         case .timeout: "The verification timed out."

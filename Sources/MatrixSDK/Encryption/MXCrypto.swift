@@ -10,7 +10,7 @@ public import MatrixProtocol
 ///     let device = session.crypto?.deviceEd25519Key      // what another user compares
 ///     try session.crypto?.setDeviceVerification(.blocked, forDevice: "OLDPHONE", ofUser: "@bob:example.org")
 public final class MXCrypto: Sendable {
-    private let core: SessionCore
+    let core: SessionCore
     /// The user's own identity, which vouches for devices and other users.
     public let crossSigning: MXCrossSigning
 

@@ -72,16 +72,30 @@ struct MatrixAccount: Sendable {
     /// The same for what needs the keys of this login, which one process has at a time.
     func withKeys<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
         try await withSession(patience: Self.keyPatience, beginsEncryption: true) { session in
-            guard session.hasKeys else {
-                throw CommandFailure(
-                    .unavailable,
-                    """
-                    the room is encrypted, and the keys of this login are used by \(ownerOfKeys), perhaps a \
-                    pusher-cli matrix listen: end it, then try again; nothing was sent
-                    """)
-            }
+            guard session.hasKeys else { throw keysAreInUse }
             return try await body(session)
         }
+    }
+
+    /// The same with a session that goes on.
+    func withRunningKeys<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
+        let session = makeSession(beginsEncryption: true)
+        defer { session.close() }
+        _ = await openStore(of: session, patience: Self.keyPatience)
+        guard session.hasKeys else { throw keysAreInUse }
+        try await session.start()
+        let value = try await body(session)
+        await session.settleEncryption()
+        return value
+    }
+
+    private var keysAreInUse: CommandFailure {
+        CommandFailure(
+            .unavailable,
+            """
+            this needs the keys of the login, which are used by \(ownerOfKeys), perhaps a pusher-cli matrix listen: end it, \
+            then try again; nothing was sent
+            """)
     }
 
     /// A room of which the homeserver says that it is encrypted. No message goes there in clear, whatever syncs say.

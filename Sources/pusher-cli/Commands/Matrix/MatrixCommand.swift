@@ -21,7 +21,8 @@ struct MatrixCommand: AsyncParsableCommand {
             MatrixLeaveCommand.self, MatrixInviteCommand.self, MatrixKickCommand.self, MatrixBanCommand.self,
             MatrixUnbanCommand.self, MatrixTopicCommand.self, MatrixMembersCommand.self, MatrixReactCommand.self,
             MatrixSearchCommand.self, MatrixReadCommand.self, MatrixReceiptsCommand.self, MatrixUploadCommand.self,
-            MatrixDownloadCommand.self, MatrixDevicesCommand.self, MatrixPushRulesCommand.self,
+            MatrixDownloadCommand.self, MatrixDevicesCommand.self, MatrixVerifyCommand.self, MatrixKeysCommand.self,
+            MatrixPushRulesCommand.self,
             MatrixPushGatewayCommand.self,
         ])
 }
