@@ -195,7 +195,7 @@ var tests: [Target] {
                 "MatrixSDK", "SwiftMatrixSDK", "MatrixProtocol", "PusherSwift", "PusherTestSupport",
                 "MatrixTestSupport", "LinuxCombine", "CurlTransport",
             ]),
-        suites("MatrixStoreTests", ["MatrixSDK", "MatrixProtocol", "MatrixKill", grdb]),
+        suites("MatrixStoreTests", ["MatrixSDK", "MatrixProtocol", "MatrixEncryption", "MatrixKill", grdb]),
         suites(
             "PydioSDKTests",
             ["PydioSDK", "PydioProtocol", "PusherSwift", "PusherTestSupport", "PydioTestSupport"]),

@@ -2,6 +2,7 @@ import JSONBytes
 import Foundation
 import MatrixProtocol
 import MatrixSDK
+import TestSupport
 import Testing
 
 /// Where a gap meets something else: messages on their way, events that are known, the last message.
@@ -215,6 +216,19 @@ import Testing
         let answer = #"{"next_batch":"t1","# + Sync.room(state: [Sync.member("@c:s")] + Sync.members) + "}"
         _ = try script.model.apply(SyncResponse(Array(answer.utf8)), store: script.store, now: .now)
         #expect(script.model.membersLoaded("!r:s", list, before: before, of: origin) == nil)
+        #expect(script.room?.summary.membersAreComplete == false)
+    }
+
+    @Test(.rule("R16")) func afterAGapTheMembersAreAskedForAgain() throws {
+        var script = try ModelScript()
+        try script.apply(Sync.room(state: [ModelScript.create(version: "12")] + Sync.members))
+        let (origin, before) = (script.room?.origin, script.room?.state?.members ?? MXRoomMembers())
+        _ = script.model.membersLoaded(
+            "!r:s", try Sync.members.map { try Self.event($0) }, before: before, of: origin)
+        #expect(script.room?.summary.membersAreComplete == true)
+        try script.apply(Sync.room(timeline: [Sync.message("$9")]))
+        #expect(script.room?.summary.membersAreComplete == true)
+        try script.apply(Sync.room(timeline: [Sync.message("$10")], isLimited: true, prevBatch: "p9"))
         #expect(script.room?.summary.membersAreComplete == false)
     }
 

@@ -85,6 +85,8 @@ struct JoinedPass {
         isHistory = isInitial || (isNew || tellsKnown) && lastJoining != nil
         // What is told makes no difference to what is missing.
         isGap = section.timeline.isLimited && !overlaps && !isInitial && !(isNew && lastJoining != nil)
+        // Who has left in what was left out need not be told, if members come late: keys must not go to them.
+        if section.timeline.isLimited { room.summary.membersAreComplete = false }
         guard isNew || isGap else { return }
         changes.dropsTimeline = !isNew
         room.summary.paginationToken = section.timeline.prevBatch
