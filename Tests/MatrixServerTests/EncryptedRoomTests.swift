@@ -49,6 +49,27 @@ struct EncryptedRoomTests {
         #expect(await nio.hears(try await again.sendTextMessage("to nio again"), "to nio again"))
     }
 
+    @Test func aRoomThatIsEncryptedLater_isSoForEverybody() async throws {
+        let homeserver = try Homeserver(.plain)
+        let (ann, bob) = (
+            try await EncryptedUser("ann", on: homeserver), try await EncryptedUser("bob", on: homeserver)
+        )
+        let parameters = MXRoomCreationParameters()
+        parameters.inviteArray = [bob.user.id]
+        let roomId = try await ann.session.matrixRestClient.createRoom(parameters: parameters)
+        let (room, other) = (try await ann.room(roomId), try await bob.join(roomId))
+        let clear = try await room.sendTextMessage("for everybody")
+        #expect(await bob.hears(clear, "for everybody"))
+        try await room.enableEncryption()
+        // No sync needs to say so before the next message.
+        let secret = try await room.sendTextMessage("for us")
+        #expect(await bob.hears(secret, "for us"))
+        #expect(bob.event(clear)?.isDecrypted == false && bob.event(secret)?.isDecrypted == true)
+        let answer = try await other.sendTextMessage("me, too")
+        #expect(await ann.hears(answer, "me, too"))
+        #expect(ann.event(answer)?.isDecrypted == true)
+    }
+
     @Test func filesGoBothWays() async throws {
         let homeserver = try Homeserver(.plain)
         let (ann, nio) = (

@@ -30,6 +30,23 @@ extension SessionCore {
         return try encryption { machine, turn, _, _ in try body(&machine, &turn) }
     }
 
+    /// A room is encrypted, whether or not a sync has said so.
+    ///
+    /// - Parameter content: Of its `m.room.encryption`; nil for the usual one.
+    func noteEncryption(of roomId: String, _ content: JSONView? = nil) throws(MatrixError) {
+        account.noteEncryption(of: roomId)
+        guard account.encrypts else { return }
+        try cryptoCommand { machine, turn in
+            try machine.noteEncryption(of: roomId, content ?? Self.usualEncryption, &turn)
+        }
+    }
+
+    private static var usualEncryption: JSONView {
+        var content = JSONWriter()
+        content.add("algorithm", Algorithm.megolm)
+        return content.view
+    }
+
     func report(encryptionFailure error: MatrixError) {
         options.logger?.report(.warning, "the keys could not be stored", ["matrix.reason": "\(error)"])
     }

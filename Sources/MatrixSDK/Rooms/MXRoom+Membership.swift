@@ -36,6 +36,16 @@ extension MXRoom {
     /// Gives the room a name.
     public func setName(_ name: String) async throws { try await core.rest.setRoomName(name, ofRoom: roomId) }
 
+    /// Encrypts what is said in the room from now on. That cannot be undone.
+    ///
+    /// - Throws: What the server says if this user may not.
+    public func enableEncryption() async throws {
+        try await core.rest.sendStateEvent(
+            toRoom: roomId, eventType: .roomEncryption, content: EncodedJSON(["algorithm": "m.megolm.v1.aes-sha2"]),
+            stateKey: "")
+        try? core.noteEncryption(of: roomId)  // the room is encrypted, whatever becomes of the store
+    }
+
     /// Says what the room is about.
     public func setTopic(_ topic: String) async throws { try await core.rest.setRoomTopic(topic, ofRoom: roomId) }
 }

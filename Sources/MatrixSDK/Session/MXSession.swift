@@ -1,6 +1,5 @@
 import Dispatch
 package import JSONBytes
-import MatrixEncryption
 import MatrixProtocol
 public import Realtime
 import Basics
@@ -121,8 +120,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     ///
     /// - Parameter content: Of its `m.room.encryption`.
     package func noteEncryption(of roomId: String, _ content: JSONView) throws(MatrixError) {
-        core.account.noteEncryption(of: roomId)
-        try core.cryptoCommand { machine, turn in try machine.noteEncryption(of: roomId, content, &turn) }
+        try core.noteEncryption(of: roomId, content)
     }
 
     /// Makes keys for a device that has none, and uploads them.

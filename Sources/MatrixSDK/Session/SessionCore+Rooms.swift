@@ -17,7 +17,7 @@ extension SessionCore {
     /// Creates a room. Nothing is sent into it in the clear if it is to be encrypted, however late a sync says so.
     func createRoom(_ body: EncodedJSON, _ creation: RoomCreation) async throws -> String {
         let roomId = try await rest.createRoom(body: body)
-        if creation.isEncrypted { account.noteEncryption(of: roomId) }
+        if creation.isEncrypted { try? noteEncryption(of: roomId) }
         return roomId
     }
 

@@ -71,8 +71,12 @@ extension MatrixAccount {
     func openStore(of session: MXSession, patience: Duration = .zero, notes: [String] = []) async -> OpenedStore {
         let start = ContinuousClock.now
         var freeStores = 0
-        var isWaiting = false
-        defer { if isWaiting { StatusLine.wait(for: "the answer of \(serverName)") } }
+        var said: String?
+        func say(_ what: String) {
+            if said != what { StatusLine.wait(for: TerminalText(what)) }
+            said = what
+        }
+        defer { if said != nil { StatusLine.wait(for: "the answer of \(serverName)") } }
         while session.state != .closed {
             let file = store.file
             do throws(MatrixError) {
@@ -89,7 +93,11 @@ extension MatrixAccount {
                     }
                 case .owned(let process):
                     let waited = start.duration(to: .now)
-                    guard waited >= patience else { break }
+                    let owner = process.map { "process \($0)" } ?? "another process"
+                    guard waited >= patience else {
+                        say("\(owner), which uses what is stored")
+                        break
+                    }
                     do throws(MatrixError) {
                         if let copy = try store.copy(notes: notes) {
                             try session.setStore(copy.store)
@@ -99,9 +107,7 @@ extension MatrixAccount {
                         return OpenedStore()
                     }
                     guard waited < Self.firstSyncPatience else { return OpenedStore() }
-                    let owner = process.map { "process \($0)" } ?? "another process"
-                    if !isWaiting { StatusLine.wait(for: "\(owner), which asks for your rooms") }
-                    isWaiting = true
+                    say("\(owner), which asks for your rooms")
                 }
                 try? await Task.sleep(for: .milliseconds(50))
                 if Task.isCancelled { break }

@@ -5,8 +5,9 @@ struct MatrixCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create", abstract: "Create a room, and print its id.",
         discussion: """
-            Example:
+            Examples:
               pusher-cli matrix create --name Lobby --public --invite @bob:example.org
+              pusher-cli matrix create --direct --encrypted --invite @bob:example.org
             """)
 
     @Option(help: "The room's name.")
@@ -24,6 +25,9 @@ struct MatrixCreateCommand: AsyncParsableCommand {
     @Flag(help: "Make it a direct chat with the one invited user.")
     var direct = false
 
+    @Flag(help: "Encrypt its messages, which cannot be undone.")
+    var encrypted = false
+
     @Option(help: ArgumentHelp("Invite this user. May be repeated.", valueName: "user"))
     var invite: [String] = []
 
@@ -38,7 +42,7 @@ struct MatrixCreateCommand: AsyncParsableCommand {
     func run() async throws {
         let account = try matrix.account()
         let room = MXRoomCreationParameters()
-        (room.name, room.topic, room.isDirect) = (name, topic, direct)
+        (room.name, room.topic, room.isDirect, room.isEncrypted) = (name, topic, direct, encrypted)
         // Of #lobby:example.org, too.
         room.roomAlias = alias.map { String($0.drop { $0 == "#" }.prefix { $0 != ":" }) }
         room.inviteArray = invite.isEmpty ? nil : invite
