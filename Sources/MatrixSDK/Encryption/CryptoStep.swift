@@ -153,6 +153,17 @@ extension MatrixError {
         case let error as MatrixError: self = error
         case EncryptionError.store, EncryptionError.state:
             self.init(.store, "the keys of this device cannot be read: nothing was sent")
+        case EncryptionError.unknownDevice:
+            self.init(
+                .invalidArgument, "there is no such device, or it takes no part in encryption: nothing was changed")
+        case EncryptionError.noPrivateKey:
+            self.init(
+                .invalidArgument,
+                "this device cannot sign: verify it with another device of the user first; nothing was changed")
+        case EncryptionError.identityExists:
+            self.init(.invalidArgument, "the user has cross-signing keys already: nothing was changed")
+        case EncryptionError.untrusted:
+            self.init(.invalidArgument, "the keys have changed and are not trusted: nothing was changed")
         case let error as EncryptionError:
             self.init(.invalidArgument, "the keys do not permit that (\(error.rawValue)): nothing was changed")
         case let error as SharingError: self.init(error)

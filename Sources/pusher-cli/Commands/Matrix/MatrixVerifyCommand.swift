@@ -1,4 +1,5 @@
 import ArgumentParser
+import Basics
 import MatrixEncryption
 import MatrixSDK
 
@@ -42,12 +43,17 @@ struct MatrixVerifyCommand: AsyncParsableCommand {
             let changes = manager.changes()
             let begun = try await manager.requestVerificationByToDevice(withUserId: user, deviceId: device)
             StandardError.write("waiting for \(device ?? "another device") of \(user) to accept")
+            let isLate = Lock(false)
             let deadline = Task {
                 try await Task.sleep(for: .seconds(timeout))
+                isLate.withLock { $0 = true }
                 try begun.cancel()
             }
             defer { deadline.cancel() }
             for await change in changes where change.userId == user {
+                if case .cancelled = change.state, isLate.withLock({ $0 }) {
+                    throw CommandFailure(.timedOut, "not verified: not done within \(Seconds.text(timeout))")
+                }
                 if try step(change, isOurs: change.id == begun.id) { return }
             }
         }
