@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(.rule("R19")) func whatMayNotBeInsideIsRefused() throws {
-        for type in ["m.room.encrypted"] {
+        for type in ["m.room.encrypted", "m.room.redaction"] {
             let event = try alice.send("x", to: room, type: type)
             try bob.sync()
             #expect(try bob.failure(event) == .forbiddenContent)

@@ -33,6 +33,18 @@ import Testing
 
     private func body(_ index: RelationIndex) -> String? { index.edited(original).contentJSON["body"]?.string }
 
+    /// A server can say anything in clear.
+    @Test mutating func whatWasEncryptedIsEditedOnlyByWhatWas() throws {
+        let read = original.withDecrypted(original.json)
+        let forged = try edit("forged", id: "$1", ts: 9)
+        index.add(forged)
+        #expect(index.edited(read).contentJSON["body"]?.string == "old")
+        #expect(index.edited(original).contentJSON["body"]?.string == "forged")
+        let own = try edit("own", id: "$2", ts: 8)
+        index.add(own.withDecrypted(own.json))
+        #expect(index.edited(read).contentJSON["body"]?.string == "own")
+    }
+
     // MARK: Reactions
 
     @Test mutating func aUserCountsOnceForAKey() throws {

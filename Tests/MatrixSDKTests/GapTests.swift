@@ -232,6 +232,19 @@ import Testing
         #expect(script.room?.summary.membersAreComplete == false)
     }
 
+    @Test func whenAllBeginsAnewAnEncryptedRoomStaysSo() throws {
+        let encryption = #"""
+            {"type":"m.room.encryption","event_id":"$e","sender":"@b:s","state_key":"",
+            "content":{"algorithm":"m.megolm.v1.aes-sha2"}}
+            """#
+        var script = try ModelScript()
+        try script.apply(Sync.room(state: [encryption] + Sync.members))
+        #expect(script.room?.summary.isEncrypted == true)
+        script.model.forgetSyncToken()
+        try script.apply(Sync.room(state: Sync.members))
+        #expect(script.room?.summary.isEncrypted == true)
+    }
+
     // MARK: Redactions
 
     @Test func aPageThatWasAskedForBeforeARedactionBringsNothingOfWhatThatTook() throws {

@@ -44,9 +44,10 @@ extension MXEvent {
         return withEditedContent(content)
     }
 
-    /// With the content of its newest edit, if the server has sent that along.
+    /// With the content of its newest edit, if the server has sent that along. Of a decrypted event that would be encrypted.
     package var withBundledEdit: MXEvent {
-        guard !isRedacted, let content = bundledRelations?["m.replace"]?["content"]?["m.new_content"], content.isObject
+        guard !isRedacted, !isDecrypted, let content = bundledRelations?["m.replace"]?["content"]?["m.new_content"],
+            content.isObject
         else { return self }
         return withEditedContent(content)
     }

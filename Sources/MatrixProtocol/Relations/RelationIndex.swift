@@ -184,12 +184,13 @@ package struct RelationIndex: Sendable {
     /// The newest edit of an event that counts.
     package func newestEdit(of original: MXEvent) -> MXEvent? { validEdits(of: original).last }
 
-    /// Oldest first. An edit counts if it is its sender's own, of the same type, and not of an edit.
+    /// Oldest first. An edit counts if it is its sender's own, of the same type, and not of an edit. What was encrypted can
+    /// only be edited by what was: in clear, a server says whatever it likes.
     private func validEdits(of original: MXEvent) -> [MXEvent] {
         guard let edits = targets[original.eventId]?.edits, !original.isState, !original.isRedacted, !original.isEdit
         else { return [] }
         return edits.filter {
-            $0.sender == original.sender && $0.type == original.type
+            $0.sender == original.sender && $0.type == original.type && ($0.isDecrypted || !original.isDecrypted)
                 && ($0.roomId == nil || original.roomId == nil || $0.roomId == original.roomId)
         }
     }

@@ -228,7 +228,10 @@ extension MXOutgoingEvent {
         let event = MXEvent(
             type: type, content: content, eventId: eventId ?? localEventId, sender: sender, roomId: roomId,
             originServerTs: ts, unsigned: ["transaction_id": transactionId])
-        return event?.withSentState(state, failure: failure)
+        // As it will be once it is back.
+        let isEncrypted = encryptedContent != nil
+        let read = isEncrypted ? event.flatMap { $0.withDecrypted($0.json) } : event
+        return read?.withSentState(state, failure: failure)
     }
 
     /// Whether this is what stands for an event that a sync has brought.

@@ -243,9 +243,11 @@ extension SessionModel {
 }
 
 extension MXRoomSummary {
-    /// What is left when a first sync tells of everything else. A list must not lose a room's place for it.
+    /// What is left when a first sync tells of everything else. A list must not lose a room's place for it, and an encrypted
+    /// room stays so.
     fileprivate var begunAnew: MXRoomSummary {
         var summary = MXRoomSummary(roomId: roomId)
+        summary.isEncrypted = isEncrypted
         (summary.lastMessageId, summary.lastMessageTs) = (lastMessageId, lastMessageTs)
         return summary
     }

@@ -154,6 +154,10 @@ final class CryptoDriver: Sendable {
 
     /// Whether the server would say the same again.
     private static func isFinal(_ error: any Error) -> Bool {
+        switch (error as? MatrixError)?.code {
+        case .roomNotFound, .encryptionNotAvailable, .identityChanged, .invalidArgument: return true
+        default: break
+        }
         // A server that does not know the call may learn it.
         guard let error = error as? MXError, error.errcode != kMXErrCodeStringUnrecognized else { return false }
         return (400..<500).contains(error.status) && ![401, 408, 429].contains(error.status)

@@ -165,6 +165,8 @@ extension CryptoMachine {
         guard let state = model.rooms[roomId]?.state else {
             throw MatrixError(.roomNotFound, "there is no room \(roomId)", roomId: roomId)
         }
+        // A sync may have left something out since they were asked for.
+        guard model.rooms[roomId]?.summary.membersAreComplete == true else { return false }
         if try !isEncrypted(roomId, &turn), let encryption = state.event(type: "m.room.encryption") {
             try noteEncryption(of: roomId, encryption.contentJSON, &turn)
         }

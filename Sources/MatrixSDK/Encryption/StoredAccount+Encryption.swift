@@ -8,31 +8,33 @@ extension StoredAccount {
 
     /// When an account has encryption.
     enum Encryption: Sendable {
-        case never
-        /// If the device has keys.
+        /// If the device has keys: the homeserver sends others' keys once, to whoever syncs.
         case ifBegun
         /// The device gets keys if it has none.
-        case always
+        ///
+        /// - Parameter inMemory: Also where they are lost with the process.
+        case always(inMemory: Bool)
     }
 
     static func encrypts(_ encryption: Encryption, _ store: any MXStore) throws(MatrixError) -> Bool {
         // Beside a store that another process has nobody may use its keys.
         guard (store as? MXMemoryStore)?.isCopy != true else { return false }
-        switch encryption {
-        case .never: return false
-        case .always: return true
-        case .ifBegun:
-            do throws(EncryptionError) {
-                return try (store as? any RecordStore)?.record(RecordKey(OlmAccount.kind)) != nil
-            } catch {
-                throw MatrixError(.store, "the keys of this device cannot be read")
-            }
+        if case .always(let inMemory) = encryption, inMemory || store.isPermanent { return true }
+        do throws(EncryptionError) {
+            return try (store as? any RecordStore)?.record(RecordKey(OlmAccount.kind)) != nil
+        } catch {
+            throw MatrixError(.store, "the keys of this device cannot be read")
         }
     }
 
     func hasRecord(_ place: RecordKey) throws(MatrixError) -> Bool {
-        let record = try store { store throws(MatrixError) in try? (store as? any RecordStore)?.record(place) }
-        return record.flatMap(\.self) != nil
+        try store { store throws(MatrixError) in
+            do throws(EncryptionError) {
+                return try (store as? any RecordStore)?.record(place) != nil
+            } catch {
+                throw MatrixError(.store, "the keys of this device cannot be read: nothing was sent")
+            }
+        }
     }
 
     /// The machine of the device that the store belongs to.
@@ -69,6 +71,7 @@ extension StoredAccount {
             // The machine reads the store: what the model has, that has to have.
             while !draft.opened.uncommitted.isEmpty { try draft.commitNext() }
             guard var crypto = draft.opened.crypto else { throw .encryptionIsOff }
+            let before = draft.opened
             let store = draft.opened.store
             var (model, applied) = (draft.opened.model, SessionModel.Applied())
             let step = try crypto.step(on: store) { machine, turn in
@@ -76,7 +79,12 @@ extension StoredAccount {
             }
             try applied.add(step, to: &model, store)
             (draft.opened.model, draft.opened.crypto) = (model, crypto)
-            if !applied.changes.isEmpty { try draft.commit(applied.changes) }
+            do throws(MatrixError) {
+                if !applied.changes.isEmpty { try draft.commit(applied.changes) }
+            } catch {
+                draft.opened = before  // nothing of it was stored, so nothing of it has happened
+                throw error
+            }
             return (step.value, applied.notices)
         }
         return (result.0, result.1, committed)

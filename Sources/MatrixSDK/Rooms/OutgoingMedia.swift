@@ -84,10 +84,15 @@ extension OutgoingMedia {
 
 extension MXOutgoingEvent {
     /// Whether it is a file's message, and the file has not reached the server.
-    var lacksUpload: Bool {
+    var lacksUpload: Bool { mediaContent.map { $0["url"] == nil && $0["file"] == nil } ?? false }
+
+    /// Whether it is a file's message, and anybody can read the file.
+    var hasClearUpload: Bool { mediaContent.map { $0["url"] != nil } ?? false }
+
+    private var mediaContent: JSONView? {
         guard let content = JSONView(Array(content.utf8)), type == "m.room.message",
             let type = content["msgtype"]?.string, OutgoingMedia.Kind(rawValue: type) != nil
-        else { return false }
-        return content["url"] == nil && content["file"] == nil
+        else { return nil }
+        return content
     }
 }

@@ -60,6 +60,7 @@ final class SendQueue: Sendable {
     func addAgain(_ localEventId: String) throws(MatrixError) -> Entry {
         let turn = turns.take()
         var entry: Entry?
+        let isEncrypted = try core.account.isEncrypted(roomId)
         do {
             try core.account.change { model, _ throws(MatrixError) in
                 guard model.outgoing(localEventId, in: roomId)?.lacksUpload != true else {
@@ -67,6 +68,9 @@ final class SendQueue: Sendable {
                         .invalidArgument,
                         "the file of this message was not uploaded: remove the message, and send the file again",
                         roomId: roomId)
+                }
+                guard !isEncrypted || model.outgoing(localEventId, in: roomId)?.hasClearUpload != true else {
+                    throw clearUpload
                 }
                 guard let event = model.resume(outgoing: localEventId, in: roomId) else { throw notFailed }
                 entry = Entry(event: event, turn: turn)
@@ -108,7 +112,11 @@ final class SendQueue: Sendable {
 
     private func requirePlain() throws(MatrixError) {
         guard try core.account.isEncrypted(roomId) else { return }
-        throw MatrixError(
+        throw clearUpload
+    }
+
+    private var clearUpload: MatrixError {
+        MatrixError(
             .encryptionNotAvailable,
             "room \(roomId) was not encrypted when the file was uploaded, and is now: send the file again",
             roomId: roomId)
@@ -210,7 +218,8 @@ final class SendQueue: Sendable {
 
     /// The model and, sooner or later, the store know that it has failed, unless it was given up or has arrived.
     private func fail(_ event: MXOutgoingEvent, _ error: any Error) {
-        var event = event
+        // What it was encrypted as stays: it may have arrived.
+        var event = core.account.model { $0.outgoing(event.localEventId, in: roomId) }?.flatMap(\.self) ?? event
         event.state = .failed
         event.failure = error is CancellationError ? MatrixError.cancelled.message : "\(error)"
         try? update(event)

@@ -118,8 +118,8 @@ public final class MXSession: Sendable, MXSessionRooms {
 
     /// The homeserver says that a room is encrypted, whether or not a sync has said so.
     ///
-    /// - Parameter content: Of its `m.room.encryption`.
-    package func noteEncryption(of roomId: String, _ content: JSONView) throws(MatrixError) {
+    /// - Parameter content: Of its `m.room.encryption`; nil for the usual one.
+    package func noteEncryption(of roomId: String, _ content: JSONView?) throws(MatrixError) {
         try core.noteEncryption(of: roomId, content)
     }
 

@@ -29,6 +29,9 @@ public struct MXSessionOptions: Sendable {
     public var enableCrypto = false
     /// Whether a device that has no keys yet gets some. Otherwise the session encrypts only where that was begun before.
     package var beginsEncryption = true
+    /// Whether it gets some that are lost with the process: they would take the place of those in a store that cannot be
+    /// opened just now.
+    package var keepsKeysInMemory = true
     /// Where bindings of the session are called. Listeners, callbacks and notifications have the REST client's
     /// ``MXRestClient/completionQueue``.
     public var callbackQueue = EventCallbackQueue.own

@@ -101,8 +101,8 @@ final class SessionCore: HubOwner {
     }
 
     private var encryption: StoredAccount.Encryption {
-        guard options.enableCrypto else { return .never }
-        return options.beginsEncryption ? .always : .ifBegun
+        guard options.enableCrypto, options.beginsEncryption else { return .ifBegun }
+        return .always(inMemory: options.keepsKeysInMemory)
     }
 
     // MARK: Running

@@ -59,7 +59,7 @@ final class StoredAccount: Sendable {
     ///   - isAllowed: Asked in the turn in which the store is opened.
     /// - Returns: Why the store was begun anew, if it was.
     func open(
-        _ store: any MXStore, userId: String, deviceId: String?, encryption: Encryption = .never,
+        _ store: any MXStore, userId: String, deviceId: String?, encryption: Encryption = .ifBegun,
         if isAllowed: () -> Bool
     ) throws(MatrixError) -> String? {
         try owner.run { () throws(MatrixError) in
@@ -158,7 +158,7 @@ final class StoredAccount: Sendable {
         }
         if isKnown { return true }
         // That a room is encrypted is not forgotten, whatever a server says when everything is asked for anew.
-        if encrypts, try hasRecord(RecordKey(EncryptedRoomRecord.kind, key: roomId)) { return true }
+        if try hasRecord(RecordKey(EncryptedRoomRecord.kind, key: roomId)) { return true }
         return try read(roomId) { _, state throws(MatrixError) in state?.isEncrypted ?? false }
     }
 

@@ -57,6 +57,16 @@ extension MXFileStore {
         try read(of: userId, deviceId: deviceId, in: folder) { try $0.rooms(withAlias: alias) } ?? []
     }
 
+    /// Whether what is stored says that a room is encrypted, which it then stays.
+    package static func isEncrypted(
+        _ roomId: String, of userId: String, deviceId: String?, in folder: URL
+    ) throws(MatrixError) -> Bool {
+        try read(of: userId, deviceId: deviceId, in: folder) { reader in
+            let isNoted = try reader.record(RecordKey(EncryptedRoomRecord.kind, key: roomId)) != nil
+            return try isNoted || reader.summary(of: roomId)?.isEncrypted == true
+        } ?? false
+    }
+
     /// Deletes what is stored of a user. Another process that has it open goes on with files that nobody else can find, and
     /// that the system deletes with its end.
     package static func delete(of userId: String, in folder: URL) throws(MatrixError) {

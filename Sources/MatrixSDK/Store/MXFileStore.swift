@@ -139,7 +139,8 @@ public final class MXFileStore: MXStore {
             }
             return try reader.allRecords()
         }
-        return keys ?? [:]
+        // What damage has put back would encrypt with keys that are used.
+        return (keys ?? [:]).filter { $0.key.kind != .outboundSession && $0.key.kind != .share }
     }
 
     private func openDatabase(_ folder: StoreFolder, deviceId: String?) throws -> (DatabaseQueue, MXStoredSession) {
@@ -204,10 +205,11 @@ public final class MXFileStore: MXStore {
     public func commit(_ changes: MXStoreChanges) throws(MatrixError) {
         guard !changes.isEmpty else { return }
         try perform("write to") { database in
-            guard changes.encryption.movesSendingRatchet else {
-                return try database.write { try StoreWriter($0).apply(changes) }
-            }
-            // Taken back by a power cut, the ratchet would encrypt a second message with a key that is used.
+            // Taken back by a power cut, a ratchet would encrypt a second message with a key that is used, and keys that have
+            // come with a sync would be lost: the server drops them when it is asked for the next.
+            let mustLast =
+                changes.encryption.movesSendingRatchet || changes.syncToken != nil && !changes.encryption.isEmpty
+            guard mustLast else { return try database.write { try StoreWriter($0).apply(changes) } }
             try database.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
                 defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }

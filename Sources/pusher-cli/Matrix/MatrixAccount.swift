@@ -37,6 +37,7 @@ struct MatrixAccount: Sendable {
         options.reconnectPolicy = .exponential(maximumDelay: .seconds(30))
         options.callbackQueue = .queue(EventStream.queue)
         (options.enableCrypto, options.beginsEncryption) = (true, beginsEncryption)
+        options.keepsKeysInMemory = false
         return MXSession(matrixRestClient: client, options: options)
     }
 
@@ -98,11 +99,18 @@ struct MatrixAccount: Sendable {
             """)
     }
 
+    /// Whether a room is encrypted, as the store or the homeserver says: no server can switch encryption off.
+    func isEncrypted(_ roomID: String) async throws -> Bool {
+        if try store.isEncrypted(roomID) { return true }
+        return try await client.isEncrypted(roomID)
+    }
+
     /// A room of which the homeserver says that it is encrypted. No message goes there in clear, whatever syncs say.
     func encryptedRoom(_ roomID: String, in session: MXSession) async throws -> MXRoom {
         let room = try await RoomReference(roomID).room(in: session, for: self)
         if !room.summary.isEncrypted {
-            let content = try await client.stateEvent(ofRoom: roomID, eventType: .roomEncryption)
+            // A homeserver that has said so before may not say how any more.
+            let content = try? await client.stateEvent(ofRoom: roomID, eventType: .roomEncryption)
             try session.noteEncryption(of: roomID, content)
         }
         return room

@@ -40,6 +40,10 @@ struct MatrixStore: Sendable {
         try MXFileStore.rooms(withAlias: alias, of: userID, deviceId: deviceID, in: folder)
     }
 
+    func isEncrypted(_ roomID: String) throws(MatrixError) -> Bool {
+        try MXFileStore.isEncrypted(roomID, of: userID, deviceId: deviceID, in: folder)
+    }
+
     func delete() throws(MatrixError) { try MXFileStore.delete(of: userID, in: folder) }
 
     /// Nothing depends on the store: without one, everything is asked for.

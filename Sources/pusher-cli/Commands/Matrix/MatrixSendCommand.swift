@@ -85,13 +85,13 @@ struct MatrixSendCommand: AsyncParsableCommand {
         let claim = room.reference.stored(for: account)
         guard let claim, !claim.isOfAliasServer else {
             let roomID = if let claim { claim.roomId } else { try await room.id(for: account) }
-            return (roomID, try await account.client.isEncrypted(roomID))
+            return (roomID, try await account.isEncrypted(roomID))
         }
-        async let isClaimedRoomEncrypted = account.client.isEncrypted(claim.roomId)
+        async let isClaimedRoomEncrypted = account.isEncrypted(claim.roomId)
         let roomID = try await room.id(for: account)
         let isEncrypted =
             if roomID == claim.roomId { try await isClaimedRoomEncrypted } else {
-                try await account.client.isEncrypted(roomID)
+                try await account.isEncrypted(roomID)
             }
         return (roomID, isEncrypted)
     }

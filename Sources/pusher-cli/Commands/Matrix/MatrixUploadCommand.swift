@@ -39,7 +39,7 @@ struct MatrixUploadCommand: AsyncParsableCommand {
         var roomID: String?
         if let room {
             let id = try await RoomReference(room).roomID(for: account)
-            guard try await !account.client.isEncrypted(id) else {
+            guard try await !account.isEncrypted(id) else {
                 return try await sendEncrypted(file, media, to: id, as: account)
             }
             roomID = id
