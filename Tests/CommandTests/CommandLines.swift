@@ -19,7 +19,6 @@ enum CommandLines {
         ["kick", room, user], ["ban", room, user], ["unban", room, user], ["topic", room], ["members", room],
         ["react", room, "$1", "x"], ["search", "hi"], ["read", room], ["receipts", room], ["upload", file],
         ["download", "mxc://hs/1", "-"], ["devices"], ["push-rules"],
-        ["keys", "export", file, "--force", "--password-stdin"],
     ]
 
     /// The same of `pydio`.
@@ -47,5 +46,5 @@ enum CommandLines {
     private static let (room, user) = ("!r:hs", "@bob:hs")
 
     /// The words of a line that are its command's name.
-    static func name(of line: [String]) -> [String] { Array(line.prefix(["admin", "keys"].contains(line.first) ? 2 : 1)) }
+    static func name(of line: [String]) -> [String] { Array(line.prefix(line.first == "admin" ? 2 : 1)) }
 }
