@@ -91,7 +91,11 @@ struct MatrixAccount: Sendable {
     }
 
     private var keysAreInUse: CommandFailure {
-        CommandFailure(
+        guard store.ownership != .free else {
+            return CommandFailure(
+                .unavailable, "this needs the keys of the login, and their store cannot be used; nothing was sent")
+        }
+        return CommandFailure(
             .unavailable,
             """
             this needs the keys of the login, which are used by \(ownerOfKeys), perhaps a pusher-cli matrix listen: end it, \
