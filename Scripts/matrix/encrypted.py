@@ -67,6 +67,8 @@ async def upload(client, room, path):
         content = data.read()
     answer, keys = await client.upload(lambda *_: path, content_type="application/octet-stream", encrypt=True,
                                        filesize=len(content))
+    while not keys:  # nio fills them in when it has sent everything, which may be after the answer
+        await asyncio.sleep(0)
     file = {"url": granted(answer).content_uri, **keys}
     return await send(client, room, {"msgtype": "m.file", "body": path.rsplit("/", 1)[-1], "file": file,
                                      "info": {"size": len(content)}})
