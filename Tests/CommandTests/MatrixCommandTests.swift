@@ -169,6 +169,25 @@ struct MatrixCommandTests {
         #expect(scene.server.requests("POST", "/_matrix/media/v3/upload").isEmpty)
     }
 
+    @Test(.rule("R15")) func aHomeserverCannotSwitchEncryptionOff() async throws {
+        let scene = try await MatrixScene()
+        let encryption = #"""
+            {"type":"m.room.encryption","event_id":"$e","sender":"@b:hs","state_key":"",
+            "content":{"algorithm":"m.megolm.v1.aes-sha2"}}
+            """#
+        scene.syncsBegin(MatrixScene.room(name: "Lobby", timeline: [encryption]))
+        #expect(try await scene.matrix("rooms").status == 0)
+        // It has said that the room is encrypted, and denies it now.
+        scene.server.on("GET", "v3/rooms/*/state/m.room.encryption/**", .error(404, "M_NOT_FOUND"))
+        scene.server.on("GET", "v3/rooms/*/state/m.room.encryption", .error(404, "M_NOT_FOUND"))
+        scene.server.on("PUT", "v3/rooms/*/send/*/*", .json(#"{"event_id":"$1"}"#))
+        for arguments in [["send", "!r:hs", "x"], ["upload", "/etc/hostname", "--room", "!r:hs"]] {
+            #expect(await (try scene.run(["matrix"] + arguments)).status() != 0)
+        }
+        #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").isEmpty)
+        #expect(scene.server.requests("POST", "/_matrix/media/v3/upload").isEmpty)
+    }
+
     @Test func aRoomThatWeAreNotInIsStatus77_andItsServersWordsCannotDriveTheTerminal() async throws {
         let scene = try await MatrixScene()
         scene.server.on(

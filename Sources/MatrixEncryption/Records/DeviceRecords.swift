@@ -45,8 +45,6 @@ package struct DeviceRecord: Record, Equatable {
     package var wedgingIndex: UInt64 = 0
     /// Milliseconds since 1970 when the last of these was made; 0 for none.
     package var lastUnwedged: UInt64 = 0
-    /// A new channel to it is to be made.
-    package var needsUnwedging = false
     /// Milliseconds since 1970.
     package let firstSeen: UInt64
 
@@ -65,7 +63,7 @@ package struct DeviceRecord: Record, Equatable {
         writer.append(keys.deviceID)
         writer.append(keys.json.compactText)
         writer.append(trust.rawValue)
-        for flag in [isListed, isDeleted, isSuspicious, needsUnwedging] { writer.append(flag) }
+        for flag in [isListed, isDeleted, isSuspicious] { writer.append(flag) }
         for number in [wedgingIndex, lastUnwedged, firstSeen] { writer.append(number) }
         return writer.state
     }
@@ -81,7 +79,6 @@ package struct DeviceRecord: Record, Equatable {
         isListed = try reader.flag()
         isDeleted = try reader.flag()
         isSuspicious = try reader.flag()
-        needsUnwedging = try reader.flag()
         (wedgingIndex, lastUnwedged, firstSeen) = (try reader.number(), try reader.number(), try reader.number())
         try reader.end()
     }

@@ -125,11 +125,11 @@ struct MatrixAccount: Sendable {
         guard events.contains(where: \.isEncrypted) else { return events }
         return try await withSession(patience: Self.keyPatience, beginsEncryption: true) { session in
             guard session.hasKeys else {
-                StandardError.write(
-                    """
-                    warning: encrypted messages cannot be read: the keys of this login are used by \(ownerOfKeys), \
-                    perhaps a pusher-cli matrix listen
-                    """)
+                let reason: TerminalText =
+                    store.ownership == .free
+                    ? "the store with the keys of this login cannot be used"
+                    : "the keys of this login are used by \(ownerOfKeys), perhaps a pusher-cli matrix listen"
+                StandardError.write("warning: encrypted messages cannot be read: \(reason)")
                 return events
             }
             return try session.decrypted(events, in: roomID)
