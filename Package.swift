@@ -148,6 +148,8 @@ var tools: [Target] {
         tool("PydioKill", ["PydioSync", "PydioSDK", "PydioTestSupport", "TestSupport", "Basics"]),
         // The peer of Autobahn.
         tool("ConformancePeer", ["CurlTransport", "PusherMockServer", "Transport"]),
+        // MatrixEncryption for peers of other implementations.
+        tool("EncryptionPeer", ["MatrixEncryption", "JSONBytes"]),
         // A benchmark of what is not public: see Benchmarks/README.md.
         tool("MatrixBench", ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench"),
     ]
@@ -248,7 +250,7 @@ var chosenTests: [String]? {
 
 var client: [Target.Dependency] { ["CurlTransport"] + .pure }
 var fuzzedProtocols: [Target.Dependency] {
-    ["PusherMockServer", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "CLibcrypto"]
+    ["PusherMockServer", "PusherProtocol", "MatrixProtocol", "MatrixEncryption", "PydioProtocol", "CLibcrypto"]
 }
 
 var swiftLog: Target.Dependency { .product(name: "Logging", package: "swift-log") }
