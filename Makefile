@@ -66,7 +66,7 @@ conformance: setup ## Runs Autobahn's WebSocket cases against our client and moc
 	@swift build --quiet --product ConformancePeer
 	@Scripts/conformance/run $(CASES)
 
-bench: setup ## Measures speed and memory beside floors and peers, in 12 minutes. ONLY="dispatch latency" ROUNDS=5.
+bench: setup ## Measures speed and memory beside floors and peers, in 14 minutes. ONLY="dispatch latency" ROUNDS=5.
 	@Scripts/bench/run $(ONLY)
 
 chaos: setup ## Breaks the network between client and server. FAULT="link down" runs one fault.

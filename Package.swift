@@ -150,8 +150,9 @@ var tools: [Target] {
         tool("ConformancePeer", ["CurlTransport", "PusherMockServer", "Transport"]),
         // MatrixEncryption for peers of other implementations.
         tool("EncryptionPeer", ["MatrixEncryption", "JSONBytes"]),
-        // A benchmark of what is not public: see Benchmarks/README.md.
+        // Benchmarks of what is not public: see Benchmarks/README.md.
         tool("MatrixBench", ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench"),
+        tool("EncryptionBench", ["MatrixEncryption", "JSONBytes"], path: "Benchmarks/Sources/EncryptionBench"),
     ]
 }
 
