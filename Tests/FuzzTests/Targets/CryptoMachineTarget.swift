@@ -44,6 +44,14 @@ private enum BobsDevice {
 ///     p   what was inside of one by Alice   r   the content of an event of a room
 func fuzzCryptoMachine(_ bytes: [UInt8]) throws(BrokenClaim) {
     guard let kind = bytes.first, let view = JSONView(Array(bytes.dropFirst())) else { return }
+    var (machine, turn) = try turnOfBobsDevice(kind, view)
+    try checkThatNothingIsForged(by: kind, view, turn)
+    try claim("this device stays what it is", machine.account.ed25519 == KnownKeys.bob.ed25519)
+    let more = Result { () throws(EncryptionError) in try machine.requests(&turn) }
+    try claim("there is something to do next, or nothing", (try? more.get()) != nil)
+}
+
+func turnOfBobsDevice(_ kind: UInt8, _ view: JSONView) throws(BrokenClaim) -> (CryptoMachine, CryptoTurn) {
     var (machine, turn) = (BobsDevice.machine, BobsDevice.turn())
     do throws(EncryptionError) {
         switch kind {
@@ -57,15 +65,12 @@ func fuzzCryptoMachine(_ bytes: [UInt8]) throws(BrokenClaim) {
                 content: view)
             let isObject = try machine.decrypt(event, &turn).map(\.isObject)
             guard (try? isObject.get()) != false else { throw .notJSON }
-        default: return
+        default: break
         }
     } catch {
         guard error != .store, error != .state else { throw BrokenClaim(description: "\(error)") }
     }
-    try checkThatNothingIsForged(by: kind, view, turn)
-    try claim("this device stays what it is", machine.account.ed25519 == KnownKeys.bob.ed25519)
-    let more = Result { () throws(EncryptionError) in try machine.requests(&turn) }
-    try claim("there is something to do next, or nothing", (try? more.get()) != nil)
+    return (machine, turn)
 }
 
 private func answerAll(
