@@ -84,7 +84,8 @@ int main(int argc, char **argv) {
     sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
     aes = EVP_CIPHER_CTX_new();
     cbc = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
-    unsigned char seed[32] = {1}, public[32], private[64], signature[64], ratchet[128] = {2}, chain[32] = {3}, key[32], last[128];
+    unsigned char seed[32] = {1}, public[32], private[64], signature[64], ratchet[128] = {2}, last[128];
+    unsigned char chain[32] = {3}, key[32];
     crypto_sign_seed_keypair(public, private, seed);
     EVP_PKEY *signer = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, 32);
 
@@ -127,7 +128,8 @@ int main(int argc, char **argv) {
         hkdf(root, 2, secret, sizeof secret, "OLM_ROOT");
         hmac(key, root + 32, "\x01", 1), hmac(chain, root + 32, "\x02", 1);
         count = cipher(1, sealed, text, size, key, 32, "OLM_KEYS", code);
-        agree(secret, theirs_once, identity[0]), agree(secret + 32, theirs, base), agree(secret + 64, theirs_once, base);
+        agree(secret, theirs_once, identity[0]), agree(secret + 32, theirs, base);
+        agree(secret + 64, theirs_once, base);
         hkdf(root, 2, secret, sizeof secret, "OLM_ROOT");
         hmac(key, root + 32, "\x01", 1), hmac(chain, root + 32, "\x02", 1);
         cipher(0, opened, sealed, count, key, 32, "OLM_KEYS", code);

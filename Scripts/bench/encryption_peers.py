@@ -1,6 +1,6 @@
 """vodozemac's ratchets:  encryption_peers MESSAGES SIZE
 
-Prints CPU seconds a message as one line of JSON, and those of a call alone: of the shortest that takes or gives bytes."""
+Prints CPU seconds a message as one line of JSON, and those of a call alone: of one that only gives 32 bytes."""
 
 import base64
 import json

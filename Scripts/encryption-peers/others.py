@@ -1,5 +1,5 @@
-"""Encryption of Matrix by packages of PyPI, as a peer: vodozemac's ratchets, verification and backups, matrix-nio's files,
-and signed JSON as Synapse has it."""
+"""Encryption of Matrix by packages of PyPI, as a peer: vodozemac's ratchets, verification and backups, matrix-nio's
+files, and signed JSON as Synapse has it."""
 
 import hashlib
 import json

@@ -51,8 +51,8 @@ def serve(peer, refusals):
 class Peer:
     """The other end of `serve`, or of EncryptionPeer.
 
-    One that is not strict takes some damage: vodozemac checks how it would have written a message, not the bytes that came.
-    Nor does it take any passphrase: matrix-nio's are in Latin-1."""
+    One that is not strict takes some damage: vodozemac checks how it would have written a message, not the bytes that
+    came. Nor does it take any passphrase: matrix-nio's are in Latin-1."""
 
     def __init__(self, name, *command, is_strict=True):
         self.name, self.is_strict = name, is_strict

@@ -1,5 +1,5 @@
-"""Random conversations over Olm and Megolm: with loss, repetition, reordering and damage. Each message must be readable or
-refused as the limits of both ratchets say, whoever is on which side."""
+"""Random conversations over Olm and Megolm: with loss, repetition, reordering and damage. Each message must be readable
+or refused as the limits of both ratchets say, whoever is on which side."""
 
 from peer import Refused, decode, encode
 
@@ -188,7 +188,8 @@ def some_index(random, least):
 
 def megolm(random, owner, other):
     counts = dict.fromkeys(("read", "from before", "repeated", "damaged", "imported"), 0)
-    id = owner("megolm.make", session="s", index=random.choice([0, some_index(random, 0), random.randrange(LAST - 40)]))["id"]
+    begin = random.choice([0, some_index(random, 0), random.randrange(LAST - 40)])
+    id = owner("megolm.make", session="s", index=begin)["id"]
     messages, readers = [], []
 
     def receive(key, how, peer):
@@ -218,7 +219,8 @@ def megolm(random, owner, other):
     for at in range(random.randint(0, 3)):
         peer, session, first_known = random.choice(readers)
         if first_known > 0 and random.random() < 0.3:
-            refuses("an earlier key", lambda: peer("megolm.export", session=session, index=random.randrange(first_known)))
+            earlier = random.randrange(first_known)
+            refuses("an earlier key", lambda: peer("megolm.export", session=session, index=earlier))
         wanted = some_index(random, first_known)
         key = peer("megolm.export", session=session, index=wanted)["key"]
         must(receive(key, "import", other if peer is owner else owner) == wanted, "another index")
@@ -244,6 +246,7 @@ def megolm(random, owner, other):
                 counts["from before"] += 1
                 continue
             for time in range(2 if random.random() < 0.2 else 1):
-                must(peer("megolm.decrypt", session=session, body=body) == {"text": text, "index": number}, "another text")
+                read = peer("megolm.decrypt", session=session, body=body)
+                must(read == {"text": text, "index": number}, "another text")
                 counts["repeated" if time else "read"] += 1
     return counts

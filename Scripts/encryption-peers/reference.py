@@ -23,7 +23,8 @@ class Reference:
         made = module.OlmAccount(os.urandom(32), os.urandom(32), private, [fallback])
         self._accounts[account] = made
         return {"curve25519": encode(made.curve), "ed25519": encode(made.ed),
-                "keys": [encode(module.x_public(key)) for key in private], "fallback": encode(module.x_public(fallback))}
+                "keys": [encode(module.x_public(key)) for key in private],
+                "fallback": encode(module.x_public(fallback))}
 
     def olm_open(self, account, session, identity, key):
         made = self._accounts[account].outbound(
@@ -164,7 +165,8 @@ class Reference:
         return {"text": encode(module.attachment_decrypt(decode(data), file))}
 
     def signed_sign(self, object, seed, user, id):
-        return {"object": module.sign_json(object, decode(seed), user, id), "key": encode(module.ed_public(decode(seed)))}
+        signed = module.sign_json(object, decode(seed), user, id)
+        return {"object": signed, "key": encode(module.ed_public(decode(seed)))}
 
     def signed_verify(self, object, key, user, id):
         module.verify_json(object, key, user, id)

@@ -1,4 +1,4 @@
-"""Random values that one side makes and the other reads: verifications, backups, files, signatures, keys to write down."""
+"""Random values that one side makes and the other reads: verifications, backups, files, signatures, keys on paper."""
 
 import copy
 
@@ -19,7 +19,8 @@ def some_key(random):
 # ---------------------------------------------------------------------------------------------------- verifications
 
 def some_device(random):
-    return [f"@{random.choice('abc')}{random.randrange(1000)}:hs{random.randrange(10)}.test", some_key(random)[:10].upper()]
+    user = f"@{random.choice('abc')}{random.randrange(1000)}:hs{random.randrange(10)}.test"
+    return [user, some_key(random)[:10].upper()]
 
 
 def sas(random, starter, accepter):
@@ -168,7 +169,8 @@ def recovery(random, writer, reader):
     key = some_key(random)
     words = [peer("recovery.write", key=key)["words"] for peer in (writer, reader)]
     must(words[0] == words[1], "two texts")
-    must(reader("recovery.read", words=words[0].replace(" ", random.choice(["", " ", "\n"])))["key"] == key, "another key")
+    spaced = words[0].replace(" ", random.choice(["", " ", "\n"]))
+    must(reader("recovery.read", words=spaced)["key"] == key, "another key")
     wrong = changed(random, words[0])
     same_outcome(lambda peer: peer("recovery.read", words=wrong), writer, reader)
     return {"read": 1, "misspelled": 1}
@@ -184,7 +186,8 @@ def secrets(random, writer, reader):
     checking = reader if describing is writer else writer
     passphrase = some_words(random, 20)
     made = describing("secrets.describe", passphrase=passphrase, iterations=random.randint(1, 2_000))
-    must(checking("secrets.derive", passphrase=passphrase, description=made["description"])["key"] == made["key"], "another key")
+    derived = checking("secrets.derive", passphrase=passphrase, description=made["description"])
+    must(derived["key"] == made["key"], "another key")
     checking("secrets.check", key=made["key"], description=made["description"])
     refuses("a wrong key", lambda: checking("secrets.check", key=some_key(random), description=made["description"]))
     return {"read": 1, "refused": 3, "passphrases": 1}
