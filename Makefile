@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test count-tests encryption-rules build lint format examples interop conformance bench chaos \
         hostile soak soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
-        uninstall matrix-test matrix-large \
+        uninstall matrix-test matrix-large encryption-peers \
         check-install pydio-transfer pydio-sync-kill smoke clean
 
 PREFIX ?= /usr/local
@@ -57,11 +57,16 @@ interop: setup ## Tests our server and client against the official Python librar
 matrix-test: setup ## Tests the Matrix client against Synapse, a real homeserver. FILTER=tests runs some.
 	@Scripts/matrix/run $(FILTER)
 
+encryption-peers: setup ## Compares Matrix's encryption with vodozemac and others. CASES=1000 SEED=any ONLY="olm sas" REFERENCE=module.
+	@swift build --quiet --product EncryptionPeer
+	@Scripts/encryption-peers/run --cases $(or $(CASES),1000) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(REFERENCE),--reference $(REFERENCE)) $(ONLY)
+
 conformance: setup ## Runs Autobahn's WebSocket cases against our client and mock server. CASES="1 2" runs some groups.
 	@swift build --quiet --product ConformancePeer
 	@Scripts/conformance/run $(CASES)
 
-bench: setup ## Measures speed and memory beside floors and peers, in 12 minutes. ONLY="dispatch latency" ROUNDS=5.
+bench: setup ## Measures speed and memory beside floors and peers, in 14 minutes. ONLY="dispatch latency" ROUNDS=5.
 	@Scripts/bench/run $(ONLY)
 
 chaos: setup ## Breaks the network between client and server. FAULT="link down" runs one fault.

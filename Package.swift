@@ -148,8 +148,11 @@ var tools: [Target] {
         tool("PydioKill", ["PydioSync", "PydioSDK", "PydioTestSupport", "TestSupport", "Basics"]),
         // The peer of Autobahn.
         tool("ConformancePeer", ["CurlTransport", "PusherMockServer", "Transport"]),
-        // A benchmark of what is not public: see Benchmarks/README.md.
+        // MatrixEncryption for peers of other implementations.
+        tool("EncryptionPeer", ["MatrixEncryption", "JSONBytes"]),
+        // Benchmarks of what is not public: see Benchmarks/README.md.
         tool("MatrixBench", ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench"),
+        tool("EncryptionBench", ["MatrixEncryption", "JSONBytes"], path: "Benchmarks/Sources/EncryptionBench"),
     ]
 }
 
@@ -248,7 +251,7 @@ var chosenTests: [String]? {
 
 var client: [Target.Dependency] { ["CurlTransport"] + .pure }
 var fuzzedProtocols: [Target.Dependency] {
-    ["PusherMockServer", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "CLibcrypto"]
+    ["PusherMockServer", "PusherProtocol", "MatrixProtocol", "MatrixEncryption", "PydioProtocol", "CLibcrypto"]
 }
 
 var swiftLog: Target.Dependency { .product(name: "Logging", package: "swift-log") }

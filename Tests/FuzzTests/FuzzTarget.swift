@@ -15,6 +15,15 @@ enum FuzzTarget: String, CaseIterable {
     case clientFrames = "client-frames"
     case matrixJSON = "matrix-json"
     case matrixSync = "matrix-sync"
+    case olm
+    case megolm
+    case signedKeys = "signed-keys"
+    case encryptedFiles = "encrypted-files"
+    case keyExport = "key-export"
+    case keyBackup = "key-backup"
+    case secretStorage = "secret-storage"
+    case verification
+    case cryptoMachine = "crypto-machine"
     case pydioAnswers = "pydio-answers"
     case pydioDocuments = "pydio-documents"
 
@@ -33,6 +42,15 @@ enum FuzzTarget: String, CaseIterable {
         case .clientFrames: try fuzzClientFrames(bytes)
         case .matrixJSON: try fuzzMatrixJSON(bytes)
         case .matrixSync: try fuzzMatrixSync(bytes)
+        case .olm: try fuzzOlm(bytes)
+        case .megolm: try fuzzMegolm(bytes)
+        case .signedKeys: try fuzzSignedKeys(bytes)
+        case .encryptedFiles: try fuzzEncryptedFiles(bytes)
+        case .keyExport: try fuzzKeyExport(bytes)
+        case .keyBackup: try fuzzKeyBackup(bytes)
+        case .secretStorage: try fuzzSecretStorage(bytes)
+        case .verification: try fuzzVerification(bytes)
+        case .cryptoMachine: try fuzzCryptoMachine(bytes)
         case .pydioAnswers: try fuzzPydioAnswers(bytes)
         case .pydioDocuments: try fuzzPydioDocuments(bytes)
         }

@@ -120,6 +120,23 @@ import Testing
         #expect(!other.isConnected(to: session) && !session.isConnected(to: other))
     }
 
+    @Test func aSessionResumesFromItselfAlone() throws {
+        var outbound = OutboundGroupSession(random: .system)
+        let fresh = try InboundGroupSession(sessionKey: outbound.sessionKey)
+        let messages = try (0..<3).map { _ in try MegolmMessage(outbound.encrypt(SecretBytes([7]))) }
+        var read = fresh
+        _ = try read.decrypt(messages[1])
+        var resumed = fresh
+        resumed.resume(from: read)
+        #expect(resumed == read && resumed != fresh)
+        for message in messages.reversed() { #expect(try resumed.decrypt(message) == SecretBytes([7])) }
+
+        let other = try InboundGroupSession(exported: Self.secret(Self.vectors, "unconnected_export"))
+        var same = session
+        same.resume(from: other)
+        #expect(same.id == other.id && same == session)
+    }
+
     @Test func whatIsStoredIsReadBack() throws {
         var outbound = OutboundGroupSession(random: .system)
         let inbound = try InboundGroupSession(sessionKey: outbound.sessionKey)

@@ -37,6 +37,20 @@ import Testing
         }
     }
 
+    /// As a damaged store may have it.
+    @Test func aRootOfAnotherLengthIsRefused() throws {
+        let (alice, bob) = (OlmAccount(random: .system), Curve25519KeyPair(random: .system).publicKey)
+        let session = try alice.outboundSession(identityKey: bob, oneTimeKey: bob, random: .system)
+        var state = session.state.withUnsafeBytes { Array($0) }
+        #expect(try OlmSession(state: SecretBytes(state)) == session)
+        // Behind the version and three keys with their lengths.
+        let root = 1 + 3 * 33
+        #expect(state[root] == 32)
+        state.insert(contentsOf: repeatElement(0, count: 33), at: root + 1)
+        state[root] = 65
+        #expect(throws: EncryptionError.state) { try OlmSession(state: SecretBytes(state)) }
+    }
+
     @Test(.rule("R3")) func malformedMessagesAreRefused() throws {
         for vector in try Self.vectors.list("malformed") {
             let (bytes, why) = (try vector.hex("hex"), try vector.text("why"))

@@ -31,9 +31,11 @@ package enum KeyExport {
 
     /// Takes about two microseconds a round: call it where nobody waits.
     ///
-    /// - Throws: `armour` if there is no such file in it, `base64`, `version`, `rounds` for none or more than
-    ///   ``maximumRounds``, `mac` for a wrong passphrase or a damaged file.
-    package static func json(of file: [UInt8], passphrase: String) throws(EncryptionError) -> SecretBytes {
+    /// - Throws: `armour` if there is no such file in it, `base64`, `version`, `rounds` for none or too many, `mac` for a
+    ///   wrong passphrase or a damaged file.
+    package static func json(
+        of file: [UInt8], passphrase: String, maximumRounds: Int = maximumRounds
+    ) throws(EncryptionError) -> SecretBytes {
         let bytes = try unarmoured(file)
         guard bytes.count >= 69, bytes[0] == version else { throw .version }
         let rounds = bytes[33..<37].reduce(0) { $0 << 8 | Int($1) }

@@ -94,7 +94,9 @@ extension CryptoMachine {
         let (message, plaintext): (MegolmMessage, SecretBytes)
         do throws(EncryptionError) {
             message = try MegolmMessage(UnpaddedBase64.decode(text))
+            if let read = turn.readSessions[sessionId] { session.session.resume(from: read) }
             plaintext = try session.session.decrypt(message)
+            turn.readSessions[sessionId] = session.session
         } catch .index {
             return .failure(.tooEarly)
         } catch {

@@ -9,6 +9,9 @@ package struct CryptoTurn: Sendable {
     package let now: UInt64
     let random: RandomSource
     package var notices: [CryptoNotice] = []
+    /// Sessions of rooms as far as they have read, by their ids: the records have them as they began, and a step takes its time
+    /// for each message since then.
+    var readSessions: [String: InboundGroupSession] = [:]
 
     package init(_ records: Records, now: UInt64, random: RandomSource) {
         (self.records, self.now, self.random) = (records, now, random)

@@ -153,6 +153,7 @@ extension OlmSession {
         var reader = try StateReader(state, version: Self.stateVersion)
         keys = Keys(identity: try reader.key(), base: try reader.key(), oneTime: try reader.key())
         root = try reader.secret()
+        guard root.count == 32 else { throw .state }
         if try reader.flag() {
             let pair = try Curve25519KeyPair(privateKey: reader.secret())
             turn = .ours(pair, try OlmChain(&reader))

@@ -11,7 +11,9 @@ package enum AES256 {
     package static func encryptCBC(_ plaintext: SecretBytes, key: SecretBytes, iv: SecretBytes) -> [UInt8] {
         var ciphertext = [UInt8](repeating: 0, count: (plaintext.count / 16 + 1) * 16)
         let count = plaintext.withUnsafeBytes { plaintext in
-            ciphertext.withUnsafeMutableBytes { run(plaintext, into: $0, EVP_aes_256_cbc(), key, iv, encrypts: true) }
+            ciphertext.withUnsafeMutableBytes {
+                run(plaintext, into: $0, Algorithms.aes256CBC, key, iv, encrypts: true)
+            }
         }
         precondition(count == ciphertext.count, "libcrypto has no AES")
         return ciphertext
@@ -25,7 +27,7 @@ package enum AES256 {
         var count: Int?
         let padded = SecretBytes(count: ciphertext.count + 16) { plaintext in
             ciphertext.withUnsafeBytes { ciphertext in
-                count = run(ciphertext, into: plaintext, EVP_aes_256_cbc(), key, iv, encrypts: false)
+                count = run(ciphertext, into: plaintext, Algorithms.aes256CBC, key, iv, encrypts: false)
             }
         }
         guard let count else { throw .padding }
@@ -36,7 +38,7 @@ package enum AES256 {
     package static func ctr(_ text: SecretBytes, key: SecretBytes, iv: [UInt8]) -> SecretBytes {
         SecretBytes(count: text.count) { result in
             let count = text.withUnsafeBytes {
-                run($0, into: result, EVP_aes_256_ctr(), key, SecretBytes(iv), encrypts: true)
+                run($0, into: result, Algorithms.aes256CTR, key, SecretBytes(iv), encrypts: true)
             }
             precondition(count == text.count, "libcrypto has no AES")
         }
@@ -60,7 +62,7 @@ package enum AES256 {
         var result = [UInt8](repeating: 0, count: blocks.count)
         let count = blocks.withUnsafeBytes { blocks in
             result.withUnsafeMutableBytes {
-                run(blocks, into: $0, EVP_aes_256_ctr(), key, SecretBytes(counter), encrypts: true)
+                run(blocks, into: $0, Algorithms.aes256CTR, key, SecretBytes(counter), encrypts: true)
             }
         }
         precondition(count == result.count, "libcrypto has no AES")

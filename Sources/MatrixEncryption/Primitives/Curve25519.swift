@@ -13,6 +13,7 @@ package struct Curve25519KeyPair: Sendable, Equatable {
     /// 32 random bytes, not clamped.
     package let privateKey: SecretBytes
     package let publicKey: Curve25519PublicKey
+    private let key: PrivateKey
 
     package init(random: RandomSource) {
         self.init(wellFormed: random.secret(32))
@@ -26,16 +27,17 @@ package struct Curve25519KeyPair: Sendable, Equatable {
 
     private init(wellFormed privateKey: SecretBytes) {
         self.privateKey = privateKey
-        publicKey = KeyPair.publicKey(of: privateKey, EVP_PKEY_X25519)
+        key = PrivateKey(privateKey, EVP_PKEY_X25519)
+        publicKey = key.publicKey()
     }
+
+    package static func == (lhs: Curve25519KeyPair, rhs: Curve25519KeyPair) -> Bool { lhs.privateKey == rhs.privateKey }
 
     /// - Throws: `lowOrder` if the result is zero, which it is with 12 public keys whatever the private one is.
     package func sharedSecret(with other: Curve25519PublicKey) throws(EncryptionError) -> SecretBytes {
-        let key = KeyPair.key(privateKey, EVP_PKEY_X25519)
-        defer { EVP_PKEY_free(key) }
         guard let peer = EVP_PKEY_new_raw_public_key(EVP_PKEY_X25519, nil, other.bytes, 32) else { throw .keyLength }
         defer { EVP_PKEY_free(peer) }
-        let context = EVP_PKEY_CTX_new(key, nil)
+        let context = EVP_PKEY_CTX_new(key.pointer, nil)
         defer { EVP_PKEY_CTX_free(context) }
         return try SecretBytes(count: 32) { secret throws(EncryptionError) in
             var count = 32

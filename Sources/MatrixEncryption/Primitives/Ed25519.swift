@@ -26,6 +26,7 @@ package struct Ed25519KeyPair: Sendable, Equatable {
     /// 32 bytes.
     package let seed: SecretBytes
     package let publicKey: Ed25519PublicKey
+    private let key: PrivateKey
 
     package init(random: RandomSource) {
         self.init(wellFormed: random.secret(32))
@@ -39,18 +40,19 @@ package struct Ed25519KeyPair: Sendable, Equatable {
 
     private init(wellFormed seed: SecretBytes) {
         self.seed = seed
-        publicKey = KeyPair.publicKey(of: seed, EVP_PKEY_ED25519)
+        key = PrivateKey(seed, EVP_PKEY_ED25519)
+        publicKey = key.publicKey()
     }
+
+    package static func == (lhs: Ed25519KeyPair, rhs: Ed25519KeyPair) -> Bool { lhs.seed == rhs.seed }
 
     /// 64 bytes.
     package func signature(of message: [UInt8]) -> [UInt8] {
-        let key = KeyPair.key(seed, EVP_PKEY_ED25519)
-        defer { EVP_PKEY_free(key) }
         let context = EVP_MD_CTX_new()
         defer { EVP_MD_CTX_free(context) }
         var (signature, count) = ([UInt8](repeating: 0, count: 64), 64)
         let done =
-            EVP_DigestSignInit(context, nil, nil, nil, key) == 1
+            EVP_DigestSignInit(context, nil, nil, nil, key.pointer) == 1
             && EVP_DigestSign(context, &signature, &count, message, message.count) == 1
         precondition(done && count == 64, "libcrypto has no Ed25519")
         return signature

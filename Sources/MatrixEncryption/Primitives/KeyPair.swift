@@ -23,21 +23,25 @@ extension PublicKeyBytes {
     package var base64: String { UnpaddedBase64.encode(bytes) }
 }
 
-/// What both curves have in common in libcrypto.
-enum KeyPair {
-    /// - Parameter secret: 32 bytes.
-    static func key(_ secret: SecretBytes, _ type: Int32) -> OpaquePointer? {
+/// A private key as libcrypto keeps it: to make it takes as long as to sign.
+final class PrivateKey: @unchecked Sendable {
+    // Unchecked: nothing changes it once it is made.
+    let pointer: OpaquePointer?
+
+    /// - Parameters:
+    ///   - secret: 32 bytes.
+    ///   - type: `EVP_PKEY_X25519` or `EVP_PKEY_ED25519`.
+    init(_ secret: SecretBytes, _ type: Int32) {
         precondition(LibCrypto.isReady, "libcrypto cannot be used")
-        let key = secret.withUnsafeBytes { EVP_PKEY_new_raw_private_key(type, nil, $0.bytes, 32) }
-        precondition(key != nil, "libcrypto has no Curve25519")
-        return key
+        pointer = secret.withUnsafeBytes { EVP_PKEY_new_raw_private_key(type, nil, $0.bytes, 32) }
+        precondition(pointer != nil, "libcrypto has no Curve25519")
     }
 
-    static func publicKey<Key: PublicKeyBytes>(of secret: SecretBytes, _ type: Int32) -> Key {
-        let key = key(secret, type)
-        defer { EVP_PKEY_free(key) }
+    deinit { EVP_PKEY_free(pointer) }  // which wipes it
+
+    func publicKey<Key: PublicKeyBytes>() -> Key {
         var (bytes, count) = ([UInt8](repeating: 0, count: 32), 32)
-        let done = EVP_PKEY_get_raw_public_key(key, &bytes, &count)
+        let done = EVP_PKEY_get_raw_public_key(pointer, &bytes, &count)
         precondition(done == 1 && count == 32, "libcrypto has no Curve25519")
         return Key(wellFormed: bytes)
     }

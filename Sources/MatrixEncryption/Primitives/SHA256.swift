@@ -9,7 +9,7 @@ package struct SHA256: ~Copyable, @unchecked Sendable {
     package init() {
         precondition(LibCrypto.isReady, "libcrypto cannot be used")
         context = EVP_MD_CTX_new()
-        precondition(EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1, "libcrypto has no SHA-256")
+        precondition(EVP_DigestInit_ex(context, Algorithms.sha256, nil) == 1, "libcrypto has no SHA-256")
     }
 
     deinit { EVP_MD_CTX_free(context) }

@@ -3,9 +3,13 @@
 /// Reading takes padding if it is right. Other characters and unused bits that are set are refused, so that a value has one
 /// spelling beside the padding. Both ways do without tables, whose timing tells of secrets.
 package enum UnpaddedBase64 {
-    package static func encode(_ bytes: some Collection<UInt8>) -> String { encode(bytes, forURL: false) }
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+        Array(bytes).withUnsafeBytes { encode($0, forURL: false) }
+    }
 
-    package static func encode(_ secret: SecretBytes) -> String { secret.withUnsafeBytes { encode($0) } }
+    package static func encode(_ secret: SecretBytes) -> String {
+        secret.withUnsafeBytes { encode($0, forURL: false) }
+    }
 
     /// With `-` and `_`, for JSON web keys.
     package static func encodeForURL(_ secret: SecretBytes) -> String {
@@ -31,7 +35,7 @@ package enum UnpaddedBase64 {
         }
     }
 
-    private static func encode(_ bytes: some Collection<UInt8>, forURL: Bool) -> String {
+    private static func encode(_ bytes: UnsafeRawBufferPointer, forURL: Bool) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count / 3 * 4 + 4)
         var (bits, count): (UInt32, UInt32) = (0, 0)
@@ -88,8 +92,8 @@ package enum UnpaddedBase64 {
     /// -1 for what is no digit.
     private static func value(_ digit: UInt8, _ forURL: Bool) -> Int {
         let digit = Int(digit)
-        func range(_ first: Character, _ last: Character, value: Int) -> Int {
-            let (first, last) = (Int(first.asciiValue ?? 0), Int(last.asciiValue ?? 0))
+        func range(_ first: Unicode.Scalar, _ last: Unicode.Scalar, value: Int) -> Int {
+            let (first, last) = (Int(first.value), Int(last.value))
             return mask(first, digit) & ~mask(last + 1, digit) & (digit - first + value + 1)
         }
         var value = range("A", "Z", value: 0) + range("a", "z", value: 26) + range("0", "9", value: 52)
