@@ -51,13 +51,13 @@ enum SecretInput {
     }
 
     /// A line typed at the terminal, where it is not shown unless it may be. Nil if Ctrl-C was typed.
-    static func typed(_ prompt: TerminalText, what: String = "password", isShown: Bool = false) throws(CommandFailure)
-        -> String?
-    {
+    static func typed(
+        _ prompt: TerminalText, what: String = "password", isShown: Bool = false, option: String = "--password-stdin"
+    ) throws(CommandFailure) -> String? {
         guard
             let line = try typedLine(
                 prompt, isShown: isShown,
-                withoutTerminal: "there is no terminal to ask for the \(what): use --password-stdin")
+                withoutTerminal: "there is no terminal to ask for the \(what): use \(option)")
         else { return nil }
         guard !line.isEmpty else { throw CommandFailure(.badData, "the \(what) is empty") }
         return line

@@ -80,6 +80,27 @@ struct MatrixSharedStoreTests {
         #expect(scene.syncTokens.count(where: { $0 == nil }) == 1)
     }
 
+    /// It would take away keys that are sent to the first.
+    @Test func aSecondListenEndsWhenARoomBecomesEncrypted() async throws {
+        let scene = try await MatrixScene()
+        let stream = RoomStream(scene.server)
+        let listen = try scene.run(["matrix", "listen", "--json"])
+        #expect(await listen.waitFor(isRunning))
+        let second = try scene.run(["matrix", "listen", "--json"])
+        #expect(await second.waitFor(isRunning))
+        stream.add(
+            #"{"type":"m.room.encryption","state_key":"","event_id":"$e","sender":"@bob:hs","#
+                + #""content":{"algorithm":"m.megolm.v1.aes-sha2"}}"#)
+        #expect(await second.status() == 69)
+        #expect(second.errors.contains { $0.contains("listens with this login already") }, "\(second.errors)")
+        #expect(await listen.waitFor { $0.contains { $0.contains("$e") } })
+        // From the start on, too.
+        let third = try scene.run(["matrix", "listen", "--json"])
+        #expect(await third.status() == 69)
+        listen.interrupt()
+        #expect(await listen.status() == 0)
+    }
+
     @Test func logoutDeletesWhatIsStored_alsoWhileItIsUsed() async throws {
         let scene = try await MatrixScene()
         scene.syncsBegin(MatrixScene.room(name: "Lobby"))

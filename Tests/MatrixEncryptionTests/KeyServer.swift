@@ -250,6 +250,7 @@ final class TestDevice {
         var turn = CryptoTurn(Records(records), now: now, random: .system)
         machine = try CryptoMachine(me: address, &turn)
         records.commit(turn.records.changes)
+        notices += turn.notices
     }
 
     @discardableResult

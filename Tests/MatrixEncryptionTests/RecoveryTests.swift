@@ -74,4 +74,25 @@ import Testing
         let result = try second.turn { try $0.takeSecrets(from: { data[$0] }, with: opened, &$1) }
         #expect(result.taken.count == 3)
     }
+
+    /// Whatever is written when the writing breaks off, the key that is named opens all of it.
+    @Test func aRecoveryIsReplacedWithoutAGap() throws {
+        let former = try RecoveryStorageKey(random: .system)
+        var data = try stored(under: former)
+        let new = try RecoveryStorageKey(random: .system)
+        let changes = try alice.turn { [data] in try $0.storeSecrets(under: new, replacing: { data[$0] }, &$1) }
+        for (index, change) in changes.enumerated() {
+            data[change.type] = change.content
+            let named = data["m.secret_storage.default_key"]?["key"]?.string == new.id ? new : former
+            let opened = try RecoveryStorageKey(opening: { data[$0] }, with: named.recoveryKey)
+            let device = try TestDevice("@alice:s", "N\(index)", on: server)
+            let result = try device.turn { [data] in try $0.takeSecrets(from: { data[$0] }, with: opened, &$1) }
+            #expect(result.taken.count == 3 && result.refused.isEmpty, "after \(index + 1) writes")
+        }
+        let all = SecretName.allCases.compactMap { data[$0.rawValue]?["encrypted"]?.members.map(\.key) }
+        #expect(all == Array(repeating: [new.id], count: 3))
+        #expect(throws: EncryptionError.wrongKey) {
+            try RecoveryStorageKey(opening: { data[$0] }, with: former.recoveryKey)
+        }
+    }
 }

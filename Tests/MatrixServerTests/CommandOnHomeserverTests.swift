@@ -7,7 +7,7 @@ import Testing
 /// `pusher-cli` at a real homeserver, with matrix-nio on the other side.
 @Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(2)))
 struct CommandOnHomeserverTests {
-    private static let command = ".build/debug/pusher-cli"
+    static let command = ".build/debug/pusher-cli"
     private static let pusher = ["--key", "app-key", "--no-tls", "--host", "127.0.0.1", "--port"]
 
     /// As after `matrix login`.
@@ -77,46 +77,43 @@ struct CommandOnHomeserverTests {
 
     @Test func theCommandJustWorksInAnEncryptedRoom() async throws {
         let homeserver = try Homeserver(.plain)
-        let ann = try await homeserver.newUser("ann")
+        let ann = try await CommandUser("ann", on: homeserver)
         let nio = try await EncryptedPeer("nio", on: homeserver)
-        let home = try await logIn(ann, at: homeserver)
+        let home = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: home) }
-        func command(_ arguments: [String]) -> Program {
-            Program(
-                Self.command, ["matrix"] + arguments,
-                environment: ["XDG_CONFIG_HOME": home.path, "XDG_DATA_HOME": home.path])
-        }
-        func output(_ arguments: String...) async throws -> [String] {
-            let run = try await command(arguments).run()
-            #expect(run.status == 0, "\(arguments)")
-            return run.output
-        }
-        let room = try #require(try await nio.perform("create", "Vault", ann.id)["room_id"])
-        #expect(try await output("join", room) == [room])
-        let id = try #require(try await output("send", "Vault", "hello nio").first)
+        let room = try #require(try await nio.perform("create", "Vault", ann.user.id)["room_id"])
+        #expect(try await ann.output("join", room) == [room])
+        let id = try #require(try await ann.output("send", "Vault", "hello nio").first)
         #expect(await nio.hears(id, "hello nio"))
         let theirs = try await nio.send("hello ann", to: room)
-        let messages = try await output("messages", "Vault")
+        let messages = try await ann.output("messages", "Vault")
         #expect(messages.contains { $0.contains("hello nio") } && messages.contains { $0.contains("hello ann") })
-        let answer = try #require(try await output("send", "Vault", "yes", "--reply-to", theirs).first)
+        let answer = try #require(try await ann.output("send", "Vault", "yes", "--reply-to", theirs).first)
         #expect(await nio.hears(answer, "yes"))
 
         let file = home.appending(path: "plan.bin")
         let bytes = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 17) })
         try bytes.write(to: file)
-        let uploaded = try #require(try await output("upload", file.path, "--room", "Vault").first)
+        let uploaded = try #require(try await ann.output("upload", file.path, "--room", "Vault").first)
         #expect(await nio.hears(uploaded, "plan.bin"))
         let copy = home.appending(path: "copy.bin")
         try await nio.perform("download", uploaded, copy.path)
         #expect(try Data(contentsOf: copy) == bytes)
         let theirFile = try #require(try await nio.perform("upload", room, file.path)["event_id"])
         let ours = home.appending(path: "ours.bin")
-        #expect(try await output("download", theirFile, ours.path, "--room", "Vault") == [ours.path])
+        #expect(try await ann.output("download", theirFile, ours.path, "--room", "Vault") == [ours.path])
         #expect(try Data(contentsOf: ours) == bytes)
 
-        let listener = command(["listen", "--room", "Vault", "--json", "--count", "1", "--no-catch-up"])
+        let listener = ann.command("listen", "--room", "Vault", "--json", "--count", "3", "--no-catch-up")
         try listener.start()
         #expect(await listener.waitFor { $0["to"] as? String == "running" })
+        // Its keys are asked for by those beside it.
+        let beside = try #require(try await ann.output("send", "Vault", "beside", "--reply-to", theirs).first)
+        #expect(await nio.hears(beside, "beside"))
+        #expect(try await ann.output("messages", "Vault").contains { $0.contains("hello ann") })
+        let second = try #require(try await ann.output("upload", file.path, "--room", "Vault").first)
+        #expect(await nio.hears(second, "plan.bin"))
         let last = try await nio.send("while you listen", to: room)
         #expect(
             await listener.waitFor {

@@ -150,6 +150,12 @@ final class EncryptedPeer: Sendable {
         }
     }
 
+    /// Whether the message comes, and could be decrypted.
+    func reads(_ id: String) async -> Bool {
+        let program = program.withLock { $0 }
+        return await program.waitFor { $0["event_id"] as? String == id && $0["decrypted"] as? Bool == true }
+    }
+
     /// Whether the message comes, and cannot be read.
     func failsToRead(_ id: String) async -> Bool {
         let program = program.withLock { $0 }

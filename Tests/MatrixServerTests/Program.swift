@@ -66,6 +66,14 @@ final class Program: Sendable {
         try state.withLock { $0.input }?.write(contentsOf: line)
     }
 
+    /// Gives it all that it reads, from its start to its end.
+    func run(reading text: String) async throws -> Run {
+        try start(takesInput: true)
+        try state.withLock { $0.input }?.write(contentsOf: Data(text.utf8))
+        try endInput()
+        return try await end()
+    }
+
     /// There is nothing more to read.
     func endInput() throws { try state.withLock { $0.input.take() }?.close() }
 

@@ -137,4 +137,133 @@ struct KeyStoreTests {
         #expect(other.rebuildReason != nil)
         #expect(try records(test).record(place) == nil)
     }
+
+    /// Where a rebuild can break off, as files are left then.
+    enum BrokenRebuild: CaseIterable {
+        case aside, beforeTheLog, half
+    }
+
+    @Test(arguments: BrokenRebuild.allCases) func aRebuildThatBreaksOffKeepsTheKeys(at point: BrokenRebuild) throws {
+        let test = try StoreUnderTest(.file)
+        let place = RecordKey(.setting, scope: "", key: "k")
+        try commit(test, place, Bytes(state: secret))
+        let files = FileManager.default
+        func copy(_ name: String, as copy: String) throws {
+            try files.copyItem(at: test.folder.file(name), to: test.folder.file(copy))
+        }
+        // The log has what was written last, as long as the database is open.
+        try copy("store.sqlite", as: "store.sqlite.former")
+        try copy("store.sqlite-wal", as: "log")
+        test.store.close()
+        try files.removeItem(at: test.folder.file("store.sqlite"))
+        switch point {
+        case .aside: try copy("log", as: "store.sqlite.former-wal")
+        case .beforeTheLog: try copy("log", as: "store.sqlite-wal")
+        case .half:
+            try copy("log", as: "store.sqlite.former-wal")
+            try Data("half of a database".utf8).write(to: test.folder.file("store.sqlite"))
+        }
+        let session = try test.store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE")
+        #expect(session.rebuildReason != nil)
+        #expect(try records(test).record(place) == secret)
+        #expect(!files.fileExists(atPath: test.folder.file("store.sqlite.former").path))
+        #expect(!files.fileExists(atPath: test.folder.file("store.sqlite.former-wal").path))
+        try test.reopenIfPermanent()
+        #expect(try records(test).record(place) == secret)
+    }
+
+    /// A page of the disk that cannot be read takes the keys on it, and those alone.
+    @Test func aDamagedPageTakesFewKeys() throws {
+        let count = 120
+        let sound = try StoreUnderTest(.file)
+        for number in 0..<count {
+            let text = String(repeating: "\(number) ", count: 200)
+            try commit(sound, RecordKey(.setting, scope: "s", key: "\(number)"), Bytes(state: SecretBytes(text.utf8)))
+        }
+        sound.store.close()
+        let database = try DatabaseQueue(path: sound.folder.file("store.sqlite").path)
+        try database.write { try $0.execute(sql: "DROP TABLE receipt") }
+        try database.close()
+        let bytes = try Data(contentsOf: sound.folder.file("store.sqlite"))
+        var kept: [Int] = []
+        for page in 1..<bytes.count / 4096 {
+            let test = try StoreUnderTest(.file)
+            test.store.close()
+            var damaged = bytes
+            damaged.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(count: 4096))
+            try damaged.write(to: test.folder.file("store.sqlite"))
+            _ = try test.store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE")
+            kept.append(try records(test).records(.setting, scope: "s").count)
+        }
+        #expect(kept.count > 30)
+        // The few pages that lead to others, or say whose it is, take more.
+        #expect(kept.filter { $0 >= count - 20 }.count >= kept.count - 6, "\(kept)")
+    }
+
+    // MARK: Copies
+
+    private func isMarkedAsCopy(_ store: MXFileStore) throws -> Bool {
+        try store.record(CryptoMachine.copyMark.place) != nil
+    }
+
+    private func withKeys() throws -> StoreUnderTest {
+        let test = try StoreUnderTest(.file)
+        var turn = CryptoTurn(Records(MemoryRecords()), now: 0, random: .system)
+        _ = try CryptoMachine(me: DeviceAddress(StoreUnderTest.userId, "DEVICE"), &turn)
+        var changes = MXStoreChanges()
+        changes.encryption.add(turn.records)
+        try test.store.commit(changes)
+        return test
+    }
+
+    @Test func aStoreThatStaysWhereItIsIsNoCopy() throws {
+        let test = try withKeys()
+        for _ in 0..<3 { try test.reopenIfPermanent() }
+        #expect(try !isMarkedAsCopy(#require(test.store as? MXFileStore)))
+    }
+
+    /// Of the whole folder, or of the database alone from before the last opening.
+    @Test(arguments: [true, false]) func aCopyIsKnown(isWhole: Bool) throws {
+        let (test, other) = (try withKeys(), try TemporaryFolder())
+        test.store.close()
+        let names = ["store.sqlite", "lock"]
+        func copy(_ from: TemporaryFolder, _ to: TemporaryFolder, _ names: [String]) throws {
+            try FileManager.default.createDirectory(
+                at: to.file("x").deletingLastPathComponent(), withIntermediateDirectories: true)
+            for name in names {
+                try? FileManager.default.removeItem(at: to.file(name))
+                try FileManager.default.copyItem(at: from.file(name), to: to.file(name))
+            }
+        }
+        try copy(test.folder, other, names)
+        if isWhole {
+            let store = MXFileStore(folder: other.url)
+            _ = try store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE")
+            #expect(try isMarkedAsCopy(store))
+            store.close()
+        } else {
+            for _ in 0..<2 {
+                try test.reopenIfPermanent()
+                test.store.close()
+            }
+            try copy(other, test.folder, ["store.sqlite"])
+            try test.reopenIfPermanent()
+            #expect(try isMarkedAsCopy(#require(test.store as? MXFileStore)))
+        }
+    }
+
+    /// As a crash leaves it between the writing of the database and that of the lock file.
+    @Test func anOpeningThatBreaksOffIsNoCopy() throws {
+        let test = try withKeys()
+        test.store.close()
+        let lock = try Data(contentsOf: test.folder.file("lock"))
+        try test.reopenIfPermanent()
+        test.store.close()
+        let file = try FileHandle(forWritingTo: test.folder.file("lock"))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: lock)
+        try file.close()
+        try test.reopenIfPermanent()
+        #expect(try !isMarkedAsCopy(#require(test.store as? MXFileStore)))
+    }
 }

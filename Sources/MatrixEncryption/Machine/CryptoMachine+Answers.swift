@@ -145,7 +145,7 @@ extension CryptoMachine {
             }
         }
         guard !answers.isEmpty else { return true }
-        if try channels(with: device.keys.curve25519, &turn).isEmpty {
+        if try sendingChannel(with: device.keys.curve25519, &turn) == nil {
             guard hasGivenNoKey(asker, turn.now) else {
                 wanted.insert(asker)
                 return false

@@ -56,6 +56,16 @@ extension CryptoMachine {
         return try isTrusted(current, &turn) ? .ready(version: current.version) : .untrusted(version: current.version)
     }
 
+    /// Whether the server is asked which backup there is, to make one, or to delete one, and has not answered for good.
+    package func isBackupChanging(_ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
+        if backup.asksForVersion || backup.deletions > 0 { return true }
+        return try turn.records.value(SecretRecord.self, scope: SecretRecord.new, key: SecretName.backup.rawValue)
+            != nil
+    }
+
+    /// Whether the private key of the present backup is here.
+    package func hasBackupKey(_ turn: inout CryptoTurn) throws(EncryptionError) -> Bool { try backupKey(&turn) != nil }
+
     func backupVersion(_ turn: inout CryptoTurn) throws(EncryptionError) -> BackupRecord.Current? {
         try turn.records.value(BackupRecord.self)?.current
     }

@@ -66,6 +66,12 @@ extension CryptoMachine {
 
     // MARK: Writing
 
+    /// Writes what waits without waiting for more.
+    package mutating func backUpNow() {
+        backup.due = 0
+        pauses[CryptoRequest.Call.uploadRoomKeys(version: "").kind]?.until = 0
+    }
+
     /// The body of the next upload; nil if none is due.
     mutating func backupUpload(
         to current: BackupRecord.Current, _ turn: inout CryptoTurn

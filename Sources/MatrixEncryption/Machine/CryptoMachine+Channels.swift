@@ -25,7 +25,7 @@ extension CryptoMachine {
     mutating func encrypt(
         _ type: String, _ content: JSONView, for device: DeviceKeys, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> JSONView? {
-        guard var channel = try channels(with: device.curve25519, &turn).first else { return nil }
+        guard var channel = try sendingChannel(with: device.curve25519, &turn) else { return nil }
         var recipientKeys = JSONWriter()
         recipientKeys.add("ed25519", device.ed25519.base64)
         var keys = JSONWriter()
@@ -105,7 +105,8 @@ extension CryptoMachine {
             unclaimable[address] = nil
             let owner = OlmSessionRecord.Owner(user: device.keys.userID, ed25519: device.keys.ed25519)
             try store(
-                OlmSessionRecord(session: session, lastUsed: turn.now, owner: owner), with: device.keys.curve25519,
+                OlmSessionRecord(session: session, lastUsed: timeOfUse(turn), owner: owner),
+                with: device.keys.curve25519,
                 &turn)
             try unwedge(device, &turn)
         }

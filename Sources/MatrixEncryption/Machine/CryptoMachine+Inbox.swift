@@ -80,7 +80,7 @@ extension CryptoMachine {
             guard let known = channels.first(where: { $0.session.matches(opening) }) else {
                 let (session, plaintext) = try account.inboundSession(from: opening, senderKey: senderKey)
                 turn.records.set(account)
-                try store(OlmSessionRecord(session: session, lastUsed: turn.now), with: senderKey, &turn)
+                try store(OlmSessionRecord(session: session, lastUsed: timeOfUse(turn)), with: senderKey, &turn)
                 return plaintext
             }
             channels = [known]
@@ -89,7 +89,7 @@ extension CryptoMachine {
         for var channel in channels {
             do throws(EncryptionError) {
                 let plaintext = try channel.session.decrypt(message)
-                channel.lastUsed = turn.now
+                if channel.lastUsed > channelsBefore || channel.session.turnsNext { channel.lastUsed = timeOfUse(turn) }
                 turn.records.set(channel, scope: senderKey.base64, key: channel.session.id)
                 return plaintext
             } catch {

@@ -189,7 +189,7 @@ extension CryptoMachine {
             case .isSending: isSending = true
             case .isUnreachable: isIncomplete = true
             case .lacks:
-                if try !channels(with: device.keys.curve25519, &turn).isEmpty {
+                if try sendingChannel(with: device.keys.curve25519, &turn) != nil {
                     given.append(device)
                 } else if hasGivenNoKey(device.address, turn.now) {
                     unreached.append(device)

@@ -31,6 +31,8 @@ package struct CryptoMachine: Sendable {
     var ready: [String: Ready] = [:]
     /// Counts changes of devices, identities and policies.
     var deviceEpoch: UInt64 = 0
+    /// Channels that were used last before this are not sent with: see ``noteCopy(_:)``. Milliseconds since 1970.
+    var channelsBefore: UInt64 = 0
     var traffic = KeyTraffic()
     var backup = BackupWork()
     /// Verifications that run, and those that have ended lately, in the order in which they began.
@@ -73,6 +75,7 @@ package struct CryptoMachine: Sendable {
             own.trust = .verified
             remember(own, &turn)
         }
+        try noteCopy(&turn)
     }
 
     // MARK: Requests

@@ -39,6 +39,8 @@ package enum CryptoNotice: Sendable, Equatable {
     case ownKeysReplaced
     /// The server has a one-time key of another store under an id of ours: this store is older than the device's last one.
     case oneTimeKeysRefused
+    /// The store is a copy, or an older state of itself: what was sent with is given up. Two copies in use hinder each other.
+    case storeWasCopied
     /// A secret has come from another device of ours.
     case secretReceived(SecretName)
     /// There is another backup than before, or its key has come.

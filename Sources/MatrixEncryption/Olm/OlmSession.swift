@@ -38,6 +38,11 @@ package struct OlmSession: Sendable, Equatable {
     /// Whether the peer has the session, too: from then on messages do not open it any more.
     package var hasReceived: Bool { !receiving.isEmpty }
 
+    /// Whether the next message that is sent gets a key that no message before had.
+    package var turnsNext: Bool {
+        if case .theirs = turn { true } else { false }
+    }
+
     /// The session of who opens it.
     init(opening keys: Keys, sharedSecret: SecretBytes, ratchetKey: Curve25519KeyPair) {
         let derived = KeyDerivation.hkdf(sharedSecret, info: "OLM_ROOT", count: 64)

@@ -8,7 +8,7 @@ package struct RecoveryStorageKey: Sendable {
     package let isChecked: Bool
     let key: SecretBytes
 
-    static let defaultKey = "m.secret_storage.default_key"
+    package static let defaultKey = "m.secret_storage.default_key"
     static let descriptionPrefix = "m.secret_storage.key."
 
     /// What the user writes down.
@@ -58,6 +58,38 @@ package struct RecoveryStorageKey: Sendable {
     }
 }
 
+/// What account data say of a user's secret storage.
+package enum RecoveryStorageState: Sendable, Equatable {
+    /// There is none.
+    case none
+    /// There is one whose key is described in a way that we do not know.
+    case unknown
+    /// - Parameters:
+    ///   - hasPassphrase: Whether a passphrase opens it, beside the recovery key.
+    ///   - isWeak: Whether the server could try many passphrases.
+    case some(hasPassphrase: Bool, isWeak: Bool)
+
+    package init(_ accountData: (String) -> JSONView?) {
+        guard let id = accountData(RecoveryStorageKey.defaultKey)?["key"]?.string else {
+            self = .none
+            return
+        }
+        guard let json = accountData(RecoveryStorageKey.descriptionPrefix + id),
+            let description = try? SecretStorageKeyDescription(json)
+        else {
+            self = .unknown
+            return
+        }
+        self = .some(hasPassphrase: description.passphrase != nil, isWeak: description.passphrase?.isWeak ?? false)
+    }
+
+    /// The types of account data that are looked at, given the content of ``RecoveryStorageKey/defaultKey``.
+    package static func types(_ named: JSONView?) -> [String] {
+        (named?["key"]?.string.map { [RecoveryStorageKey.descriptionPrefix + $0] } ?? [])
+            + SecretName.allCases.map(\.rawValue)
+    }
+}
+
 /// Account data to be written.
 package struct AccountDataChange: Sendable, Equatable {
     package let type: String
@@ -67,28 +99,38 @@ package struct AccountDataChange: Sendable, Equatable {
 extension CryptoMachine {
     /// What makes a key that of the storage, with all secrets that are here under it.
     ///
-    /// Written in this order, a write that fails leaves the old storage as it is named.
+    /// Written in this order, a write that fails leaves a storage that opens: the former one until the new key is named, and
+    /// the new one from then on. At the end nothing is left that the former key opens.
     ///
+    /// - Parameter accountData: As it is, by type; nil for one that is not there.
     /// - Throws: `untrusted` for a key that nothing is known by.
     package func storeSecrets(
-        under storage: RecoveryStorageKey, _ turn: inout CryptoTurn
+        under storage: RecoveryStorageKey, replacing accountData: (String) -> JSONView? = { _ in nil },
+        _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [AccountDataChange] {
         guard storage.isChecked else { throw .untrusted }
+        let former = accountData(RecoveryStorageKey.defaultKey)?["key"]?.string
         var changes = [
             AccountDataChange(
                 type: RecoveryStorageKey.descriptionPrefix + storage.id, content: storage.description.json)
         ]
+        var cleared: [AccountDataChange] = []
         for name in SecretName.allCases {
-            // A private half of keys that are not trusted is no use to anybody.
-            if let usage = name.usage, try privateKey(usage, &turn) == nil { continue }
-            guard let secret = try secret(name, &turn) else { continue }
+            // One that does not go with what is published is no use to anybody.
+            guard let secret = try usableSecret(name, &turn) else { continue }
             let encrypted = EncryptedSecret(key: secret, name: name.rawValue, key: storage.key, random: turn.random)
-            changes.append(AccountDataChange(type: name.rawValue, content: encrypted.content(keyID: storage.id)))
+            let content = encrypted.content(keyID: storage.id)
+            if let former, former != storage.id, let entry = accountData(name.rawValue)?["encrypted"]?[former] {
+                changes.append(AccountDataChange(type: name.rawValue, content: content.adding(former, entry)))
+                cleared.append(AccountDataChange(type: name.rawValue, content: content))
+            } else {
+                changes.append(AccountDataChange(type: name.rawValue, content: content))
+            }
         }
         var named = JSONWriter()
         named.add("key", storage.id)
         changes.append(AccountDataChange(type: RecoveryStorageKey.defaultKey, content: named.view))
-        return changes
+        return changes + cleared
     }
 
     /// Takes the secrets of the storage, each checked against its public half. With the master key's this device trusts the
@@ -112,5 +154,17 @@ extension CryptoMachine {
             }
         }
         return (taken, refused)
+    }
+}
+
+extension JSONView {
+    /// The content of a stored secret with an entry of another key beside its own.
+    fileprivate func adding(_ keyID: String, _ entry: JSONView) -> JSONView {
+        var keys = JSONWriter()
+        for (id, own) in self["encrypted"]?.members ?? [] { keys.add(id, own) }
+        keys.add(keyID, entry)
+        var content = JSONWriter()
+        content.add("encrypted", keys)
+        return content.view
     }
 }

@@ -13,9 +13,14 @@ final class CryptoDriver: Sendable {
         var isClosed = false
         /// Counts what has come back.
         var answers = 0
-        var waiters: [UUID: CheckedContinuation<Void, Never>] = [:]
+        var waiters: [UUID: Waiter] = [:]
         /// Waits for the time of the next retry.
         var timer: Task<Void, Never>?
+    }
+
+    private struct Waiter {
+        let continuation: CheckedContinuation<Void, Never>
+        let isOver: @Sendable (State) -> Bool
     }
 
     /// How long a store that fails is left alone.
@@ -37,7 +42,7 @@ final class CryptoDriver: Sendable {
             return (Array(state.waiters.values), state.timer)
         }
         timer?.cancel()
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.continuation.resume() }
     }
 
     // MARK: Requests
@@ -73,11 +78,23 @@ final class CryptoDriver: Sendable {
     }
 
     private func goesOn() -> Bool {
-        state.withLock { state in
+        change { state in
             state.isRunning = state.isDue && !state.isClosed
             state.isDue = false
             return state.isRunning
         }
+    }
+
+    /// Changes the state, and lets those go on who have waited for that.
+    private func change<Value>(_ body: (inout State) -> Value) -> Value {
+        let (value, over) = state.withLock { state in
+            let value = body(&state)
+            let over = state.waiters.filter { $0.value.isOver(state) }
+            for id in over.keys { state.waiters[id] = nil }
+            return (value, over.values)
+        }
+        for waiter in over { waiter.continuation.resume() }
+        return value
     }
 
     private func schedule(_ pause: Duration?) {
@@ -129,13 +146,8 @@ final class CryptoDriver: Sendable {
                 guard (try? await Task.sleep(for: Self.storePause)) != nil else { return }
             }
         }
-        let waiters = state.withLock { state in
-            defer { state.waiters = [:] }
-            state.answers += 1
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume() }
-        wake()
+        wake()  // first: who waits for the end must not find a pause between the answer and what follows from it
+        change { $0.answers += 1 }
     }
 
     /// An event of a verification, encrypted if the room is.
@@ -163,11 +175,10 @@ final class CryptoDriver: Sendable {
         return (400..<500).contains(error.status) && ![401, 408, 429].contains(error.status)
     }
 
-    /// Milliseconds.
+    /// Milliseconds, a day at most.
     private static func retryAfter(_ error: any Error) -> UInt64 {
-        guard let wait = (error as? MXError)?.retryAfter else { return 0 }
-        return UInt64(
-            clamping: wait / .milliseconds(1) as Double > 1e9 ? 1_000_000_000 : Int64(wait / .milliseconds(1)))
+        let wait = min((error as? MXError)?.retryAfter ?? .zero, .seconds(86_400))
+        return UInt64(max(wait / .milliseconds(1), 0))
     }
 
     // MARK: Waiting
@@ -175,13 +186,12 @@ final class CryptoDriver: Sendable {
     /// Returns when nothing is under way any more, or at the deadline.
     func settle(until deadline: ContinuousClock.Instant) async {
         while ContinuousClock.now < deadline, !Task.isCancelled {
+            await wait(until: deadline) { !$0.isRunning }
             let answers = answers
-            guard let core = core.withLock({ $0.core }), !state.withLock({ $0.isClosed }) else { return }
-            let isBusy =
-                state.withLock { $0.isRunning || $0.isDue }
-                || core.account.opened { $0.crypto?.isBusy ?? false } ?? false
-            guard isBusy else { return }
-            await waitForAnswers(after: answers, until: min(deadline, .now + .milliseconds(50)))
+            guard let core = core.withLock({ $0.core }), !state.withLock({ $0.isClosed }),
+                core.account.opened({ $0.crypto?.isBusy ?? false }) ?? false
+            else { return }
+            await waitForAnswers(after: answers, until: deadline)
         }
     }
 
@@ -190,6 +200,12 @@ final class CryptoDriver: Sendable {
 
     /// Returns when more has come back than `answers`, at the deadline, or when the task is cancelled.
     func waitForAnswers(after answers: Int, until deadline: ContinuousClock.Instant) async {
+        await wait(until: deadline) { $0.answers > answers }
+    }
+
+    private func wait(
+        until deadline: ContinuousClock.Instant, _ isOver: @escaping @Sendable (State) -> Bool
+    ) async {
         let id = UUID()
         let timer = Task {
             try? await Task.sleep(until: deadline, clock: .continuous)
@@ -198,20 +214,22 @@ final class CryptoDriver: Sendable {
         defer { timer.cancel() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    let isOver = state.answers > answers || state.isClosed || Task.isCancelled
-                    if !isOver { state.waiters[id] = continuation }
-                    return isOver
+                let isOverNow = state.withLock { state in
+                    let isOverNow = isOver(state) || state.isClosed || Task.isCancelled
+                    if !isOverNow { state.waiters[id] = Waiter(continuation: continuation, isOver: isOver) }
+                    return isOverNow
                 }
                 // The deadline may have passed before anybody waited.
-                if isOver { continuation.resume() } else if ContinuousClock.now >= deadline { endWait(id) }
+                if isOverNow { continuation.resume() } else if ContinuousClock.now >= deadline { endWait(id) }
             }
         } onCancel: {
             endWait(id)
         }
     }
 
-    private func endWait(_ id: UUID) { state.withLock { $0.waiters.removeValue(forKey: id) }?.resume() }
+    private func endWait(_ id: UUID) {
+        state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume()
+    }
 }
 
 extension APICall {

@@ -13,10 +13,16 @@ public final class MXCrypto: Sendable {
     let core: SessionCore
     /// The user's own identity, which vouches for devices and other users.
     public let crossSigning: MXCrossSigning
+    /// The backup of room keys on the homeserver.
+    public let backup: MXKeyBackup
+    /// The user's secrets on the homeserver, from which a new device recovers.
+    public let recoveryService: MXRecoveryService
 
     init(_ core: SessionCore) {
         self.core = core
         crossSigning = MXCrossSigning(core)
+        backup = MXKeyBackup(core)
+        recoveryService = MXRecoveryService(core)
     }
 
     // MARK: This device
@@ -81,9 +87,9 @@ public final class MXCrypto: Sendable {
         return device.flatMap(\.self)
     }
 
-    /// What to show beside an event of an encrypted room.
+    /// What to show beside an event of an encrypted room. Of one that cannot be read there is nothing to say.
     public func shield(of event: MXEvent) -> MXMessageShield {
-        guard let roomId = event.roomId else { return .none }
+        guard let roomId = event.roomId, !event.isEncrypted else { return .none }
         let shield = try? core.encryption { machine, turn, _, _ in
             guard let (_, sessionId) = Self.session(of: event) else {
                 return try machine.shield(clear: event.wireType, isState: event.isState, roomId: roomId, &turn)

@@ -29,15 +29,9 @@ public final class MXKeyVerificationManager: Sendable {
     /// Each verification whenever its ``MXKeyVerification/state`` changes, in order. What happens before the first is asked for
     /// is kept.
     public func changes() -> AsyncStream<MXKeyVerification> {
-        AsyncStream { continuation in
-            let core = core
-            let id = core.observeReports { report in
-                guard case .notices(let notices) = report else { return }
-                for case .encryption(.verificationChanged(let id)) in notices {
-                    if let verification = core.verification(id) { continuation.yield(verification) }
-                }
-            }
-            continuation.onTermination = { [weak core] _ in core?.removeObserver(id) }
+        core.cryptoNotices { [weak core] notice in
+            guard case .verificationChanged(let id) = notice else { return nil }
+            return core?.verification(id)
         }
     }
 

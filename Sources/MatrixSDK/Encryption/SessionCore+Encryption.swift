@@ -47,6 +47,12 @@ extension SessionCore {
         return content.view
     }
 
+    /// Asks which backup of keys there is: another device may have made a new one.
+    func checkBackup() throws(MatrixError) {
+        guard account.encrypts else { return }
+        try cryptoCommand { machine, _ in machine.checkBackup() }
+    }
+
     func report(encryptionFailure error: MatrixError) {
         options.logger?.report(.warning, "the keys could not be stored", ["matrix.reason": "\(error)"])
     }
@@ -136,19 +142,44 @@ extension SessionCore {
 
     /// Returns when the homeserver has told the users' devices.
     func downloadKeys(of userIds: [String], isForced: Bool) async throws {
-        guard let cryptoDriver else { throw MatrixError.encryptionIsOff }
-        let deadline = ContinuousClock.now + Self.patience
         try cryptoCommand { machine, turn in
             if isForced { try machine.refresh(userIds, &turn) } else { try machine.track(userIds, &turn) }
         }
+        let late = MatrixError(.timedOut, "the homeserver did not tell the devices of these users in time")
+        try await waitForAnswers(orThrow: late) { machine, turn in try machine.areKnown(userIds, &turn) ? () : nil }
+    }
+
+    /// Looks at the machine after each answer of the homeserver until there is what is looked for: ten seconds at most.
+    func waitForAnswers<Value>(
+        orThrow error: MatrixError, _ look: (inout CryptoMachine, inout CryptoTurn) throws -> Value?
+    ) async throws -> Value {
+        guard let cryptoDriver else { throw MatrixError.encryptionIsOff }
+        let deadline = ContinuousClock.now + Self.patience
         while true {
             let answers = cryptoDriver.answers
-            if try encryption({ machine, turn, _, _ in try machine.areKnown(userIds, &turn) }) { return }
-            guard ContinuousClock.now < deadline else {
-                throw MatrixError(.timedOut, "the homeserver did not tell the devices of these users in time")
-            }
+            if let value = try encryption({ machine, turn, _, _ in try look(&machine, &turn) }) { return value }
+            guard ContinuousClock.now < deadline else { throw error }
             try Task.checkCancellation()
             await cryptoDriver.waitForAnswers(after: answers, until: deadline)
+        }
+    }
+
+    /// What `pick` makes of the machine's notices from now on, until the session is closed.
+    func cryptoNotices<Element: Sendable>(
+        _ pick: @escaping @Sendable (CryptoNotice) -> Element?
+    ) -> AsyncStream<Element> {
+        AsyncStream { continuation in
+            let id = observeReports { [weak self] report in
+                switch report {
+                case .notices(let notices):
+                    for case .encryption(let notice) in notices { pick(notice).map { _ = continuation.yield($0) } }
+                case .stateChanged:
+                    if self?.currentState == .closed { continuation.finish() }
+                case .sendingChanged, .failed: break
+                }
+            }
+            continuation.onTermination = { [weak self] _ in self?.removeObserver(id) }
+            if currentState == .closed { continuation.finish() }
         }
     }
 

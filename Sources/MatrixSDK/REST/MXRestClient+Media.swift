@@ -131,9 +131,17 @@ extension MXRestClient {
         return try await download(uri, "thumbnail", query, to: .file(file), nil, nil)
     }
 
+    /// Downloads what another user has chosen, who may have chosen much.
+    ///
+    /// - Parameter maximumSize: Bytes.
+    func downloadContent(_ uri: String, to file: URL, maximumSize: Int) async throws -> MXDownload {
+        try await download(uri, "download", [], to: .file(file), nil, nil, maximumSize: maximumSize)
+    }
+
     private func download(
         _ uri: String, _ what: String, _ query: [(name: String, value: String?)], to target: MediaFile.Target,
-        _ acceptedTypes: [String]?, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
+        _ acceptedTypes: [String]?, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?,
+        maximumSize: Int = .max
     ) async throws -> MXDownload {
         guard let content = MXContentURI(uri) else {
             throw MatrixError(.invalidArgument, "this is not an mxc URL that can be downloaded; nothing was sent")
@@ -145,7 +153,8 @@ extension MXRestClient {
             while true {
                 do {
                     return try await exchange(call) { [homeserver] token in
-                        try await homeserver.fetch(call, token: token, into: part, onProgress)
+                        try await homeserver.fetch(
+                            call, token: token, into: part, maximumSize: maximumSize, onProgress)
                     }
                 } catch let error as MXError
                     where error.errcode == kMXErrCodeStringNotYetUploaded

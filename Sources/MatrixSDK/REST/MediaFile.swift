@@ -80,7 +80,7 @@ struct MediaFile: Sendable {
 extension Homeserver {
     /// Downloads into a file, on from where it is. Follows redirects, but shows the token to no other host.
     func fetch(
-        _ call: APICall, token: String?, into file: MediaFile,
+        _ call: APICall, token: String?, into file: MediaFile, maximumSize: Int = .max,
         _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
     ) async throws -> HTTPResponse {
         let origin = try request(call, token: token)
@@ -88,7 +88,7 @@ extension Homeserver {
         request.fields["Accept"] = nil
         request.acceptsCompression = false  // places in the file are places in what is sent
         request.stallTimeout = options.stallTimeout
-        request.maximumBodySize = options.maximumDownloadSize
+        request.maximumBodySize = min(options.maximumDownloadSize, maximumSize)
         for _ in 0...5 {
             let present = file.size
             request.answerFile = HTTPAnswerFile(path: file.path, resumes: present > 0)

@@ -13,9 +13,9 @@ extension MXRoom {
     /// Leaves the room, or declines the invitation.
     public func leave(reason: String? = nil) async throws { try await core.rest.leaveRoom(roomId, reason: reason) }
 
-    /// Invites a user.
+    /// Invites a user, who is given the keys of earlier messages first if the room is encrypted and new members may read them.
     public func invite(_ userId: String, reason: String? = nil) async throws {
-        try await core.rest.inviteUser(userId, toRoom: roomId, reason: reason)
+        try await core.invite(userId, to: roomId, reason: reason)
     }
 
     /// Removes a user, who may come back.

@@ -18,6 +18,9 @@ public import LinuxCombine
 /// anything. When the homeserver ends the login for good, all of it is deleted, but after a soft logout it stays: log in
 /// again. A call that fails has changed nothing here.
 ///
+/// Messages of encrypted rooms are encrypted and decrypted: the keys lie with the rooms. ``session`` has what else there is to
+/// decide, such as verification and backup: see <doc:Encryption>.
+///
 /// Everything arrives on the main actor. On Linux nothing runs that by itself: a program needs an async `main`,
 /// `dispatchMain()` or a run loop.
 @MainActor
@@ -46,11 +49,15 @@ public final class MXMatrixService: MatrixServiceProtocol {
     public var onTypingIndicator: ((_ roomId: String, _ userIds: [String]) -> Void)?
 
     /// A service that knows no homeserver yet.
+    ///
+    /// - Parameter sessionOptions: The session encrypts whatever they say of that.
     public init(
         sessionOptions: MXSessionOptions = MXSessionOptions(),
         clientOptions: MXRestClientOptions = MXRestClientOptions()
     ) {
-        self.sessionOptions = sessionOptions
+        var options = sessionOptions
+        options.enableCrypto = true
+        self.sessionOptions = options
         self.clientOptions = clientOptions
     }
 

@@ -45,7 +45,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     // MARK: What it is
 
     /// What it is doing.
-    public var state: MXSessionState { core.state.withLock { $0.state } }
+    public var state: MXSessionState { core.currentState }
 
     // Programs for the iOS SDK use it with and without unwrapping.
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals

@@ -168,10 +168,18 @@ extension SessionCore {
             options.logger?.report(
                 .error,
                 "the homeserver has other keys of this device: it cannot be reached any more. Log in as a new device")
+        case .storeWasCopied:
+            options.logger?.report(
+                .warning,
+                """
+                the store is a copy, or was put back from a backup: rooms get new keys. Use one copy only: each needs a login \
+                of its own
+                """)
         case .ownKeysReplaced:
             options.logger?.report(.error, "the homeserver names other keys for this device than it has")
+        case .history(let roomId, _): Task { await takeHistory(of: roomId) }
         case .roomKey, .withheld, .devicesChanged, .identityChanged, .trustChanged, .signaturesRefused,
-            .deviceKeysRefused, .toDevice, .secretReceived, .backupChanged, .backupRefused, .backupRestored, .history,
+            .deviceKeysRefused, .toDevice, .secretReceived, .backupChanged, .backupRefused, .backupRestored,
             .verificationChanged:
             break
         }

@@ -111,6 +111,7 @@ final class SessionCore: HubOwner {
         let isNew = state.withLock { $0.state == .initialised && $0.ending == nil }
         if isNew, !account.isOpen { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
+        if isNew { try checkBackup() }
         let untold = account.takeUntold()
         if !untold.isEmpty { tell(untold.map { .toDevice($0) }) }
         let id = UUID()
@@ -199,6 +200,8 @@ final class SessionCore: HubOwner {
         }
         for continuation in waiting { continuation.resume(with: result) }
     }
+
+    var currentState: MXSessionState { state.withLock { $0.state } }
 
     /// - Parameter old: Only if this is the state; nil for any.
     /// - Returns: Whether it has changed.

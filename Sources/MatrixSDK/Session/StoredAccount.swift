@@ -248,6 +248,7 @@ final class StoredAccount: Sendable {
             // An answer that cannot be applied as a whole changes nothing.
             var (model, crypto, response) = (draft.opened.model, draft.opened.crypto, response)
             let step = try crypto?.step(on: draft.opened.store) { machine, turn in
+                try machine.noteJoins(in: response, before: model, &turn)
                 try machine.read(&response, isInitial: model.syncToken == nil, &turn)
             }
             var applied = try model.apply(

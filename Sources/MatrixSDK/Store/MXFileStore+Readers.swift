@@ -57,6 +57,12 @@ extension MXFileStore {
         try read(of: userId, deviceId: deviceId, in: folder) { try $0.rooms(withAlias: alias) } ?? []
     }
 
+    /// Whether the login has keys.
+    package static func hasKeys(of userId: String, deviceId: String?, in folder: URL) throws(MatrixError) -> Bool {
+        try read(of: userId, deviceId: deviceId, in: folder) { try $0.record(RecordKey(OlmAccount.kind)) != nil }
+            ?? false
+    }
+
     /// Whether what is stored says that a room is encrypted, which it then stays.
     package static func isEncrypted(
         _ roomId: String, of userId: String, deviceId: String?, in folder: URL
@@ -65,6 +71,12 @@ extension MXFileStore {
             let isNoted = try reader.record(RecordKey(EncryptedRoomRecord.kind, key: roomId)) != nil
             return try isNoted || reader.summary(of: roomId)?.isEncrypted == true
         } ?? false
+    }
+
+    /// Where the owner of an account's store may put a socket called `agent`, for other processes of the same user to ask for
+    /// what needs the keys. Only the user can enter the folder.
+    package static func agentFolder(of userId: String, in folder: URL) throws(MatrixError) -> String {
+        try StoreFolder(of: userId, in: folder).path
     }
 
     /// Deletes what is stored of a user. Another process that has it open goes on with files that nobody else can find, and

@@ -21,6 +21,8 @@ public final class MXFileStore: MXStore {
         let lock: StoreLock
         let database: DatabaseQueue
         var isDamaged = false
+        /// See ``notePlace(_:_:_:)``.
+        var isPlaceNoted = false
     }
 
     private enum State: Sendable {
@@ -91,7 +93,8 @@ public final class MXFileStore: MXStore {
             let folder = try StoreFolder(of: userId, in: folder)
             let lock = try StoreLock(folder)
             let (database, session) = try openOrRebuild(folder, deviceId: deviceId)
-            state = .open(Open(folder: folder, lock: lock, database: database))
+            let isPlaceNoted = try notePlace(database, folder, lock)
+            state = .open(Open(folder: folder, lock: lock, database: database, isPlaceNoted: isPlaceNoted))
             return session
         }
     }
@@ -100,6 +103,7 @@ public final class MXFileStore: MXStore {
         _ folder: StoreFolder, deviceId: String?
     ) throws(MatrixError) -> (DatabaseQueue, MXStoredSession) {
         var reason = folder.isMarkedAsDamaged ? "The database was damaged." : nil
+        if folder.hasFormerDatabase { reason = "The database was damaged, and its keys were not saved yet." }
         if reason == nil {
             do {
                 return try openDatabase(folder, deviceId: deviceId)
@@ -112,35 +116,97 @@ public final class MXFileStore: MXStore {
                 reason = "The database was damaged: \(StoreFailure.reason(error))."
             }
         }
+        // At no moment are the keys in the memory of this process alone.
+        try folder.putDatabaseAside()
         let keys = rescuedKeys(folder, deviceId: deviceId)
         try folder.removeDatabase()
         do {
             var (database, session) = try openDatabase(folder, deviceId: deviceId)
             session.rebuildReason = reason
-            try database.write { database in
-                for (place, state) in keys { try StoreWriter(database).set(state, at: place) }
+            try database.writeWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA synchronous = FULL")
+                defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
+                try database.inTransaction {
+                    let writer = StoreWriter(database)
+                    for (place, state) in keys { try writer.set(state, at: place) }
+                    // What damage has put back would encrypt with keys that are used.
+                    let mark = CryptoMachine.copyMark
+                    if !keys.isEmpty { try writer.set(mark.state, at: mark.place) }
+                    return .commit
+                }
             }
+            try folder.removeFormerDatabase()
             return (database, session)
         } catch {
             throw StoreFailure.describe(error, "rebuild", folder)
         }
     }
 
-    /// The keys of a database that is given up, as far as they can be read: nobody sends them again.
+    /// The keys of the database that was put aside, as far as they can be read: nobody sends them again.
     private func rescuedKeys(_ folder: StoreFolder, deviceId: String?) -> [RecordKey: SecretBytes] {
         var configuration = Configuration()
         configuration.label = "MXFileStore rescue"
-        guard let database = try? DatabaseQueue(path: folder.database, configuration: configuration) else { return [:] }
+        guard folder.hasFormerDatabase,
+            let database = try? DatabaseQueue(path: folder.formerDatabase, configuration: configuration)
+        else { return [:] }
         defer { try? database.close() }
-        let keys = try? database.read { database -> [RecordKey: SecretBytes] in
+        // Without a transaction, which damage would end, and with it what was read.
+        let keys = try? database.unsafeRead { database -> [RecordKey: SecretBytes] in
             let reader = StoreReader(database)
             guard try reader.meta("user_id") == folder.userId, try reader.meta("device_id") == deviceId else {
                 return [:]
             }
-            return try reader.allRecords()
+            return reader.readableRecords()
         }
-        // What damage has put back would encrypt with keys that are used.
-        return (keys ?? [:]).filter { $0.key.kind != .outboundSession && $0.key.kind != .share }
+        return keys ?? [:]
+    }
+
+    /// Finds out whether the database is where the last process has left it, as it was then. In a copy, or an older state that
+    /// was put back, nothing may be sent with the keys that are there.
+    ///
+    /// A number that changes with each opening is in the database and in the lock file, which stands for the place. Between
+    /// the two writes the former number counts, too.
+    ///
+    /// - Returns: False if there are no keys to protect yet.
+    private func notePlace(
+        _ database: DatabaseQueue, _ folder: StoreFolder, _ lock: StoreLock
+    ) throws(MatrixError) -> Bool {
+        let number = UUID().uuidString
+        do {
+            guard try database.read({ try StoreReader($0).record(RecordKey(OlmAccount.kind)) }) != nil else {
+                return false
+            }
+            try database.write { database in
+                let (reader, writer) = (StoreReader(database), StoreWriter(database))
+                let numbers = try ["opening", "opening_before"].compactMap { try reader.meta($0) }
+                let file = try reader.meta("lock_file")
+                let isInPlace =
+                    numbers.isEmpty || file == "\(lock.fileNumber)" && numbers.contains(lock.formerNote ?? "")
+                if !isInPlace {
+                    let mark = CryptoMachine.copyMark
+                    try writer.set(mark.state, at: mark.place)
+                }
+                try writer.setMeta("opening_before", numbers.first)
+                try writer.setMeta("opening", number)
+                try writer.setMeta("lock_file", "\(lock.fileNumber)")
+            }
+        } catch {
+            try? database.close()
+            throw StoreFailure.describe(error, "open", folder)
+        }
+        lock.note(number)
+        return true
+    }
+
+    /// The first keys have come.
+    private func notePlaceOfKeys() throws(MatrixError) {
+        let open = state.withLock { state -> Open? in
+            guard case .open(var open) = state, !open.isPlaceNoted else { return nil }
+            open.isPlaceNoted = true
+            state = .open(open)
+            return open
+        }
+        if let open { _ = try notePlace(open.database, open.folder, open.lock) }
     }
 
     private func openDatabase(_ folder: StoreFolder, deviceId: String?) throws -> (DatabaseQueue, MXStoredSession) {
@@ -219,6 +285,7 @@ public final class MXFileStore: MXStore {
                 }
             }
         }
+        if changes.encryption.records.keys.contains(RecordKey(OlmAccount.kind)) { try notePlaceOfKeys() }
     }
 
     /// Lets a room's oldest events go if there are many.

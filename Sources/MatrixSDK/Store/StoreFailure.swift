@@ -48,7 +48,8 @@ enum StoreFailure {
         MatrixError(
             .store,
             "The store of \(folder.userId) in \(folder.path) was made by a newer version of this library. It was left "
-                + "as it is: use that version, or delete the folder.")
+                + "as it is: use that version. The folder also has the keys of encrypted messages: without them, they can only "
+                + "be read from a backup of keys.")
     }
 
     static func damage(_ folder: StoreFolder) -> MatrixError {

@@ -10,6 +10,8 @@ struct StoreFolder: Sendable {
 
     var database: String { path + "/store.sqlite" }
     var lock: String { path + "/lock" }
+    /// A socket of the owner's, if it has one: see ``MXFileStore/agentFolder(of:in:)``.
+    static let agent = "agent"
     /// There while the database is known to be damaged.
     private var damage: String { path + "/damaged" }
 
@@ -77,15 +79,39 @@ struct StoreFolder: Sendable {
         }
     }
 
+    /// The main file goes last: what is left beside none belongs to one that is being put aside.
     func removeDatabase() throws(MatrixError) {
-        for suffix in ["", "-wal", "-shm", "-journal"] { try remove(database + suffix) }
+        for suffix in Self.suffixes.reversed() { try remove(database + suffix) }
         try remove(damage)
+    }
+
+    private static let suffixes = ["", "-wal", "-shm", "-journal"]
+
+    /// What a database is called that is given up, until its keys are in the next one.
+    var formerDatabase: String { database + ".former" }
+
+    var hasFormerDatabase: Bool { access(formerDatabase, F_OK) == 0 }
+
+    /// Puts the database aside, or goes on with that.
+    func putDatabaseAside() throws(MatrixError) {
+        guard !hasFormerDatabase || access(database, F_OK) != 0 else { return }
+        for suffix in Self.suffixes {
+            guard rename(database + suffix, formerDatabase + suffix) == 0 || errno == ENOENT else {
+                throw failure("put aside", database + suffix)
+            }
+        }
+    }
+
+    func removeFormerDatabase() throws(MatrixError) {
+        for suffix in Self.suffixes { try remove(formerDatabase + suffix) }
     }
 
     /// The lock goes too: ``StoreLock`` knows when it holds one that is not there any more.
     func removeAll() throws(MatrixError) {
         try removeDatabase()
+        try removeFormerDatabase()
         try remove(lock)
+        try remove(path + "/" + Self.agent)
         rmdir(path)  // stays if there is something of another's in it
     }
 

@@ -6,6 +6,8 @@ import MatrixProtocol
 /// that ends.
 final class StoreLock: Sendable {
     private let descriptor: Int32
+    /// What the last owner has noted: see ``note(_:)``.
+    let formerNote: String?
 
     init(_ folder: StoreFolder) throws(MatrixError) {
         // Whoever deletes the store deletes the lock file that it holds: a lock on that is none.
@@ -22,7 +24,8 @@ final class StoreLock: Sendable {
                         + "Only one can use it at a time: close it there first.")
             }
             if Self.isSame(descriptor, folder.lock) {
-                Self.sign(descriptor)
+                formerNote = Self.lines(descriptor).dropFirst().first
+                Self.write([String(getpid()), formerNote], to: descriptor)
                 self.descriptor = descriptor
                 return
             }
@@ -54,9 +57,24 @@ final class StoreLock: Sendable {
             && held.st_dev == there.st_dev
     }
 
-    private static func sign(_ descriptor: Int32) {
-        let text = "\(getpid())\n"
+    /// Leaves a word for the next owner, which is not copied with the database alone.
+    func note(_ note: String) { Self.write([String(getpid()), note], to: descriptor) }
+
+    /// Another one for a copy of the file.
+    var fileNumber: UInt64 {
+        var file = stat()
+        return fstat(descriptor, &file) == 0 ? UInt64(file.st_ino) : 0
+    }
+
+    private static func write(_ lines: [String?], to descriptor: Int32) {
+        let text = lines.compactMap(\.self).joined(separator: "\n") + "\n"
         if ftruncate(descriptor, 0) == 0 { _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) } }
+    }
+
+    private static func lines(_ descriptor: Int32) -> [String] {
+        var bytes = [UInt8](repeating: 0, count: 200)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
     private static func owner(_ descriptor: Int32) -> String {
@@ -64,9 +82,5 @@ final class StoreLock: Sendable {
         return process == getpid() ? "this process already" : "process \(process)"
     }
 
-    private static func process(_ descriptor: Int32) -> Int32? {
-        var bytes = [UInt8](repeating: 0, count: 20)
-        let count = pread(descriptor, &bytes, bytes.count, 0)
-        return Int32(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).filter(\.isNumber))
-    }
+    private static func process(_ descriptor: Int32) -> Int32? { lines(descriptor).first.flatMap { Int32($0) } }
 }

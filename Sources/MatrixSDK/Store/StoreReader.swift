@@ -305,18 +305,30 @@ struct StoreReader {
         return records
     }
 
-    /// All of them, to be taken into another database.
-    func allRecords() throws -> [RecordKey: SecretBytes] {
-        let rows = try Row.fetchCursor(statement("SELECT kind, scope, key, state FROM encryption"))
+    /// Those of a damaged database that can be read, to be taken into another one: of each kind from both ends, since a page
+    /// that cannot be read hides what is behind it.
+    func readableRecords() -> [RecordKey: SecretBytes] {
         var records: [RecordKey: SecretBytes] = [:]
-        while let row = try rows.next() {
-            guard let kind = RecordKind(rawValue: try row.decode(atIndex: 0)) else { continue }
-            let (scope, key) = (try row.decode(Data.self, atIndex: 1), try row.decode(Data.self, atIndex: 2))
-            let place = RecordKey(
-                kind, scope: String(decoding: scope, as: UTF8.self), key: String(decoding: key, as: UTF8.self))
-            records[place] = SecretBytes(try row.decode(Data.self, atIndex: 3))
+        for kind in RecordKind.allCases {
+            do {
+                try read(kind, "ASC", into: &records)
+            } catch {
+                try? read(kind, "DESC", into: &records)
+            }
         }
         return records
+    }
+
+    private func read(_ kind: RecordKind, _ order: String, into records: inout [RecordKey: SecretBytes]) throws {
+        let rows = try Row.fetchCursor(
+            statement("SELECT scope, key, state FROM encryption WHERE kind = ? ORDER BY scope \(order), key \(order)"),
+            arguments: [kind.rawValue])
+        while let row = try rows.next() {
+            let (scope, key) = (try row.decode(Data.self, atIndex: 0), try row.decode(Data.self, atIndex: 1))
+            let place = RecordKey(
+                kind, scope: String(decoding: scope, as: UTF8.self), key: String(decoding: key, as: UTF8.self))
+            records[place] = SecretBytes(try row.decode(Data.self, atIndex: 2))
+        }
     }
 
     private static func event(_ json: Data, roomId: String?) throws(StoreDamage) -> MXEvent {

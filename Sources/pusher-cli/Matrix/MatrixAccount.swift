@@ -78,6 +78,21 @@ struct MatrixAccount: Sendable {
         }
     }
 
+    /// The same for what another process that has the keys does as well: see ``KeyAgent``.
+    func withRoomKeys<Value>(_ body: (any RoomKeys) async throws -> Value) async throws -> Value {
+        if let agent = await keyAgent { return try await body(agent) }
+        return try await withSession(patience: Self.keyPatience, beginsEncryption: true) { session in
+            if session.hasKeys { return try await body(SessionKeys(session: session, account: self)) }
+            // It may have begun to listen meanwhile.
+            guard let agent = await keyAgent else { throw keysAreInUse }
+            return try await body(agent)
+        }
+    }
+
+    private var keyAgent: KeyAgentClient? {
+        get async { store.ownership == .free ? nil : await KeyAgentClient(of: store) }
+    }
+
     /// The same with a session that goes on.
     func withRunningKeys<Value>(_ body: (MXSession) async throws -> Value) async throws -> Value {
         let session = makeSession(beginsEncryption: true)
@@ -93,13 +108,13 @@ struct MatrixAccount: Sendable {
     private var keysAreInUse: CommandFailure {
         guard store.ownership != .free else {
             return CommandFailure(
-                .unavailable, "this needs the keys of the login, and their store cannot be used; nothing was sent")
+                .unavailable, "this needs the keys of the login, and their store cannot be used; nothing was done")
         }
         return CommandFailure(
             .unavailable,
             """
             this needs the keys of the login, which are used by \(ownerOfKeys), perhaps a pusher-cli matrix listen: end it, \
-            then try again; nothing was sent
+            then try again; nothing was done
             """)
     }
 
@@ -121,18 +136,14 @@ struct MatrixAccount: Sendable {
     }
 
     /// Events of a room with what is inside, as far as the keys are here.
-    func decrypted(_ events: [MXEvent], in roomID: String) async throws -> [MXEvent] {
-        guard events.contains(where: \.isEncrypted) else { return events }
-        return try await withSession(patience: Self.keyPatience, beginsEncryption: true) { session in
-            guard session.hasKeys else {
-                let reason: TerminalText =
-                    store.ownership == .free
-                    ? "the store with the keys of this login cannot be used"
-                    : "the keys of this login are used by \(ownerOfKeys), perhaps a pusher-cli matrix listen"
-                StandardError.write("warning: encrypted messages cannot be read: \(reason)")
-                return events
-            }
-            return try session.decrypted(events, in: roomID)
+    func read(_ events: [MXEvent], in roomID: String) async throws -> [ReadEvent] {
+        let isEncrypted = try events.contains(where: \.isEncrypted) || !events.isEmpty && store.isEncrypted(roomID)
+        guard isEncrypted else { return events.map { ReadEvent(event: $0) } }
+        do {
+            return try await withRoomKeys { try await $0.read(events, in: roomID) }
+        } catch let failure as CommandFailure where failure.exitStatus != .interrupted {
+            StandardError.write("warning: encrypted messages cannot be read: \(failure)")
+            return events.map { ReadEvent(event: $0) }
         }
     }
 

@@ -25,6 +25,10 @@ final class MatrixFeed: Feed {
         var hasRun = false
         var areNamesResolved = false
         var file: MXFileStore?
+        /// While it has the keys of the login.
+        var agent: KeyAgent?
+        /// Whether another process has the store. Its keys must not be received here.
+        var isCopy = false
         /// How far the stream was told, by this run or an earlier one.
         var mark: ListeningMark?
         /// Of events before the first sync is over, only what has come since this is told; nil is none.
@@ -88,7 +92,29 @@ final class MatrixFeed: Feed {
             session.catchUp(since: mark.token, from: mark.date)
             from = mark
         }
-        state.withLock { ($0.file, $0.mark, $0.caughtUpFrom) = (store.file, mark, from) }
+        state.withLock { state in
+            (state.file, state.mark, state.caughtUpFrom) = (store.file, mark, from)
+            state.isCopy = store.file == nil
+        }
+        if store.file != nil, session.hasKeys { await startAgent() }
+    }
+
+    private func startAgent() async {
+        do throws(CommandFailure) {
+            let agent = try await KeyAgent.start(SessionKeys(session: session, account: account), for: account.store)
+            state.withLock { $0.agent = agent }
+        } catch {
+            StandardError.write("warning: other commands cannot use encrypted rooms while this one runs: \(error)")
+        }
+    }
+
+    /// Beside a process that must get the keys of encrypted rooms this one cannot go on in such a room.
+    private func checkKeys(_ event: RealtimeEvent) throws(CommandFailure) {
+        guard [MXEventType.roomEncryption.identifier, MatrixEventName.join].contains(event.eventName),
+            state.withLock({ $0.isCopy }),
+            session.roomsSummaries.contains(where: { $0.isEncrypted && $0.membership == .join }), account.store.hasKeys
+        else { return }
+        throw account.isListenedTo
     }
 
     /// Of all rooms, by the time that the senders' servers give.
@@ -113,6 +139,7 @@ final class MatrixFeed: Feed {
             var record = MatrixEventRecord(event, in: roomID, session.pushDecision(for: event, in: roomID))
             guard record.notify || !isNotificationsOnly else { continue }
             addNames(to: &record)
+            record.shield = session.crypto?.shield(of: event) ?? .none
             let news = FeedNews(record: .matrixEvent(record), counts: record.counts)
             EventStream.queue.async { report(.news(news)) }
         }
@@ -148,6 +175,7 @@ final class MatrixFeed: Feed {
 
     func close() {
         saveMark()
+        state.withLock { $0.agent }?.stop()
         session.close()
     }
 
@@ -180,6 +208,7 @@ final class MatrixFeed: Feed {
         guard event.eventName != MatrixEventName.syncState || event.channelName != accountChannel else {
             return nil  // told as a state
         }
+        try checkKeys(event)
         if !state.withLock({ $0.hasRun }) { try resolveNames() }  // caught up with: the sync behind it is applied
         return record(of: event, withNames: forPeople).map { record in
             FeedNews(record: .matrixEvent(record), counts: record.counts)
@@ -230,6 +259,7 @@ final class MatrixFeed: Feed {
         if let wanted = roomIDs {
             guard let roomID = record.roomID, wanted.contains(roomID) else { return nil }
         }
+        record.shield = shield(of: record)
         if withNames {
             addNames(to: &record)
         } else if let end = record.event, end.pollPart == .end, let room = end.roomId.flatMap(session.room(withRoomId:))
@@ -237,6 +267,14 @@ final class MatrixFeed: Feed {
             record.context = Self.context(of: end, in: room)
         }
         return record
+    }
+
+    private func shield(of record: MatrixEventRecord) -> MXMessageShield {
+        guard let crypto = session.crypto, let id = record.event?.eventId, !id.isEmpty,
+            let room = record.roomID.flatMap(session.room(withRoomId:)), room.summary.isEncrypted,
+            let event = room.storedEvent(id)
+        else { return .none }
+        return crypto.shield(of: event)
     }
 
     /// What of the room's events is needed to tell of one.

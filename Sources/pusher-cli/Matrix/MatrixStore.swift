@@ -11,7 +11,7 @@ struct MatrixStore: Sendable {
 
     let userID: String
     let deviceID: String?
-    private let folder = PrivateFile.Base.data.folder.appending(path: "matrix")
+    var folder = PrivateFile.Base.data.folder.appending(path: "matrix")
 
     /// The store itself, to be owned.
     var file: MXFileStore { MXFileStore(folder: folder, eventsPerRoom: Self.eventsPerRoom, allowsReaders: true) }
@@ -43,6 +43,12 @@ struct MatrixStore: Sendable {
     func isEncrypted(_ roomID: String) throws(MatrixError) -> Bool {
         try MXFileStore.isEncrypted(roomID, of: userID, deviceId: deviceID, in: folder)
     }
+
+    /// Whether the login has keys, which other users' devices send theirs to.
+    var hasKeys: Bool { (try? MXFileStore.hasKeys(of: userID, deviceId: deviceID, in: folder)) ?? false }
+
+    /// Where its owner's key agent listens.
+    var agentFolder: String { get throws(MatrixError) { try MXFileStore.agentFolder(of: userID, in: folder) } }
 
     func delete() throws(MatrixError) { try MXFileStore.delete(of: userID, in: folder) }
 

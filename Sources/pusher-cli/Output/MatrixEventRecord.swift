@@ -23,6 +23,8 @@ struct MatrixEventRecord: Sendable {
     var context = MatrixEventText.Context()
     /// Whether it came while nobody listened.
     var isCaughtUp = false
+    /// What to say of the sender of a message in an encrypted room.
+    var shield = MXMessageShield.none
 
     init(_ event: RealtimeEvent) {
         (channel, name, data) = (event.channelName ?? "", event.eventName, event.data ?? "")
@@ -66,12 +68,13 @@ struct MatrixEventRecord: Sendable {
         line.add("notify", json: String(notify))
         line.add("highlight", json: String(highlight))
         if isCaughtUp { line.add("caught_up", json: "true") }
+        if shield != .none { line.add("shield", shield.name) }
     }
 
     /// Room, event, and what it says.
     var columns: (subject: String, what: String, detail: String) {
         let who = names.sender ?? userID
-        let words = (event.flatMap { MatrixEventText($0, context: context) }?.text ?? data) + lateness
+        let words = (event.flatMap { MatrixEventText($0, context: context) }?.text ?? data) + shield.mark + lateness
         return (names.room ?? channel, name, who.map { "\($0): \(words)" } ?? words)
     }
 }

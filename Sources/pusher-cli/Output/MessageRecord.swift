@@ -14,6 +14,8 @@ struct MessageRecord: OutputRecord {
     /// What it says by now.
     private(set) var content: MatrixMessageContent
     var context = MatrixEventText.Context()
+    /// What to say of its sender.
+    var shield = MXMessageShield.none
 
     init(_ event: MXEvent) {
         self.event = event.withBundledEdit
@@ -38,6 +40,7 @@ struct MessageRecord: OutputRecord {
         line.add(message: event, content)
         if event.isEdited { line.add("edited", json: "true") }
         if event.isRedacted { line.add("redacted", json: "true") }
+        if shield != .none { line.add("shield", shield.name) }
         return line.text
     }
 
@@ -49,7 +52,7 @@ struct MessageRecord: OutputRecord {
 
     /// `2026-01-31 12:00  Lobby  $id  Alice  hello`
     func text(style: TextStyle) -> TerminalText {
-        let words = MatrixEventText(event, content, context: context).text
+        let words = MatrixEventText(event, content, context: context).text + shield.mark
         return [
             style.dim(Record.minute(event.date)), style.event(roomName ?? ""), style.dim(event.eventId),
             style.channel(senderName ?? event.sender), TerminalText(words),

@@ -22,7 +22,6 @@ struct MatrixCommand: AsyncParsableCommand {
             MatrixUnbanCommand.self, MatrixTopicCommand.self, MatrixMembersCommand.self, MatrixReactCommand.self,
             MatrixSearchCommand.self, MatrixReadCommand.self, MatrixReceiptsCommand.self, MatrixUploadCommand.self,
             MatrixDownloadCommand.self, MatrixDevicesCommand.self, MatrixVerifyCommand.self, MatrixKeysCommand.self,
-            MatrixPushRulesCommand.self,
-            MatrixPushGatewayCommand.self,
+            MatrixRecoveryCommand.self, MatrixPushRulesCommand.self, MatrixPushGatewayCommand.self,
         ])
 }

@@ -79,22 +79,10 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
     }
 
     private func logOut(_ account: MatrixAccount) async throws {
-        var password: String?
-        _ = try await account.client.deleteDevices(delete).completed { authentication in
-            let wanted = authentication.flows.compactMap { flow in
-                flow.stages.first { !authentication.completed.contains($0) }
+        _ = try await account.client.deleteDevices(delete)
+            .completed(withPasswordOf: account.userID, orElse: "nothing is deleted") { () throws(CommandFailure) in
+                try password(of: account.userID)
             }
-            if wanted.contains("m.login.dummy") { return .dummy }
-            guard wanted.contains("m.login.password") else {
-                let stages = wanted.isEmpty ? "more" : wanted.joined(separator: ", or ")
-                throw CommandFailure(
-                    .refused,
-                    "the homeserver asks for \(stages), but this command can only send a password; nothing is deleted")
-            }
-            let typed = try password ?? self.password(of: account.userID)
-            password = typed
-            return .password(typed, userId: account.userID)
-        }
     }
 
     private func password(of user: String) throws(CommandFailure) -> String {

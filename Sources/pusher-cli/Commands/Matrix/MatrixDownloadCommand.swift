@@ -59,7 +59,7 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
         }
         let roomID = try await RoomReference(room).roomID(for: account)
         let event = try await account.client.event(withId: source, inRoom: roomID)
-        guard let read = try await account.decrypted([event], in: roomID).first, !read.isEncrypted else {
+        guard let read = try await account.read([event], in: roomID).first?.event, !read.isEncrypted else {
             throw CommandFailure(.badData, "the message cannot be read: its key is not here")
         }
         try await save(to: target) { place, onProgress in

@@ -4,8 +4,8 @@ import MatrixSDK
 
 struct MatrixKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Take the keys of encrypted messages to another client, or from one.",
-        subcommands: [Export.self, Import.self])
+        commandName: "keys", abstract: "Back up the keys of encrypted messages, or take them to another client.",
+        subcommands: [Export.self, Import.self, MatrixKeyBackupCommand.self, MatrixKeyRestoreCommand.self])
 
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

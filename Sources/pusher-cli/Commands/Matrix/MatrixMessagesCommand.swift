@@ -38,14 +38,17 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
     func run() async throws {
         let account = try matrix.account()
         let roomID = try await room.id(for: account)
-        let events = try await account.decrypted(newest(in: roomID, account.client), in: roomID)
+        let read = try await account.read(newest(in: roomID, account.client), in: roomID)
+        let events = read.map(\.event)
         // Who has left is no member any more, and keeps the id as name.
         let names =
             output.json || events.isEmpty
             ? [:] : try await account.client.joinedMembers(ofRoom: roomID).compactMapValues(\.displayName)
         let authors = output.json ? [:] : await authors(ofAnswered: events, in: roomID, account.client)
-        for event in events.reversed() {
+        for one in read.reversed() {
+            let event = one.event
             var record = MessageRecord(event)
+            record.shield = one.shield
             record.senderName = names[event.sender]
             record.context.repliedTo = event.replyToEventId.flatMap { authors[$0] }.map { names[$0] ?? $0 }
             if case .poll = record.content { try await count(&record, in: roomID, account) }

@@ -72,10 +72,12 @@ struct MatrixSendCommand: AsyncParsableCommand {
     }
 
     private func sendEncrypted(_ text: String, to roomID: String, as account: MatrixAccount) async throws -> String {
-        try await account.withKeys { session in
-            let room = try await account.encryptedRoom(roomID, in: session)
-            let content = try await content(of: text, as: account) { try await room.event(withId: $0) }
-            return try await room.sendMessageOnce(content, transactionId: txnID)
+        try await account.withRoomKeys { keys in
+            let content = try await content(of: text, as: account) { id in
+                let event = try await account.client.event(withId: id, inRoom: roomID)
+                return try await keys.read([event], in: roomID).first?.event ?? event
+            }
+            return try await keys.send(content, to: roomID, transactionID: txnID)
         }
     }
 

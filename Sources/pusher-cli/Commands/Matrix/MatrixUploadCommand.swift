@@ -66,10 +66,10 @@ struct MatrixUploadCommand: AsyncParsableCommand {
     ) async throws {
         let line = TransferLine()
         defer { line.erase() }
-        let id = try await account.withKeys { session in
-            try await account.encryptedRoom(roomID, in: session).sendMediaOnce(
-                file, mimeType: media.mime, caption: caption
-            ) { progress in line.show(progress.completed, of: progress.total, file.lastPathComponent) }
+        let id = try await account.withRoomKeys { keys in
+            try await keys.upload(file, mimeType: media.mime, caption: caption, to: roomID) { progress in
+                line.show(progress.completed, of: progress.total, file.lastPathComponent)
+            }
         }
         line.erase()
         _ = StandardOutput.write(TerminalText(id))

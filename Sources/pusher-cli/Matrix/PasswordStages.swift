@@ -1,0 +1,28 @@
+import MatrixSDK
+
+extension MXInteractiveStep {
+    /// Goes on with the user's password, which is asked for once, if that is what the homeserver wants.
+    ///
+    /// - Parameter consequence: What has not happened if it cannot go on.
+    func completed(
+        withPasswordOf user: String, orElse consequence: String,
+        _ ask: () throws(CommandFailure) -> String
+    ) async throws -> Value {
+        var password: String?
+        return try await completed { authentication in
+            let wanted = authentication.flows.compactMap { flow in
+                flow.stages.first { !authentication.completed.contains($0) }
+            }
+            if wanted.contains("m.login.dummy") { return .dummy }
+            guard wanted.contains("m.login.password") else {
+                let stages = wanted.isEmpty ? "more" : wanted.joined(separator: ", or ")
+                throw CommandFailure(
+                    .refused,
+                    "the homeserver asks for \(stages), but this command can only send a password; \(consequence)")
+            }
+            let typed = try password ?? ask()
+            password = typed
+            return .password(typed, userId: user)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import JSONBytes
+import TestSupport
+import Testing
+
+@testable import MatrixEncryption
+
+/// A store that is a copy, or was put back: nothing is encrypted twice with one key.
+@Suite struct CopiedStoreTests {
+    private let server = KeyServer()
+    private let alice, bob: TestDevice
+    private let room = RoomToEncrypt.room("@alice:s", "@bob:s")
+
+    init() throws {
+        (alice, bob) = (try TestDevice("@alice:s", "A", on: server), try TestDevice("@bob:s", "B", on: server))
+        for device in [alice, bob] { try device.encryptRoom("!r:s") }
+    }
+
+    /// As a store does that finds itself elsewhere.
+    private func mark() throws {
+        let mark = CryptoMachine.copyMark
+        alice.records.commit([mark.place: mark.state])
+        try alice.restart()
+    }
+
+    private func talk(_ text: String) throws -> EncryptedEvent {
+        let event = try alice.send(text, to: room)
+        try bob.sync()
+        #expect(try bob.text(event) == text)
+        return event
+    }
+
+    private func indices(_ event: EncryptedEvent) -> String { event.content["session_id"]?.string ?? "" }
+
+    @Test func itSendsWithNothingThatWasThere_andReadsAll() throws {
+        let first = try talk("one")
+        let answer = try bob.send("answer", to: room)
+        try alice.sync()
+        #expect(try alice.text(answer) == "answer")
+        let channels = try alice.turn { try $0.channels(with: bob.machine.deviceKeys.curve25519, &$1) }
+        let used = alice.machine.account.unpublishedOneTimeKeys.map(\.id)
+        try mark()
+        #expect(alice.takeNotices().contains(.storeWasCopied))
+        let second = try talk("two")
+        #expect(indices(first) != indices(second))
+        // The room's new key has gone by a channel that is new.
+        let now = try alice.turn { try $0.channels(with: bob.machine.deviceKeys.curve25519, &$1) }
+        #expect(now.count == channels.count + 1)
+        for old in channels {
+            #expect(now.first { $0.session.id == old.session.id }?.session == old.session, "\(old.session.id)")
+        }
+        // What is on its way by old channels can be read.
+        let late = try bob.send("late", to: room)
+        try alice.sync()
+        #expect(try alice.text(late) == "late")
+        #expect(Set(used).isDisjoint(with: alice.machine.account.unpublishedOneTimeKeys.map(\.id)))
+        // Once is enough.
+        try alice.restart()
+        #expect(!alice.takeNotices().contains(.storeWasCopied))
+        #expect(try indices(talk("three")) == indices(second))
+    }
+
+    /// A clock that went back must not make a channel that nobody may send with.
+    @Test func aClockThatGoesBackDoesNotSilenceIt() throws {
+        _ = try talk("one")
+        try mark()
+        _ = alice.takeNotices()
+        alice.now -= 86_400_000
+        _ = try talk("two")
+        try alice.restart()
+        _ = try talk("three")
+    }
+}
