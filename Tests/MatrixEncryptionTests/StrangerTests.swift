@@ -163,4 +163,26 @@ import Testing
         }
         #expect(indices == [0, 1, 2])
     }
+
+    /// A server that says it has kept none of the keys, or does not say, is not given new ones at once.
+    @Test(arguments: [#"{"one_time_key_counts":{"signed_curve25519":0}}"#, "{}"])
+    func aServerThatKeepsNoKeysIsNotGivenThemWithoutEnd(answer: String) throws {
+        let alice = try TestDevice("@alice:s", "A", on: server)
+        let lie = try #require(JSONView(Array(answer.utf8)))
+        server.tamper = { request, answer in
+            if case .uploadKeys = request.call { lie } else { answer }
+        }
+        func uploads() -> Int { server.requests.count { if case .uploadKeys = $0.call { true } else { false } } }
+        let before = uploads()
+        server.loseKeys(of: alice.address)
+        try alice.sync()
+        #expect(uploads() == before + 1)
+        // It is tried again, ever more rarely.
+        for _ in 0..<20 {
+            alice.now += 15_001
+            server.loseKeys(of: alice.address)
+            try alice.sync()
+        }
+        #expect((before + 2...before + 8).contains(uploads()), "\(uploads() - before)")
+    }
 }

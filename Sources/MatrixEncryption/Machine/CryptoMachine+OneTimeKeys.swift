@@ -13,6 +13,7 @@ extension CryptoMachine {
     mutating func noteCounts(_ count: Int?, unusedFallbackKeys: [String]?) {
         guard count != nil || unusedFallbackKeys != nil else { return }
         oneTimeKeyCount = max(0, count ?? 0)  // of none a server says nothing
+        if !isLowOnKeys { pauses[CryptoRequest.Call.uploadKeys.kind] = nil }
         if let unusedFallbackKeys { isFallbackKeyUsed = !unusedFallbackKeys.contains("signed_curve25519") }
     }
 
@@ -20,8 +21,7 @@ extension CryptoMachine {
         guard !isInFlight("upload"), !isPaused("upload", turn) else { return nil }
         let isFirst = try !isPublished(&turn)
         try replaceFallbackKey(&turn, isFirst: isFirst)
-        let isLow = (oneTimeKeyCount ?? .max) < OlmAccount.publishedOneTimeKeys / 2
-        if isFirst || isLow {
+        if isFirst || isLowOnKeys {
             let missing = OlmAccount.publishedOneTimeKeys - (isFirst ? 0 : oneTimeKeyCount ?? 0)
             account.makeOneTimeKeys(missing, random: turn.random)
         }
@@ -35,6 +35,8 @@ extension CryptoMachine {
         if let fallbackKey { body.add("fallback_keys", try signed([fallbackKey], isFallback: true)) }
         return request(.uploadKeys, body: body.text)
     }
+
+    private var isLowOnKeys: Bool { (oneTimeKeyCount ?? .max) < OlmAccount.publishedOneTimeKeys / 2 }
 
     private mutating func replaceFallbackKey(_ turn: inout CryptoTurn, isFirst: Bool) throws(EncryptionError) {
         guard isFirst ? account.fallbackKey == nil : isFallbackKeyUsed else { return }
@@ -56,8 +58,9 @@ extension CryptoMachine {
         return object
     }
 
+    /// - Parameter pause: What was before the upload.
     mutating func uploaded(
-        _ request: CryptoRequest, _ answer: JSONView, _ turn: inout CryptoTurn
+        _ request: CryptoRequest, _ answer: JSONView, after pause: Pause?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         let body = JSONView(Array(request.body.utf8))
         func ids(_ section: String) -> [String] {
@@ -65,8 +68,14 @@ extension CryptoMachine {
         }
         account.markPublished(oneTimeKeys: Set(ids("one_time_keys")), fallbackKey: ids("fallback_keys").first)
         turn.records.set(account)
-        if body?["device_keys"] != nil { turn.records.set(SettingRecord("yes"), key: Self.deviceKeysUploaded) }
-        oneTimeKeyCount = answer["one_time_key_counts"]?["signed_curve25519"]?.int ?? oneTimeKeyCount
+        oneTimeKeyCount = answer["one_time_key_counts"]?["signed_curve25519"]?.int
+        if body?["device_keys"] != nil {
+            turn.records.set(SettingRecord("yes"), key: Self.deviceKeysUploaded)
+        } else if body?["one_time_keys"] != nil {
+            // A server that keeps none is not given more without end: the next sync that tells of them ends the pause.
+            pauses[request.call.kind] = pause
+            pauses[request.call.kind, default: Pause()].fail(at: turn.now)
+        }
     }
 }
 

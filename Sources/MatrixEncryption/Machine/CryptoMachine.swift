@@ -112,9 +112,9 @@ package struct CryptoMachine: Sendable {
         _ id: UInt64, _ answer: JSONView, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         guard let request = inFlight.removeValue(forKey: id) else { return }
-        pauses[request.call.kind] = nil
+        let pause = pauses.removeValue(forKey: request.call.kind)
         switch request.call {
-        case .uploadKeys: try uploaded(request, answer, &turn)
+        case .uploadKeys: try uploaded(request, answer, after: pause, &turn)
         case .queryKeys(let users): try queried(users, request, answer, &turn)
         case .claimKeys(let devices): try claimed(devices, answer, &turn)
         case .sendToDevice: try delivered(request, &turn)

@@ -16,12 +16,15 @@ public struct MXDeviceInfo: Sendable, Hashable {
     public let verification: MXDeviceVerification
     /// Whether its owner's identity vouches for it.
     public let isCrossSigned: Bool
+    /// Whether the homeserver has named other keys for it since it was seen first: an alarm. They are not used, and it gets
+    /// no keys any more.
+    public let hasRefusedKeys: Bool
 
     init(_ record: DeviceRecord, _ trust: DeviceTrust) {
         (userId, deviceId) = (record.keys.userID, record.keys.deviceID)
         displayName = record.keys.displayName
         (identityKey, fingerprint) = (record.keys.curve25519.base64, record.keys.ed25519.base64)
-        isCrossSigned = trust.isCrossSigned
+        (isCrossSigned, hasRefusedKeys) = (trust.isCrossSigned, record.isSuspicious)
         verification = trust.isBlocked ? .blocked : trust.isVerified ? .verified : .unverified
     }
 }

@@ -177,9 +177,17 @@ extension SessionCore {
                 """)
         case .ownKeysReplaced:
             options.logger?.report(.error, "the homeserver names other keys for this device than it has")
+        case .deviceKeysRefused(let device):
+            options.logger?.report(
+                .warning, "the homeserver names other keys for a device than before: they are not used",
+                ["matrix.user": "\(device.user)", "matrix.device": "\(device.device)"])
+        case .identityChanged(let user):
+            options.logger?.report(
+                .warning, "a user has another identity than before: verify the user again",
+                ["matrix.user": "\(user)"])
         case .history(let roomId, _): Task { await takeHistory(of: roomId) }
-        case .roomKey, .withheld, .devicesChanged, .identityChanged, .trustChanged, .signaturesRefused,
-            .deviceKeysRefused, .toDevice, .secretReceived, .backupChanged, .backupRefused, .backupRestored,
+        case .roomKey, .withheld, .devicesChanged, .trustChanged, .signaturesRefused, .toDevice, .secretReceived,
+            .backupChanged, .backupRefused, .backupRestored,
             .verificationChanged:
             break
         }
