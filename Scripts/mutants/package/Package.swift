@@ -62,6 +62,9 @@ let package = Package(
         tests("MatrixSDKTests", ["JSONBytes", "MatrixSDK", "MatrixProtocol"]),
         tests(
             "FuzzTests",
-            ["JSONBytes", "PusherProtocol", "MatrixProtocol", "PydioProtocol", "Realtime", "CLibcrypto"]),
+            [
+                "JSONBytes", "PusherProtocol", "MatrixProtocol", "MatrixEncryption", "PydioProtocol", "Realtime",
+                "CLibcrypto",
+            ]),
     ]
 )
