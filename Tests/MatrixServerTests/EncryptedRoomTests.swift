@@ -108,6 +108,7 @@ struct EncryptedRoomTests {
         try await nio.perform("join", room.roomId)
         let first = try await room.sendTextMessage("to nio")
         #expect(await nio.hears(first, "to nio"))
+        #expect(await ann.hears(first, "to nio"))
         let session = try #require(ann.event(first)?.wireContent["session_id"]?.string)
         try await nio.perform("leave", room.roomId)
         #expect(await eventually { room.state?.members.member(withUserId: nio.user.id)?.membership == .leave })

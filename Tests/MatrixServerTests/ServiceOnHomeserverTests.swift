@@ -172,11 +172,11 @@ struct ServiceOnHomeserverTests {
         #expect(await ann.sees { $0.rooms.last { $0.id == direct }?.directUserId == bob.user.id })
         #expect(await bob.sees { $0.rooms.last { $0.id == direct }?.directUserId == ann.user.id })
         let closed = try await ann.service.createRoom(
-            name: "Secret", isDirect: false, inviteUserIds: [], isEncrypted: true)
+            name: "Secret", isDirect: false, inviteUserIds: [bob.user.id], isEncrypted: true)
         #expect(try await ann.service.getRoom(roomId: closed)?.isEncrypted == true)
-        await #expect(throws: MatrixServiceError.self) {
-            _ = try await ann.service.sendMessage(roomId: closed, content: "x")
-        }
+        try await bob.join(closed)
+        let secret = try await ann.service.sendMessage(roomId: closed, content: "for bob alone")
+        #expect(await bob.sees { $0.message(secret)?.body == "for bob alone" })
         try await bob.service.stopSync()
         let id = try await ann.service.sendMessage(roomId: direct, content: "while you were away")
         #expect(bob.message(id) == nil)
