@@ -164,12 +164,11 @@ public final class MXKeyBackup: Sendable {
             try machine.restoreBackup(&turn)
         }
         for await notice in notices {
-            switch notice {
-            case .backupRestored(let result):
+            if case .backupRestored(let result) = notice {
                 return Restoration(total: result.total, imported: result.imported, damaged: result.damaged)
-            case .backupRefused:
+            }
+            if case .backupRefused = notice {
                 throw MatrixError(.badResponse, "the homeserver does not give the backup of keys: nothing was restored")
-            default: continue
             }
         }
         try Task.checkCancellation()

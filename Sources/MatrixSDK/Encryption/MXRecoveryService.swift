@@ -76,9 +76,15 @@ public final class MXRecoveryService: Sendable {
             guard try !hasBackup || machine.hasBackupKey(&turn) else { throw MatrixError.incompleteBackup }
             return try machine.storeSecrets(under: storage, replacing: { data[$0] }, &turn)
         }
-        for change in changes {
-            try await core.rest.setAccountData(
-                EncodedJSON(text: Array(change.content.compactText.utf8)), ofType: change.type)
+        do {
+            for change in changes {
+                try await core.rest.setAccountData(
+                    EncodedJSON(text: Array(change.content.compactText.utf8)), ofType: change.type)
+            }
+        } catch {
+            // Once the new key is named, the user must have it, whatever has failed then.
+            let named = try? await core.rest.accountData(ofType: RecoveryStorageKey.defaultKey)?["key"]?.string
+            guard let named, named == storage.id else { throw error }
         }
         return storage.recoveryKey
     }

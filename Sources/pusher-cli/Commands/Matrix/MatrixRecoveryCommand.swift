@@ -107,7 +107,8 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
                     this device does not have your cross-signing keys: run pusher-cli matrix recovery use, or verify it with \
                     pusher-cli matrix verify; if neither is possible, --reset makes new ones; nothing was changed
                     """)
-            default: break
+            case .canCrossSign, .trustCrossSigning, .crossSigningExists, .notBootstrapped, .unknown: break
+            @unknown default: break
             }
             _ = try await crypto.crossSigning.setup(isReset: reset)
                 .completed(withPasswordOf: account.userID, orElse: "nothing was changed") { () throws(CommandFailure) in
