@@ -1,5 +1,6 @@
 // Looks at many bytes at once, and tells which are special as a bit mask: Swift 6.3 compiles that to scalar code.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -109,6 +110,9 @@ static inline uint64_t ascii_prefix(const void *start, uint64_t count) {
     while (index < count && bytes[index] < 0x80) index++;
     return index;
 }
+
+// Whether there is a backslash among `count` bytes.
+static inline bool has_backslash(const void *start, uint64_t count) { return memchr(start, '\\', count) != 0; }
 
 // Copies what stands before the first backslash, and returns how much that is. `to` has room for `count` bytes.
 static inline uint64_t copy_to_backslash(void *to, const void *from, uint64_t count) {

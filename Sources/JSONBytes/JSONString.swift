@@ -32,7 +32,9 @@ package enum JSONString {
 
     /// The text of a string's inside; nil if an escape in it is none.
     package static func text(_ inside: UnsafeBufferPointer<UInt8>) -> String? {
-        guard inside.contains(UInt8(ascii: "\\")) else { return String(decoding: inside, as: UTF8.self) }
+        guard let start = inside.baseAddress, has_backslash(start, UInt64(inside.count)) else {
+            return String(decoding: inside, as: UTF8.self)
+        }
         var index = 0
         while index < inside.count {
             guard inside[index] == UInt8(ascii: "\\") else {

@@ -1,11 +1,16 @@
 import Foundation
 import JSONBytes
 import MatrixProtocol
-import MatrixSDK
+@testable import MatrixSDK
 import Testing
 
 /// What is kept of an answer is small, however large the answer was: an event is a view of the bytes that it came with.
 @Suite struct EventMemoryTests {
+    /// What makes an answer large, and is not kept by rooms.
+    private static let presence = #"""
+        "presence":{"events":[{"type":"m.presence","sender":"@z:s","content":{"status_msg":"\#(
+            String(repeating: "x", count: 200_000))"}}]}
+        """#
     /// Other rooms, which make the answer large.
     private static let bulk = (0..<50).map { number in
         let message = Sync.message("$\(number)", String(repeating: "x", count: 2_000))
@@ -36,13 +41,48 @@ import Testing
 
     @Test(arguments: [true, false])
     func aRoomsEventsDoNotKeepTheirAnswer(isFirst: Bool) throws {
-        let script = try applied(#"{"next_batch":"s","rooms":{\#(Self.room)}}"#, isFirst: isFirst)
+        let more = isFirst ? "," + Self.presence : ""
+        let script = try applied(#"{"next_batch":"s","rooms":{\#(Self.room)}\#(more)}"#, isFirst: isFirst)
         let state = try #require(script.room?.state)
         #expect(state.count == 3)
         #expect(state.stateEvents.allSatisfy { isSmall($0) })
         #expect(try script.store.state(of: "!r:s").allSatisfy { isSmall($0) })
         #expect(try script.store.events(in: "!r:s", before: nil, limit: 9).map { isSmall($0) } == [true, true])
         #expect(isSmall(script.room?.accountData["m.tag"]))
+    }
+
+    /// All of it is kept: bytes of their own for each event would only double it.
+    @Test func aFirstAnswerThatIsMostlyRoomsLivesOnAsOne() throws {
+        let script = try applied(#"{"next_batch":"s","rooms":{\#(Self.room)}}"#, isFirst: true)
+        let events = try script.store.events(in: "!r:s", before: nil, limit: 9)
+        #expect(try events.count == 2 && script.store.state(of: "!r:s").count == 3)
+        #expect(!(try events + script.store.state(of: "!r:s")).contains { isSmall($0) })
+        #expect(script.room?.state?.stateEvents.contains { isSmall($0) } == false)
+    }
+
+    @Test func whatATrimLeavesDoesNotKeepItsAnswer() throws {
+        var timeline = MemoryTimeline()
+        for number in 0..<10 {
+            let text = "[\(Sync.message("$\(number)")),\"\(String(repeating: "x", count: 50_000))\"]"
+            let json = try #require(JSONView(Array(text.utf8))?[0])
+            timeline.append([try #require(MXEvent(json: json, roomId: "!r:s"))], token: "t\(number)")
+        }
+        #expect(timeline.events(before: nil, limit: 9).allSatisfy { !isSmall($0) })
+        #expect(timeline.trim(to: 3) == "t7")
+        #expect(timeline.events(before: nil, limit: 9).map { isSmall($0) } == [true, true, true])
+    }
+
+    /// A store that is a file has the timelines: only the state is in memory.
+    @Test func beforeAFileNothingKeepsAFirstAnswer() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "first-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var model = SessionModel(userId: "@a:s")
+        let store = try MXFileStore(folder: folder)
+        _ = try store.open(userId: "@a:s", deviceId: nil)
+        let text = #"{"next_batch":"s","rooms":{\#(Self.room)}}"#
+        _ = try model.apply(SyncResponse(Array(text.utf8)), store: store, now: .now)
+        let state = try #require(model.rooms["!r:s"]?.state)
+        #expect(state.count == 3 && state.stateEvents.allSatisfy { isSmall($0) })
     }
 
     @Test(arguments: [true, false])

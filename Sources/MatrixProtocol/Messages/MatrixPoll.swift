@@ -130,7 +130,7 @@ extension MXEvent {
 
     /// Of a vote or an end: the poll.
     package var pollStartId: String? {
-        guard !isState, pollPart == .response || pollPart == .end, let relation = relatesTo,
+        guard mayRelate, !isState, pollPart == .response || pollPart == .end, let relation = relatesTo,
             relation.relationType == "m.reference"
         else { return nil }
         return relation.eventId

@@ -29,6 +29,7 @@ struct OwnReceipts {
                 read.insert(thread)
             }
             if isStart(event) { return unread }
+            if !event.mayRelate, read.contains(Self.main) { continue }
             let thread = event.threadId ?? Self.main
             guard !read.contains(thread), event.countsAsUnread(for: userId), !users.contains(event.sender) else {
                 continue

@@ -7,6 +7,8 @@ struct JoinedPass {
     /// The room was not known as joined before.
     let isNew: Bool
     let isInitial: Bool
+    /// ``MXStoreChanges/keepsAnswer``.
+    let keepsAnswer: Bool
     /// There is a gap between what is stored and the section's timeline.
     private(set) var isGap = false
     /// Whether what is known already is told nevertheless.
@@ -30,11 +32,11 @@ struct JoinedPass {
     private var lastMessageBefore: (id: String, ts: UInt64)?
 
     init(
-        section: SyncResponse.Room, userId: String, isNew: Bool, isInitial: Bool, tellsKnown: Bool = false,
+        section: SyncResponse.Room, userId: String, isNew: Bool, isInitial: Bool, keepsAnswer: Bool, tellsKnown: Bool,
         wantsState: Bool, pushRules: PushRules, ignoredUsers: Set<String>
     ) {
         (self.section, self.userId, self.isNew, self.isInitial) = (section, userId, isNew, isInitial)
-        self.tellsKnown = tellsKnown
+        (self.keepsAnswer, self.tellsKnown) = (keepsAnswer, tellsKnown)
         isHistory = isInitial
         (self.wantsState, self.pushRules, self.ignoredUsers) = (wantsState, pushRules, ignoredUsers)
     }
@@ -111,7 +113,7 @@ struct JoinedPass {
 
     private mutating func applyState(_ events: [MXEvent], _ room: inout RoomModel) {
         for event in events where event.isState {
-            let event = event.compact
+            let event = keepsAnswer ? event : event.compact
             room.state?.apply(event)
             changes.state.append(event)
             if event.type == "m.room.member" { newMembers.append(event) }
@@ -319,6 +321,7 @@ struct JoinedPass {
 
     /// A receipt never makes anything unread: it may be older than another that came before.
     private func countUnread(_ room: inout RoomModel, _ store: any MXStore) throws(MatrixError) {
+        guard room.summary.localUnreadEventCount > 0 else { return }
         let (roomId, horizon) = (room.summary.roomId, OwnReceipts.horizon)
         var receipts = changes.receipts
         if !isNew { receipts += try store.receipts(in: roomId, of: userId) }

@@ -26,7 +26,9 @@ extension SessionModel {
 
     /// Puts a message behind those that are on their way. A reaction is shown at once.
     package mutating func add(outgoing event: MXOutgoingEvent) {
+        guard rooms[event.roomId] != nil else { return }
         rooms[event.roomId]?.outgoing.append(event)
+        roomsWithOutgoing.insert(event.roomId)
         if let echo = event.reaction(sender: userId) { rooms[event.roomId]?.relations.add(echo) }
     }
 

@@ -31,6 +31,7 @@ extension SessionModel {
         let isInitial = syncToken == nil
         if isInitial {
             applied.changes.replacesEverything = true
+            applied.changes.keepsAnswer = !store.isPermanent && response.isMostlyRooms
             // A session that was told to begin anew keeps what is on its way.
             for (id, room) in rooms {
                 // Between what was known and what comes now there may be anything.
@@ -39,7 +40,10 @@ extension SessionModel {
             }
         }
         // The answer to the next request would have brought them if they came after the gap.
-        let mayBeInGaps = rooms.values.flatMap { room in room.outgoing.filter { $0.state == .sent && $0.hasMetGap } }
+        roomsWithOutgoing = roomsWithOutgoing.filter { rooms[$0]?.outgoing.isEmpty == false }
+        let mayBeInGaps = roomsWithOutgoing.flatMap { roomId in
+            rooms[roomId]?.outgoing.filter { $0.state == .sent && $0.hasMetGap } ?? []
+        }
         let comesOrGoes =
             isInitial || !response.left.isEmpty || !response.invited.isEmpty
             || response.joined.contains { rooms[$0.roomId]?.summary.membership != .join }
@@ -208,7 +212,8 @@ extension SessionModel {
         let before = room.summary
         room.summary.membership = .join
         var pass = JoinedPass(
-            section: section, userId: userId, isNew: isNew, isInitial: isInitial, tellsKnown: tellsKnown,
+            section: section, userId: userId, isNew: isNew, isInitial: isInitial,
+            keepsAnswer: applied.changes.keepsAnswer, tellsKnown: tellsKnown,
             wantsState: wantsState(roomId), pushRules: pushRules, ignoredUsers: ignoredUsers)
         try pass.run(&room, store: store)
         if pass.changes.replacesState { room.origin = response.nextBatch }

@@ -16,6 +16,8 @@ package struct SessionModel: Sendable {
     package internal(set) var ignoredUsers: Set<String> = []
     /// The other user of each direct room.
     package internal(set) var directUsers: [String: String] = [:]
+    /// Rooms with messages on their way, and some that had. Few of many rooms: looking at all costs more than a small answer.
+    var roomsWithOutgoing: Set<String> = []
 
     /// An account of which nothing is known.
     package init(userId: String) {
@@ -38,7 +40,7 @@ package struct SessionModel: Sendable {
         for event in stored.presence {
             users[event.sender, default: MXUser(userId: event.sender)].update(presence: event, now: now)
         }
-        for event in stored.outgoing { rooms[event.roomId]?.outgoing.append(event) }
+        for event in stored.outgoing { add(outgoing: event) }
     }
 
     /// Takes over what global account data says.

@@ -139,6 +139,8 @@ public struct MXStoreChanges: Sendable {
     /// Everything that is stored goes first, but for messages to this device; ``outgoing`` then holds what is still to be
     /// sent.
     public var replacesEverything = false
+    /// What came lives on as one, since most of it is kept in memory: no event needs bytes of its own.
+    package var keepsAnswer = false
     /// Changes of rooms, by their ids.
     public var rooms: [String: Room] = [:]
     /// Global account data, each in the place of the one with its type.

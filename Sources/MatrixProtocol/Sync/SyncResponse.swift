@@ -71,6 +71,8 @@ package struct SyncResponse: Sendable {
     package private(set) var unusedFallbackKeyTypes: [String]?
     /// Events and sections that were left out because they are not what they should be.
     package private(set) var malformedParts = 0
+    /// In bytes.
+    private var size = 0
 
     package init(_ bytes: [UInt8]) throws(Refused) {
         guard bytes.count < Int(UInt32.max) else { throw Refused() }
@@ -88,10 +90,17 @@ package struct SyncResponse: Sendable {
         guard isRead, !response.nextBatch.isEmpty, response.nextBatch.utf8.count <= Self.maximumTokenSize else {
             throw Refused()
         }
+        response.size = bytes.count
         self = response
     }
 
     private init() {}
+
+    /// Whether more than half of its bytes are events of joined rooms.
+    var isMostlyRooms: Bool {
+        func sum(_ events: [MXEvent]) -> Int { events.reduce(0) { $0 + $1.json.range.count } }
+        return joined.reduce(0) { $0 + sum($1.state) + sum($1.timeline.events) } > size / 2
+    }
 
     /// Messages to this device, without those that are not for the application.
     package mutating func setToDevice(_ events: [MXEvent]) { toDevice = events }

@@ -180,7 +180,7 @@ extension MXMemoryStore.Account {
                 rooms[roomId] = nil
                 outgoing.removeAll { $0.roomId == roomId }
             }
-            rooms[roomId, default: MXMemoryStore.Room()].apply(room)
+            rooms[roomId, default: MXMemoryStore.Room()].apply(room, keepsAnswer: changes.keepsAnswer)
         }
         for event in changes.accountData { accountData[event.type] = event.detached }
         for event in changes.presence { presence[event.sender] = event.detached }
@@ -198,14 +198,15 @@ extension MXMemoryStore.Account {
 }
 
 extension MXMemoryStore.Room {
-    fileprivate mutating func apply(_ changes: MXStoreChanges.Room) {
+    fileprivate mutating func apply(_ changes: MXStoreChanges.Room, keepsAnswer: Bool) {
+        func kept(_ event: MXEvent) -> MXEvent { keepsAnswer ? event : event.compact }
         if changes.dropsTimeline { timeline = MemoryTimeline() }
         if changes.replacesState { state = [:] }
-        timeline.append(changes.timeline.map(\.compact), token: changes.timelineToken)
-        timeline.prepend(changes.older.map(\.compact), token: changes.olderToken)
-        timeline.replace(changes.replaced.map(\.compact))
+        timeline.append(changes.timeline.map(kept), token: changes.timelineToken)
+        timeline.prepend(changes.older.map(kept), token: changes.olderToken)
+        timeline.replace(changes.replaced.map(kept))
         for event in changes.state {
-            if let key = StateKey(event) { state[key] = event.compact }
+            if let key = StateKey(event) { state[key] = kept(event) }
         }
         if let stripped = changes.strippedState { strippedState = stripped.map(\.detached) }
         if let summary = changes.summary { self.summary = summary }

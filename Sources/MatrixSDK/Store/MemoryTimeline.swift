@@ -71,7 +71,8 @@ struct MemoryTimeline {
         guard let cut, cut > places.lowerBound else { return nil }
         let kept = (cut..<places.upperBound).map(entry)
         self = Self()
-        for entry in kept {
+        for var entry in kept {
+            entry.event = entry.event.compact  // most of what it came with is gone
             self.places[entry.event.eventId] = live.count
             live.append(entry)
         }
