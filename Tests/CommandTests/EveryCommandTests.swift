@@ -40,6 +40,15 @@ struct EveryCommandTests {
         check(PusherCommand.self)
     }
 
+    /// A name that is made of the type's takes a look at all conformances of the program, at each start.
+    @Test func everyCommandHasItsNameWritten() {
+        func check(_ command: any ParsableCommand.Type) {
+            #expect(command.configuration.commandName != nil, "\(command)")
+            command.configuration.subcommands.forEach(check)
+        }
+        check(PusherCommand.self)
+    }
+
     /// All of them, so that the next command there will be is not forgotten.
     @Test func everyCommandOfMatrixAndPydioHasALine() {
         // They ask nobody, need what another client of the user's has, or write a file.

@@ -128,7 +128,7 @@ package final class WebSocketConnection {
     }
 
     private static let environmentProxies = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        .compactMap { ProcessInfo.processInfo.environment[$0] }
+        .compactMap { (name: String) in getenv(name).map { String(cString: $0) } }
 
     // MARK: Receiving
 

@@ -3,7 +3,8 @@ import Foundation
 /// The environment variables that stand in for options; empty ones count as absent.
 enum Environment {
     static subscript(name: String) -> String? {
-        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        // One variable: ProcessInfo makes a dictionary of all, each time.
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

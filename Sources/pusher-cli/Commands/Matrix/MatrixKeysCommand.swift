@@ -9,7 +9,7 @@ struct MatrixKeysCommand: AsyncParsableCommand {
 
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write all keys of messages to a file, protected by a password.",
+            commandName: "export", abstract: "Write all keys of messages to a file, protected by a password.",
             discussion: """
                 Other Matrix clients read such files. Whoever has the file and the password can read all messages that you \
                 can read now.
@@ -60,7 +60,7 @@ struct MatrixKeysCommand: AsyncParsableCommand {
 
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take keys from a file that another client has written.",
+            commandName: "import", abstract: "Take keys from a file that another client has written.",
             discussion: """
                 Messages that could not be read before can be read then. Nothing proves who wrote messages that are read with \
                 such keys.

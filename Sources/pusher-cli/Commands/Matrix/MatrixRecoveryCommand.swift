@@ -17,6 +17,7 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
 
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "status",
             abstract: "Say whether this device is verified, and what a new device could recover from.")
 
         @OptionGroup var output: OutputOptions
@@ -38,7 +39,7 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set up recovery, and print the recovery key.",
+            commandName: "create", abstract: "Set up recovery, and print the recovery key.",
             discussion: """
                 Makes what is missing: your cross-signing keys, for which the homeserver may require your password, and the \
                 backup of keys. Then stores them under a new recovery key, and prints that: write it down, it is not shown \
@@ -141,7 +142,7 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
 
     struct Use: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take your keys with the recovery key, or the passphrase.",
+            commandName: "use", abstract: "Take your keys with the recovery key, or the passphrase.",
             discussion: """
                 This device is verified then, and reads old messages as far as their keys are in the backup.
 
