@@ -160,7 +160,12 @@ var testSupport: [Target] {
     [
         support("TestSupport", ["CLibcrypto", "CLinux", "PusherProtocol", swiftLog] + .pure),
         support("PusherTestSupport", ["PusherSwift", "PusherMockServer", "TestSupport", "Basics"]),
-        support("MatrixTestSupport", ["MatrixProtocol", "JSONBytes", "TestSupport", "Basics"] + nioServer + [nioSSL]),
+        // A homeserver's keys, and devices; without the network.
+        support("EncryptionTestSupport", ["MatrixEncryption", "JSONBytes"]),
+        support(
+            "MatrixTestSupport",
+            ["EncryptionTestSupport", "MatrixEncryption", "MatrixProtocol", "JSONBytes", "TestSupport", "Basics"]
+                + nioServer + [nioSSL]),
         // Without PydioProtocol: client and server check each other.
         support("PydioTestSupport", ["TestSupport", "Basics", "Transport", "CLibcrypto"] + nioServer + [nioSSL]),
     ]
@@ -175,7 +180,7 @@ var tests: [Target] {
         suites("RealtimeTests", []),
         suites("PusherProtocolTests", ["PusherProtocol"]),
         suites("MatrixProtocolTests", ["MatrixProtocol"]),
-        suites("MatrixEncryptionTests", ["MatrixEncryption"]),
+        suites("MatrixEncryptionTests", ["MatrixEncryption", "EncryptionTestSupport"]),
         suites("PydioProtocolTests", ["PydioProtocol"]),
         suites("CurlTransportTests", ["CurlTransport", "CLibcurl", "CLinux"] + nioServer + [nioSSL]),
         suites(
@@ -195,8 +200,8 @@ var tests: [Target] {
         suites(
             "MatrixSDKTests",
             [
-                "MatrixSDK", "SwiftMatrixSDK", "MatrixProtocol", "PusherSwift", "PusherTestSupport",
-                "MatrixTestSupport", "LinuxCombine", "CurlTransport",
+                "MatrixSDK", "SwiftMatrixSDK", "MatrixProtocol", "MatrixEncryption", "PusherSwift", "PusherTestSupport",
+                "MatrixTestSupport", "EncryptionTestSupport", "LinuxCombine", "CurlTransport",
             ]),
         suites("MatrixStoreTests", ["MatrixSDK", "MatrixProtocol", "MatrixEncryption", "MatrixKill", grdb]),
         suites(

@@ -1,3 +1,4 @@
+import EncryptionTestSupport
 import JSONBytes
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import EncryptionTestSupport
 import JSONBytes
 import Testing
 
@@ -86,6 +87,27 @@ extension TestDevice {
     func checkBackup() throws {
         try turn { machine, _ in machine.checkBackup() }
         try pump()
+    }
+
+    var ownIdentity: OwnIdentityState { get throws { try turn { try $0.ownIdentity(&$1) } } }
+
+    func isVerified(_ user: String) throws -> Bool { try turn { try $0.isVerified(user, &$1) } }
+
+    func identity(of user: String) throws -> IdentityRecord {
+        try #require(try turn { try $1.records.value(IdentityRecord.self, key: user) })
+    }
+
+    func trust(_ device: TestDevice) throws -> DeviceTrust {
+        let (user, id) = (device.address.user, device.address.device)
+        return try turn { machine, turn in
+            let record = try #require(try turn.records.value(DeviceRecord.self, scope: user, key: id))
+            return try machine.trust(of: record, &turn)
+        }
+    }
+
+    /// The private half that this device has, of whatever worth.
+    func secret(_ name: SecretName) throws -> SecretBytes? {
+        try turn { try $0.secret(name, &$1) }
     }
 
     var backupState: BackupState { get throws { try turn { try $0.backupState(&$1) } } }

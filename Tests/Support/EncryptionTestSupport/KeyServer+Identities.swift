@@ -1,6 +1,5 @@
-import JSONBytes
+package import JSONBytes
 import MatrixEncryption
-import Testing
 
 /// Cross-signing keys and signatures, as Synapse keeps them.
 extension KeyServer {
@@ -9,7 +8,7 @@ extension KeyServer {
     ]
 
     /// `POST /keys/device_signing/upload`, after the password.
-    func uploadIdentity(_ body: JSONView, of user: String) {
+    package func uploadIdentity(_ body: JSONView, of user: String) {
         for (key, value) in body.members {
             if let section = Self.sections[key] { identities[user, default: [:]][section] = value.detached }
         }
@@ -77,43 +76,5 @@ extension KeyServer {
                     }
                 })
         }
-    }
-}
-
-extension TestDevice {
-    /// Makes and uploads cross-signing keys.
-    func makeIdentity(isReset: Bool = false) throws {
-        try sync()
-        let body = try turn { try $0.makeIdentity(isReset: isReset, &$1) }
-        server.uploadIdentity(body, of: address.user)
-        try turn { try $0.identityUploaded(&$1) }
-        try pump()
-        try sync()
-    }
-
-    func know(_ users: String...) throws {
-        try turn { try $0.track(users, &$1) }
-        try pump()
-    }
-
-    var ownIdentity: OwnIdentityState { get throws { try turn { try $0.ownIdentity(&$1) } } }
-
-    func isVerified(_ user: String) throws -> Bool { try turn { try $0.isVerified(user, &$1) } }
-
-    func identity(of user: String) throws -> IdentityRecord {
-        try #require(try turn { try $1.records.value(IdentityRecord.self, key: user) })
-    }
-
-    func trust(_ device: TestDevice) throws -> DeviceTrust {
-        let (user, id) = (device.address.user, device.address.device)
-        return try turn { machine, turn in
-            let record = try #require(try turn.records.value(DeviceRecord.self, scope: user, key: id))
-            return try machine.trust(of: record, &turn)
-        }
-    }
-
-    /// The private half that this device has, of whatever worth.
-    func secret(_ name: SecretName) throws -> SecretBytes? {
-        try turn { try $0.secret(name, &$1) }
     }
 }

@@ -1,33 +1,32 @@
-import JSONBytes
-import MatrixEncryption
-import Testing
+package import JSONBytes
+package import MatrixEncryption
 
 /// What a server answers instead of doing what it was asked.
-struct ServerRefusal: Error {
-    let code: String
-    var isFinal = true
+package struct ServerRefusal: Error {
+    package let code: String
+    package var isFinal = true
 }
 
 /// Backups of room keys, as Synapse keeps them.
-struct ServerBackups {
-    struct Version {
-        let id: String
-        var content: JSONView
+package struct ServerBackups {
+    package struct Version {
+        package let id: String
+        package var content: JSONView
         /// By room and session.
-        var rooms: [String: [String: JSONView]] = [:]
+        package var rooms: [String: [String: JSONView]] = [:]
 
-        var count: Int { rooms.values.reduce(0) { $0 + $1.count } }
+        package var count: Int { rooms.values.reduce(0) { $0 + $1.count } }
     }
 
-    var versions: [Version] = []
+    package var versions: [Version] = []
     private var last = 0
     /// Answers nothing.
-    var isFailing = false
+    package var isFailing = false
     /// Says of every upload that it names another version.
-    var isAlwaysWrong = false
+    package var isAlwaysWrong = false
 
     /// A backup of somebody else's making.
-    mutating func add(_ content: JSONView) {
+    package mutating func add(_ content: JSONView) {
         last += 1
         versions.append(Version(id: "\(last)", content: content))
     }

@@ -1,83 +1,136 @@
-import JSONBytes
-import MatrixEncryption
-import TestSupport
-import Testing
+package import JSONBytes
+package import MatrixEncryption
 
 /// The part of a homeserver that keeps keys and carries messages to devices, as Synapse does it.
-final class KeyServer {
-    struct Device {
-        var keys: JSONView?
-        var oneTimeKeys: [(id: String, key: JSONView)] = []
-        var fallbackKey: (id: String, key: JSONView)?
+package final class KeyServer {
+    package struct Device {
+        package var keys: JSONView?
+        package var oneTimeKeys: [(id: String, key: JSONView)] = []
+        package var fallbackKey: (id: String, key: JSONView)?
         var isFallbackUsed = true
-        var messages: [JSONView] = []
+        package var messages: [JSONView] = []
+        /// How many messages before them were brought, and are not asked for any more.
+        var acknowledged = 0
         var transactions: Set<String> = []
     }
 
-    var devices: [DeviceAddress: Device] = [:]
+    /// Up to where a device has heard.
+    package struct Token: Sendable, Equatable {
+        package var (messages, changes): (Int, Int)
+
+        package init(messages: Int, changes: Int) { (self.messages, self.changes) = (messages, changes) }
+    }
+
+    package struct Request: Sendable {
+        package let call: CryptoRequest.Call
+        /// JSON text; empty for calls without a body.
+        package let body: String
+
+        package init(call: CryptoRequest.Call, body: String) { (self.call, self.body) = (call, body) }
+    }
+
+    package var devices: [DeviceAddress: Device] = [:]
     /// By user and section: `master_keys` and its siblings.
-    var identities: [String: [String: JSONView]] = [:]
+    package var identities: [String: [String: JSONView]] = [:]
     /// Master keys with the signature that a user has made for himself to see: by user and signed user.
-    var signatures: [String: [String: JSONView]] = [:]
-    /// Users whose devices have changed, as each device is told once.
-    private var changes: [DeviceAddress: [String]] = [:]
+    package var signatures: [String: [String: JSONView]] = [:]
+    /// Users whose devices have changed, in order.
+    private var changes: [String] = []
+    /// Up to where devices have heard that are told everything once.
+    private var tokens: [DeviceAddress: Token] = [:]
     /// Does to an answer what a hostile server does.
-    var tamper: (CryptoRequest, JSONView) -> JSONView = { $1 }
+    package var tamper: (Request, JSONView) -> JSONView = { $1 }
     /// Servers that answer nothing.
-    var failures: Set<String> = []
-    private(set) var requests: [CryptoRequest] = []
-    var backups = ServerBackups()
+    package var failures: Set<String> = []
+    package private(set) var requests: [Request] = []
+    package var backups = ServerBackups()
     /// An event of a room, in clear.
-    struct RoomEvent {
-        let sender: DeviceAddress
-        let roomId: String
-        let eventId: String
-        let type: String
-        var content: JSONView
+    package struct RoomEvent {
+        package let sender: DeviceAddress
+        package let roomId: String
+        package let eventId: String
+        package let type: String
+        package var content: JSONView
+
+        package init(sender: DeviceAddress, roomId: String, eventId: String, type: String, content: JSONView) {
+            (self.sender, self.roomId, self.eventId) = (sender, roomId, eventId)
+            (self.type, self.content) = (type, content)
+        }
     }
 
-    var timeline: [RoomEvent] = []
+    package var timeline: [RoomEvent] = []
 
-    func addDevice(_ address: DeviceAddress) {
+    package init() {}
+
+    package func addDevice(_ address: DeviceAddress) {
         devices[address] = Device()
-        changes[address] = []
+        tokens[address] = now(of: address)
     }
 
-    func removeDevice(_ address: DeviceAddress) {
+    package func removeDevice(_ address: DeviceAddress) {
         devices[address] = nil
         noteChange(of: address.user)
     }
 
-    func noteChange(of user: String) { for address in changes.keys { changes[address]?.append(user) } }
+    package func noteChange(of user: String) { changes.append(user) }
 
     /// Loses all one-time keys of a device, and its fallback key.
-    func loseKeys(of address: DeviceAddress) {
+    package func loseKeys(of address: DeviceAddress) {
         devices[address]?.oneTimeKeys = []
         devices[address]?.fallbackKey = nil
     }
 
     /// Puts something among the messages to a device.
-    func inject(_ message: JSONView, to address: DeviceAddress) { devices[address]?.messages.append(message) }
+    package func inject(_ message: JSONView, to address: DeviceAddress) { devices[address]?.messages.append(message) }
 
-    func messages(to address: DeviceAddress) -> [JSONView] { devices[address]?.messages ?? [] }
+    package func messages(to address: DeviceAddress) -> [JSONView] { devices[address]?.messages ?? [] }
 
-    /// What a sync brings; once.
-    func sync(_ address: DeviceAddress) -> CryptoSync {
+    // MARK: Syncs
+
+    /// Where a device is that has heard everything.
+    package func now(of address: DeviceAddress) -> Token {
+        let device = devices[address] ?? Device()
+        return Token(messages: device.acknowledged + device.messages.count, changes: changes.count)
+    }
+
+    /// What a sync brings from a token on. Messages from before it are not kept any longer.
+    package func sync(_ address: DeviceAddress, since token: Token) -> CryptoSync {
         var sync = CryptoSync()
         guard var device = devices[address] else { return sync }
-        (sync.toDevice, device.messages) = (device.messages, [])
+        let count = max(0, min(token.messages - device.acknowledged, device.messages.count))
+        device.messages.removeFirst(count)
+        device.acknowledged += count
         devices[address] = device
-        (sync.changed, changes[address]) = (changes[address] ?? [], [])
+        sync.toDevice = device.messages
+        sync.changed = Array(changes.dropFirst(token.changes))
         sync.oneTimeKeyCount = device.oneTimeKeys.count
         sync.unusedFallbackKeys = device.isFallbackUsed ? [] : ["signed_curve25519"]
         return sync
     }
 
-    func oneTimeKeyCount(of address: DeviceAddress) -> Int { devices[address]?.oneTimeKeys.count ?? 0 }
+    /// What a sync brings; once.
+    package func sync(_ address: DeviceAddress) -> CryptoSync {
+        let token = now(of: address)
+        defer {
+            tokens[address] = token
+            _ = self.sync(address, since: token)
+        }
+        return self.sync(address, since: tokens[address] ?? Token(messages: 0, changes: 0))
+    }
 
-    func answer(_ request: CryptoRequest, from address: DeviceAddress) throws -> JSONView {
+    package func oneTimeKeyCount(of address: DeviceAddress) -> Int { devices[address]?.oneTimeKeys.count ?? 0 }
+
+    // MARK: Requests
+
+    package func answer(_ request: CryptoRequest, from address: DeviceAddress) throws -> JSONView {
+        try answer(Request(call: request.call, body: request.body), from: address)
+    }
+
+    package func answer(_ request: Request, from address: DeviceAddress) throws -> JSONView {
         requests.append(request)
-        let body = request.body.isEmpty ? .nothing : try #require(JSONView(Array(request.body.utf8)))
+        guard let body = request.body.isEmpty ? .nothing : JSONView(Array(request.body.utf8)) else {
+            throw ServerRefusal(code: "M_NOT_JSON")
+        }
         let answer =
             switch request.call {
             case .uploadKeys: upload(body, from: address)
@@ -207,126 +260,9 @@ final class KeyServer {
     }
 }
 
-func object(_ body: (inout JSONWriter) -> Void) -> JSONView {
+/// A JSON object.
+package func object(_ body: (inout JSONWriter) -> Void) -> JSONView {
     var writer = JSONWriter()
     body(&writer)
     return writer.view
-}
-
-/// A machine with its records, on a ``KeyServer``.
-final class TestDevice {
-    let address: DeviceAddress
-    let server: KeyServer
-    private(set) var records = MemoryRecords()
-    private(set) var machine: CryptoMachine
-    private(set) var notices: [CryptoNotice] = []
-    /// Milliseconds since 1970.
-    var now: UInt64 = 1_700_000_000_000
-    private var lastEvent = 0
-
-    init(_ user: String, _ device: String, on server: KeyServer) throws {
-        (address, self.server) = (DeviceAddress(user, device), server)
-        var turn = CryptoTurn(Records(records), now: now, random: .system)
-        machine = try CryptoMachine(me: address, &turn)
-        records.commit(turn.records.changes)
-        server.addDevice(address)
-        try sync()
-    }
-
-    /// Runs a step, and stores what comes of it.
-    @discardableResult
-    func turn<Value>(_ body: (inout CryptoMachine, inout CryptoTurn) throws -> Value) throws -> Value {
-        var turn = CryptoTurn(Records(records), now: now, random: .system)
-        var machine = machine
-        let value = try body(&machine, &turn)
-        records.commit(turn.records.changes)
-        self.machine = machine
-        notices += turn.notices
-        return value
-    }
-
-    /// The process ends, and begins again with what is stored.
-    func restart() throws {
-        var turn = CryptoTurn(Records(records), now: now, random: .system)
-        machine = try CryptoMachine(me: address, &turn)
-        records.commit(turn.records.changes)
-        notices += turn.notices
-    }
-
-    @discardableResult
-    func takeNotices() -> [CryptoNotice] {
-        defer { notices = [] }
-        return notices
-    }
-
-    /// Sends what is to be sent, until nothing is.
-    func pump() throws {
-        for _ in 0..<2_000 {
-            let requests = try turn { machine, turn in try machine.requests(&turn) }
-            if requests.isEmpty { return }
-            for request in requests {
-                do {
-                    let answer = try server.answer(request, from: address)
-                    try turn { machine, turn in try machine.answered(request.id, answer, &turn) }
-                } catch let refusal as ServerRefusal {
-                    try turn { machine, turn in
-                        try machine.failed(request.id, isFinal: refusal.isFinal, code: refusal.code, &turn)
-                    }
-                }
-            }
-        }
-        Issue.record("the machine asks without end")
-    }
-
-    func sync() throws {
-        now += 1
-        let sync = server.sync(address)
-        try turn { machine, turn in try machine.receive(sync, &turn) }
-        try pump()
-    }
-
-    func encryptRoom(_ roomId: String, _ content: String = #"{"algorithm":"m.megolm.v1.aes-sha2"}"#) throws {
-        let content = try #require(JSONView(Array(content.utf8)))
-        try turn { machine, turn in try machine.noteEncryption(of: roomId, content, &turn) }
-    }
-
-    /// The event of a message that everybody in the room can read.
-    func send(
-        _ text: String, to room: RoomToEncrypt, type: String = "m.room.message", content: JSONView? = nil
-    ) throws -> EncryptedEvent {
-        for _ in 0..<10 {
-            let readiness = try turn { machine, turn in try machine.prepare(room, hasWaited: false, &turn) }
-            if readiness == .ready { break }
-            try pump()
-        }
-        let content = content ?? object { $0.add("body", text) }
-        lastEvent += 1
-        let encrypted = try turn { machine, turn in try machine.encrypt(type, content, for: room.roomId, &turn) }
-        try pump()  // those who get no key are told
-        return EncryptedEvent(
-            roomId: room.roomId, eventId: "$\(address.device)-\(lastEvent)", sender: address.user, time: now,
-            isState: false, content: encrypted)
-    }
-
-    func read(_ event: EncryptedEvent) throws -> Result<JSONView, DecryptionFailure> {
-        try turn { machine, turn in try machine.decrypt(event, &turn) }
-    }
-
-    /// What the event says; nil if it cannot be read.
-    func text(_ event: EncryptedEvent) throws -> String? {
-        try read(event).get()["content"]?["body"]?.string
-    }
-
-    func failure(_ event: EncryptedEvent) throws -> DecryptionFailure? {
-        switch try read(event) {
-        case .success: nil
-        case .failure(let failure): failure
-        }
-    }
-}
-
-extension RoomToEncrypt {
-    static func room(_ members: String..., acknowledged: Set<String> = []) -> RoomToEncrypt {
-        RoomToEncrypt(roomId: "!r:s", members: members, isSharedHistory: true, acknowledged: acknowledged)
-    }
 }
