@@ -153,6 +153,16 @@ package final class FakeHomeserver: Sendable {
     /// All requests so far, in the order in which they were complete.
     package var requests: [FakeRequest] { state.withLock { $0.requests } }
 
+    /// Whether this stands in anything that it was sent: a path, a query, a field or a body.
+    package func hasReceived(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return requests.contains { request in
+            request.body.firstRange(of: bytes) != nil || request.rawPath.contains(text)
+                || (request.path + (request.query + request.fields).flatMap { [$0.name, $0.value] })
+                    .contains { $0.contains(text) }
+        }
+    }
+
     /// Those of a method to a path.
     package func requests(_ method: String, _ path: String) -> [FakeRequest] {
         let path = path.hasPrefix("/") ? path : "/_matrix/client/" + path

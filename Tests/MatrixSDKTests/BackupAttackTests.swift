@@ -1,0 +1,92 @@
+import EncryptionTestSupport
+import JSONBytes
+import MatrixEncryption
+import MatrixProtocol
+import MatrixSDK
+import MatrixTestSupport
+import TestSupport
+import Testing
+
+/// What a homeserver can do about what it keeps for the user, backups and recovery, and what the whole client makes of it.
+@Suite(.overSockets, .timeLimit(.minutes(2)))
+struct BackupAttackTests {
+    /// A session with a backup in which is the key of what Bob has said.
+    private func scene() async throws -> EncryptedScene {
+        let scene = try await EncryptedScene(hasIdentity: true)
+        try await scene.crypto.backup.createKeyBackupVersion()
+        _ = try await scene.bobSays("kept")
+        try await scene.crypto.backup.backupAllGroupSessions()
+        #expect(try scene.home.with { $0.keys.backups.versions.last?.count } == 1)
+        return scene
+    }
+
+    /// Keys that the server has made, in a backup that it has made, under the same version.
+    @Test(.rule("R34")) func aBackupWithAnotherKeyUnderTheSameVersionGivesAndGetsNothing() async throws {
+        let scene = try await scene()
+        let forged = OutboundGroupSession(random: .system)
+        try scene.home.with { world in
+            let pair = Curve25519KeyPair(random: .system)
+            let key = object { $0.add("k", pair.publicKey.base64) }["k"]
+            let old = world.keys.backups.versions[0].content
+            world.keys.backups.versions[0].content = old.with(["auth_data", "public_key"], key)
+            let junk = object { $0.add("session_data", object { $0.add("ciphertext", "AAAA") }) }
+            world.keys.backups.versions[0].rooms = ["!r:s": [forged.id: junk]]
+        }
+        try await scene.crypto.backup.refreshState()
+        #expect(try scene.crypto.backup.state == .notTrusted(version: "1"))
+        await #expect(throws: MatrixError.self) { try await scene.crypto.backup.restore() }
+        #expect(try scene.crypto.backup.hasPrivateKey == false)
+        let uploads = scene.home.server.requests("PUT", "v3/room_keys/keys").count
+        let later = try scene.home.with { world in
+            try world.bob.turn { try $0.discardSession(of: "!r:s", &$1) }
+            return try world.say("not for it", by: world.bob)
+        }
+        try scene.home.with { world in _ = world.tell(later) }
+        #expect(await scene.hears(later.eventId, "not for it"))
+        await #expect(throws: MatrixError.self) { try await scene.crypto.backup.backupAllGroupSessions() }
+        #expect(scene.home.server.requests("PUT", "v3/room_keys/keys").count == uploads)
+    }
+
+    /// Between the question which backup there is and the download another one takes its place.
+    @Test(.rule("R34")) func aBackupThatIsSwappedDuringARestorationBringsNothing() async throws {
+        let scene = try await scene()
+        let forged = OutboundGroupSession(random: .system)
+        try scene.home.with { world in
+            world.keys.tamper = { [backups = world.keys.backups] request, answer in
+                guard case .downloadRoomKeys = request.call, let old = backups.versions.first else { return answer }
+                let stolen = old.rooms["!r:s"]?.values.first ?? .nothing
+                return object { writer in
+                    writer.add(
+                        "rooms",
+                        object { $0.add("!r:s", object { $0.add("sessions", object { $0.add(forged.id, stolen) }) }) })
+                }
+            }
+        }
+        let restoration = try await scene.crypto.backup.restore()
+        #expect(restoration.imported == 0 && restoration.damaged == 1)
+    }
+
+    // MARK: Recovery
+
+    /// The answer to a request is lost after the new key was named.
+    @Test func aRecoveryKeyThatWasNamedIsReturned_whateverFailsThen() async throws {
+        let scene = try await EncryptedScene(hasIdentity: true)
+        let server = scene.home.server
+        let named = "m.secret_storage.default_key"
+        server.on("PUT", "v3/user/*/account_data/\(named)") { [home = scene.home] request in
+            try? home.with { $0.accountData[named] = request.json }
+            return .error(400, "M_UNKNOWN")
+        }
+        let key = try await scene.crypto.recoveryService.createRecovery()
+        let result = try await scene.crypto.recoveryService.recoverSecrets(with: key)
+        #expect(result.recovered.contains("m.cross_signing.master") && result.refused.isEmpty)
+    }
+
+    /// One that was not named opens nothing, and must not be written down.
+    @Test func aRecoveryKeyThatWasNotNamedIsNotReturned() async throws {
+        let scene = try await EncryptedScene(hasIdentity: true)
+        scene.home.server.on("PUT", "v3/user/*/account_data/m.secret_storage.default_key", .error(400, "M_UNKNOWN"))
+        await #expect(throws: (any Error).self) { try await scene.crypto.recoveryService.createRecovery() }
+        #expect(try await scene.crypto.recoveryService.status() == .none)
+    }
+}

@@ -1,0 +1,104 @@
+import Basics
+import EncryptionTestSupport
+import JSONBytes
+import MatrixEncryption
+import MatrixProtocol
+import MatrixSDK
+import MatrixTestSupport
+import TestSupport
+import Testing
+
+/// A session that encrypts, at a homeserver that lies. In its room are its user and Bob.
+final class EncryptedScene: Sendable {
+    let home: LyingHomeserver
+    let session: MXSession
+    let log = LogLines()
+    private let heard = Lock<[MXEvent]>([])
+
+    /// - Parameters:
+    ///   - hasIdentity: The session's user has cross-signing keys, and has verified Bob's.
+    ///   - isInRoom: Otherwise Bob is alone in it.
+    init(hasIdentity: Bool = false, isInRoom: Bool = true) async throws {
+        home = try LyingHomeserver(on: try await FakeHomeserver.start())
+        try home.with { world in
+            guard isInRoom else { return }
+            for user in ["@a:s", "@b:s"] { world.setMember(user) }
+            world.setEncryption()
+        }
+        var options = MXSessionOptions()
+        options.enableCrypto = true
+        options.errorDelay = .milliseconds(20)
+        options.reconnectPolicy = .exponential(base: .milliseconds(5), maximumDelay: .milliseconds(50))
+        options.logger = log.logger
+        session = MXSession(matrixRestClient: MXRestClient.make(home.server), options: options)
+        _ = session.listenToEvents { [heard] event, _, _ in heard.withLock { $0.append(event) } }
+        try await session.start()
+        let hasKeys = await eventually { [home] in
+            let count = try? home.with { $0.keys.oneTimeKeyCount(of: LyingHomeserver.client) }
+            return count ?? 0 > 0
+        }
+        #expect(hasKeys)
+        guard hasIdentity else { return }
+        guard case .completed = try await crypto.crossSigning.setup() else {
+            Issue.record("the identity is not made")
+            return
+        }
+        try await crypto.downloadKeys(["@b:s"])
+        try crypto.crossSigning.signUser(withUserId: "@b:s")
+        #expect(try crypto.trustLevel(forUser: "@b:s").isVerified)
+    }
+
+    deinit { session.close() }
+
+    var crypto: MXCrypto { get throws { try #require(session.crypto) } }
+
+    var room: MXRoom { get throws { try #require(session.room(withRoomId: "!r:s")) } }
+
+    /// The event as it was told last.
+    func heard(_ id: String) -> MXEvent? { heard.withLock { heard in heard.last { $0.eventId == id } } }
+
+    /// Waits until it is told, and is as it should be.
+    func hears(_ id: String, _ condition: @escaping @Sendable (MXEvent) -> Bool = { _ in true }) async -> Bool {
+        await eventually { self.heard(id).map(condition) == true }
+    }
+
+    func hears(_ id: String, _ text: String) async -> Bool {
+        await hears(id) { $0.isDecrypted && $0.body == text }
+    }
+
+    func hears(_ id: String, _ error: MXDecryptionError) async -> Bool {
+        await hears(id) { $0.decryptionError == error && $0.body == nil }
+    }
+
+    /// The server tells of it, and it is read.
+    func bobSays(_ text: String, id: String? = nil, content: JSONView? = nil) async throws -> EncryptedEvent {
+        let event = try home.with { world in
+            let event = try world.say(text, by: world.bob, content: content)
+            world.tell(event, id: id)
+            return event
+        }
+        #expect(await hears(id ?? event.eventId) { $0.isDecrypted })
+        return event
+    }
+
+    /// What a device reads of an event that the server has; nil if it cannot read it.
+    func reads(_ id: String, _ device: @escaping @Sendable (LyingHomeserver.World) -> TestDevice) throws -> String? {
+        try home.with { world in
+            let event = try #require(world.encrypted(id))
+            #expect(event.content["algorithm"]?.string == Algorithm.megolm)
+            try device(world).sync()
+            return try? device(world).text(event)
+        }
+    }
+
+    /// Whether the server knows it.
+    func hasLeaked(_ text: String) -> Bool { home.server.hasReceived(text) }
+
+    /// Returns when the client has heard of all that there is to hear.
+    func isUpToDate() async throws {
+        let id = try home.with { world in
+            world.tell("m.room.topic", from: "@b:s", object { $0.add("topic", "now") }, stateKey: "")
+        }
+        #expect(await hears(id))
+    }
+}

@@ -1,0 +1,196 @@
+import Basics
+import EncryptionTestSupport
+import JSONBytes
+import MatrixEncryption
+import MatrixProtocol
+import MatrixSDK
+import MatrixTestSupport
+import TestSupport
+import Testing
+
+/// What a homeserver can do about keys, devices and identities, and what the whole client makes of it.
+@Suite(.overSockets, .timeLimit(.minutes(2)))
+struct EncryptionAttackTests {
+    private let bob: @Sendable (LyingHomeserver.World) -> TestDevice = { $0.bob }
+    private let eve: @Sendable (LyingHomeserver.World) -> TestDevice = { $0.eve }
+
+    // MARK: Devices
+
+    @Test(.rule("R14", "R15")) func swappedKeysOfADeviceGetNothing_andAreTold() async throws {
+        let scene = try await EncryptedScene()
+        let first = try await scene.room.sendTextMessage("before")
+        #expect(try scene.reads(first, bob) == "before")
+        let impostor = try scene.home.with { world in
+            let impostor = try TestDevice("@b:s", "BOB", on: KeyServer())
+            world.keys.devices[world.bob.address]?.keys = impostor.machine.deviceKeys.json
+            world.keys.noteChange(of: "@b:s")
+            return impostor.machine.deviceKeys.curve25519.base64
+        }
+        #expect(
+            await eventually {
+                (try? scene.crypto.device(withDeviceId: "BOB", ofUser: "@b:s"))?.hasRefusedKeys == true
+            })
+        #expect(scene.log.contains("names other keys for a device"))
+        try scene.crypto.discardOutboundGroupSessionForRoom(withRoomId: "!r:s")
+        let second = try await scene.room.sendTextMessage("a-secret-after")
+        #expect(try scene.reads(second, bob) == "a-secret-after")
+        #expect(!scene.hasLeaked(impostor) && !scene.hasLeaked("a-secret-after"))
+    }
+
+    @Test(.rule("R32")) func whatAnAddedDeviceSaysIsRed() async throws {
+        let scene = try await EncryptedScene()
+        let event = try scene.home.with { world in
+            let ghost = try TestDevice("@b:s", "GHOST", on: world.keys)
+            try ghost.encryptRoom("!r:s")
+            let event = try world.say("I am Bob", by: ghost)
+            world.tell(event)
+            return event
+        }
+        #expect(await scene.hears(event.eventId, "I am Bob"))
+        let heard = try #require(scene.heard(event.eventId))
+        #expect(try scene.crypto.shield(of: heard) == .unsignedDevice)
+    }
+
+    @Test(.rule("R32")) func aDeviceAddedToAVerifiedUserStopsSending() async throws {
+        let scene = try await EncryptedScene(hasIdentity: true)
+        #expect(try scene.reads(try await scene.room.sendTextMessage("first"), bob) == "first")
+        try scene.home.with { world in _ = try TestDevice("@b:s", "GHOST", on: world.keys) }
+        #expect(await eventually { (try? scene.crypto.device(withDeviceId: "GHOST", ofUser: "@b:s")) != nil })
+        await #expect { try await scene.room.sendTextMessage("withheld-text") } throws: {
+            ($0 as? MatrixError)?.code == .identityChanged
+        }
+        #expect(!scene.hasLeaked("withheld-text"))
+    }
+
+    /// The server says that somebody has joined whom nobody has invited.
+    @Test(.rule("R16", "R32")) func aUserThatTheServerAddsIsTold_andReadsNothingFromBefore() async throws {
+        let scene = try await EncryptedScene()
+        let before = try await scene.room.sendTextMessage("before Eve")
+        #expect(try scene.reads(before, bob) == "before Eve")
+        try scene.home.with { $0.setMember("@e:s") }
+        #expect(await scene.hears(try scene.home.with { $0.events.last?.json["event_id"]?.string ?? "" }))
+        let after = try await scene.room.sendTextMessage("with Eve")
+        #expect(try scene.reads(after, eve) == "with Eve")
+        #expect(try scene.reads(before, eve) == nil)
+        try scene.home.with { $0.setMember("@e:s", "leave") }
+        try await scene.isUpToDate()
+        let last = try await scene.room.sendTextMessage("without Eve")
+        #expect(try scene.reads(last, eve) == nil)
+        #expect(try scene.reads(last, bob) == "without Eve")
+    }
+
+    /// The server keeps from the client that there is another device.
+    @Test func aDeviceThatTheServerHidesIsKnownByWhatItSays_andMarked() async throws {
+        let scene = try await EncryptedScene()
+        _ = try await scene.bobSays("hello")
+        try scene.home.with { world in
+            world.tellsChanges = false
+            world.keys.tamper = { request, answer in
+                guard case .queryKeys = request.call else { return answer }
+                return answer.with(["device_keys", "@b:s", "GHOST"], nil)
+            }
+        }
+        let event = try scene.home.with { world in
+            let ghost = try TestDevice("@b:s", "GHOST", on: world.keys)
+            try ghost.encryptRoom("!r:s")
+            let event = try world.say("hidden", by: ghost)
+            world.tell(event)
+            return event
+        }
+        #expect(await scene.hears(event.eventId, "hidden"))
+        let heard = try #require(scene.heard(event.eventId))
+        #expect(try scene.crypto.shield(of: heard) == .unsignedDevice)
+        // Nobody but itself has named it: it gets nothing.
+        let id = try await scene.room.sendTextMessage("answer")
+        #expect(try scene.reads(id, bob) == "answer")
+        #expect(
+            try scene.home.with { world in world.keys.messages(to: DeviceAddress("@b:s", "GHOST")).isEmpty })
+    }
+
+    // MARK: Identities
+
+    @Test(.rule("R32")) func anIdentityThatChangesAfterItWasVerifiedStopsSending_untilItIsAccepted() async throws {
+        let scene = try await EncryptedScene(hasIdentity: true)
+        let early = try await scene.bobSays("early")
+        #expect(try scene.crypto.shield(of: #require(scene.heard(early.eventId))) == .none)
+        try scene.home.with { world in
+            let other = try TestDevice("@b:s", "OTHER", on: KeyServer())
+            try other.makeIdentity()
+            world.keys.identities["@b:s"] = other.server.identities["@b:s"]
+            world.keys.noteChange(of: "@b:s")
+        }
+        #expect(await eventually { (try? scene.crypto.trustLevel(forUser: "@b:s"))?.hasChanged == true })
+        #expect(scene.log.contains("has another identity"))
+        #expect(try scene.crypto.shield(of: #require(scene.heard(early.eventId))) == .identityChanged)
+        await #expect { try await scene.room.sendTextMessage("kept-back") } throws: {
+            ($0 as? MatrixError)?.code == .identityChanged
+        }
+        #expect(!scene.hasLeaked("kept-back"))
+        try scene.crypto.acceptIdentity(ofUser: "@b:s")
+        let trust = try scene.crypto.trustLevel(forUser: "@b:s")
+        #expect(!trust.isVerified && !trust.hasChanged)
+        // The new identity has not signed Bob's device.
+        let id = try await scene.room.sendTextMessage("to the new identity")
+        #expect(try scene.reads(id, bob) == nil)
+    }
+
+    // MARK: One-time keys
+
+    @Test func aOneTimeKeyWithAWrongSignatureOpensNoChannel() async throws {
+        let scene = try await EncryptedScene()
+        try scene.home.with { world in
+            let mallory = try TestDevice("@b:s", "BOB", on: KeyServer())
+            let key = try #require(mallory.server.devices[mallory.address]?.oneTimeKeys.first)
+            world.keys.tamper = { request, answer in
+                guard case .claimKeys = request.call else { return answer }
+                return answer.with(["one_time_keys", "@b:s", "BOB"], object { $0.add(key.id, key.key) })
+            }
+        }
+        let id = try await scene.room.sendTextMessage("not-opened")
+        #expect(try scene.reads(id, bob) == nil)
+        #expect(!scene.home.server.requests("PUT", "v3/sendToDevice/*/*").contains { $0.path[4] == "m.room.encrypted" })
+        #expect(await scene.home.server.hasBeenAsked("PUT", "v3/sendToDevice/m.room_key.withheld/*"))
+        #expect(!scene.hasLeaked("not-opened"))
+    }
+
+    /// Whatever the server says, keys are not made without end.
+    @Test func aServerThatSaysThatItHasNoKeysIsNotGivenThemWithoutEnd() async throws {
+        let scene = try await EncryptedScene()
+        try scene.home.with { world in
+            world.saidKeyCount = 0
+            world.keys.tamper = { request, answer in
+                guard case .uploadKeys = request.call else { return answer }
+                return object { $0.add("one_time_key_counts", object { $0.add("signed_curve25519", json: "0") }) }
+            }
+        }
+        for _ in 0..<5 { try await scene.isUpToDate() }
+        let syncs = scene.home.server.requests("GET", "v3/sync").count
+        let uploads = scene.home.server.requests("POST", "v3/keys/upload").count
+        #expect(uploads <= syncs + 2, "\(uploads) uploads in \(syncs) syncs")
+    }
+}
+
+extension JSONView {
+    /// A copy with another value at the end of a path; nil leaves it out.
+    func with(_ path: ArraySlice<String>, _ value: JSONView?) -> JSONView {
+        guard let first = path.first else { return value ?? .nothing }
+        return object { writer in
+            var isThere = false
+            for (key, old) in members {
+                guard key == first else {
+                    writer.add(key, old)
+                    continue
+                }
+                isThere = true
+                if path.count > 1 {
+                    writer.add(key, old.with(path.dropFirst(), value))
+                } else if let value {
+                    writer.add(key, value)
+                }
+            }
+            if !isThere, path.count == 1, let value { writer.add(first, value) }
+        }
+    }
+
+    func with(_ path: [String], _ value: JSONView?) -> JSONView { with(path[...], value) }
+}
