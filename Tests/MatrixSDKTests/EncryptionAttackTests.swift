@@ -79,6 +79,31 @@ struct EncryptionAttackTests {
         #expect(try scene.reads(last, bob) == "without Eve")
     }
 
+    /// Nobody tells of the devices of those with whom a room is not shared, which an invitation does not change.
+    @Test(.rule("R16")) func whoIsInvitedAgainIsAskedForHisDevicesAnew() async throws {
+        let scene = try await EncryptedScene()
+        try scene.home.with { $0.setMember("@e:s", "invite") }
+        try await scene.isUpToDate()
+        #expect(try scene.reads(try await scene.room.sendTextMessage("first"), eve) == "first")
+        let new = DeviceAddress("@e:s", "EVE2")
+        try scene.home.with { world in
+            world.setMember("@e:s", "leave")
+            world.tellsChanges = false
+            world.keys.removeDevice(world.eve.address)
+            _ = try TestDevice(new.user, new.device, on: world.keys)
+        }
+        try await scene.isUpToDate()
+        try scene.home.with { $0.setMember("@e:s", "invite") }
+        try await scene.isUpToDate()
+        _ = try await scene.room.sendTextMessage("second")
+        #expect(
+            await eventually {
+                (try? scene.home.with { world in
+                    world.keys.messages(to: new).contains { $0["type"]?.string == "m.room.encrypted" }
+                }) == true
+            })
+    }
+
     /// The server keeps from the client that there is another device.
     @Test func aDeviceThatTheServerHidesIsKnownByWhatItSays_andMarked() async throws {
         let scene = try await EncryptedScene()

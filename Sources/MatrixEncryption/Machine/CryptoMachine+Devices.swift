@@ -15,7 +15,8 @@ extension CryptoMachine {
     }
 
     /// Something about these users' devices has changed.
-    mutating func noteChanged(_ users: some Sequence<String>, _ turn: inout CryptoTurn) throws(EncryptionError) {
+    package mutating func noteChanged(_ users: some Sequence<String>, _ turn: inout CryptoTurn) throws(EncryptionError)
+    {
         for user in users {
             guard var tracked: TrackedUserRecord = try turn.records.value(key: user) else { continue }
             tracked.isOutdated = true

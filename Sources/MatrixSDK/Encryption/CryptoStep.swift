@@ -46,6 +46,8 @@ extension CryptoMachine {
             for event in room.state + room.timeline.events where event.isEncryption {
                 try noteEncryption(of: room.roomId, event.contentJSON, &turn)
             }
+            // Of the devices of those who are invited only, or were before, nobody tells.
+            try noteChanged((room.state + room.timeline.events).compactMap(\.invitee), &turn)
         }
         try response.replaceTimelineEvents { event throws(EncryptionError) in
             let event = try read(event, &turn)
@@ -141,6 +143,11 @@ extension SessionModel.Applied {
 extension MXEvent {
     /// Whether it switches a room's encryption on.
     fileprivate var isEncryption: Bool { wireType == "m.room.encryption" && stateKey?.isEmpty == true }
+
+    /// Who is invited by it; nil if nobody is.
+    fileprivate var invitee: String? {
+        wireType == "m.room.member" && contentJSON["membership"]?.string == "invite" ? stateKey : nil
+    }
 }
 
 extension MatrixError {
