@@ -96,7 +96,7 @@ pydio-sync-kill: setup ## Kills a sync of a folder with kill -9 at random moment
 pydio-transfer: setup ## Compares uploads and downloads by pusher-cli with those by curl. SIZE=1024 (MiB) ROUNDS=5.
 	@Scripts/pydio/transfer $(or $(SIZE),1024) $(or $(ROUNDS),5)
 
-simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|rooms|pydio.
+simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|rooms|encryption|pydio.
 	@swift build --quiet -c $(CONFIGURATION) --product simulate
 	@SWIFT_DETERMINISTIC_HASHING=1 .build/$(CONFIGURATION)/simulate $(MACHINE) $(SEEDS) $(FIRST)
 

@@ -139,7 +139,10 @@ var tools: [Target] {
         // Random schedules against the real machines and driver, on a simulated clock, network and server.
         tool(
             "simulate",
-            ["CurlTransport", "MatrixSDK", "MatrixProtocol", "PydioProtocol", "PusherProtocol", "CLibcrypto"] + .pure),
+            [
+                "CurlTransport", "MatrixSDK", "MatrixProtocol", "MatrixEncryption", "EncryptionTestSupport",
+                "PydioProtocol", "PusherProtocol", "CLibcrypto",
+            ] + .pure),
         // The Pydio server of the tests as a process.
         tool("pydio-mock", ["PydioTestSupport"]),
         // Writes into a store, is killed, and looks at what is left.

@@ -72,6 +72,20 @@ import Testing
 
     // MARK: Who reads
 
+    /// No server tells of a device of somebody who is only invited.
+    @Test func devicesOfWhoIsInvitedAreAskedForAgain() throws {
+        let room = RoomToEncrypt(
+            roomId: "!r:s", members: ["@alice:s", "@bob:s"], invited: ["@bob:s"], isSharedHistory: true)
+        _ = try alice.send("first", to: room)
+        let phone = try join("@bob:s", "PHONE")
+        let soon = try alice.send("soon", to: room)
+        alice.now += 600_000
+        let later = try alice.send("later", to: room)
+        try phone.sync()
+        #expect(try phone.failure(soon) == .tooEarly)
+        #expect(try phone.text(later) == "later")
+    }
+
     @Test(.rule("R16")) func whoJoinsLaterReadsFromThere_whoLeavesReadsNoMore() throws {
         let first = try alice.send("first", to: room)
         let carol = try join("@carol:s", "C")

@@ -77,7 +77,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "first-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         var model = SessionModel(userId: "@a:s")
-        let store = try MXFileStore(folder: folder)
+        let store = MXFileStore(folder: folder)
         _ = try store.open(userId: "@a:s", deviceId: nil)
         let text = #"{"next_batch":"s","rooms":{\#(Self.room)}}"#
         _ = try model.apply(SyncResponse(Array(text.utf8)), store: store, now: .now)

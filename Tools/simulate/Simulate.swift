@@ -4,7 +4,7 @@ import Foundation
 /// Random schedules against the real machines and the real driver.
 @main
 struct Simulate {
-    private static let usage = "usage: simulate [pusher|matrix|rooms|pydio] SEEDS [FIRST] | simulate herd\n"
+    private static let usage = "usage: simulate [pusher|matrix|rooms|encryption|pydio] SEEDS [FIRST] | simulate herd\n"
 
     static func main() async {
         var arguments = CommandLine.arguments.dropFirst()
@@ -27,10 +27,12 @@ struct Simulate {
             simulate(PusherSimulation.self, "pusher", seeds)
             simulate(MatrixSimulation.self, "matrix", seeds)
             simulate(RoomsSimulation.self, "rooms", seeds)
+            simulate(EncryptionSimulation.self, "encryption", seeds)
             simulate(PydioSimulation.self, "pydio", seeds)
         case "pusher": simulate(PusherSimulation.self, "pusher", seeds)
         case "matrix": simulate(MatrixSimulation.self, "matrix", seeds)
         case "rooms": simulate(RoomsSimulation.self, "rooms", seeds)
+        case "encryption": simulate(EncryptionSimulation.self, "encryption", seeds)
         case "pydio": simulate(PydioSimulation.self, "pydio", seeds)
         default: return false
         }

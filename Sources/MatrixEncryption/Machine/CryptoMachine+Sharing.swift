@@ -5,6 +5,8 @@ package struct RoomToEncrypt: Sendable, Equatable {
     package let roomId: String
     /// All who may read: those who are in it, and those who are invited unless its history is for members alone.
     package let members: [String]
+    /// Those of ``members`` who are only invited: no server tells of changes of their devices.
+    package let invited: [String]
     /// Whether new members may read what was said before.
     package let isSharedHistory: Bool
     /// Nil for the machine's.
@@ -16,11 +18,12 @@ package struct RoomToEncrypt: Sendable, Equatable {
     package let isForVerification: Bool
 
     package init(
-        roomId: String, members: [String], isSharedHistory: Bool, policy: SharingPolicy? = nil,
+        roomId: String, members: [String], invited: [String] = [], isSharedHistory: Bool, policy: SharingPolicy? = nil,
         acknowledged: Set<String> = [], isForVerification: Bool = false
     ) {
         self.isForVerification = isForVerification
-        (self.roomId, self.members, self.isSharedHistory) = (roomId, members, isSharedHistory)
+        (self.roomId, self.members, self.invited) = (roomId, members, invited)
+        self.isSharedHistory = isSharedHistory
         (self.policy, self.acknowledged) = (policy, acknowledged)
     }
 }
@@ -86,6 +89,7 @@ extension CryptoMachine {
                 throw .missingField
             }
             guard settings.isKnownAlgorithm else { throw .version }
+            try refreshInvited(of: room, &turn)
             if try isReady(room, settings.settings, turn: &turn) { return .ready }
             try track(room.members, &turn)
             let isKnown = if hasWaited { true } else { try areKnown(room.members, &turn) }
@@ -101,6 +105,19 @@ extension CryptoMachine {
         } catch {
             throw .encryption(error)
         }
+    }
+
+    /// Asks again, every ten minutes at most, who has logged in or out meanwhile.
+    private mutating func refreshInvited(
+        of room: RoomToEncrypt, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        let due = room.invited.filter { user in
+            guard let asked = invitedAsked[user] else { return true }
+            return turn.now < asked || turn.now - asked >= 600_000
+        }
+        guard !due.isEmpty else { return }
+        for user in due { invitedAsked[user] = turn.now }
+        try refresh(due, &turn)
     }
 
     private func isReady(

@@ -25,6 +25,8 @@ package struct CryptoMachine: Sendable {
     var isFallbackKeyUsed = false
     /// Devices that gave no one-time key when they were asked: when.
     var unclaimable: [DeviceAddress: UInt64] = [:]
+    /// Users who are only invited to a room: when their devices were last asked for. Milliseconds since 1970.
+    var invitedAsked: [String: UInt64] = [:]
     /// Devices that a room waits for a one-time key of.
     var wanted: Set<DeviceAddress> = []
     /// Rooms in which everybody has the session, as of the devices of then.

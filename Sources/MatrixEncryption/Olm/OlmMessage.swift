@@ -36,8 +36,8 @@ let messageVersion: UInt8 = 3
 
 /// A normal message, taken apart.
 package struct OlmNormalMessage {
-    let ratchetKey: Curve25519PublicKey
-    let index: UInt64
+    package let ratchetKey: Curve25519PublicKey
+    package let index: UInt64
     let ciphertext: ArraySlice<UInt8>
     let body: ArraySlice<UInt8>
     let code: ArraySlice<UInt8>
@@ -69,7 +69,7 @@ package struct OlmNormalMessage {
 package struct OlmPreKeyMessage {
     /// The public keys that the session is made of.
     let keys: OlmSession.Keys
-    let inner: ArraySlice<UInt8>
+    package let inner: ArraySlice<UInt8>
 
     package init(_ bytes: [UInt8]) throws(EncryptionError) {
         guard bytes.first == messageVersion else { throw .version }

@@ -229,11 +229,11 @@ extension RoomToEncrypt {
     /// - Parameter state: With all members.
     init(_ state: MXRoomState, isForVerification: Bool) {
         let visibility = state.historyVisibility
-        var members = state.members.members(with: .join)
         // Who is invited may read from the invitation on, unless the room says otherwise.
-        if visibility != .joined { members += state.members.members(with: .invite) }
+        let invited = visibility == .joined ? [] : state.members.members(with: .invite)
         self.init(
-            roomId: state.roomId, members: members.map(\.userId).sorted(),
+            roomId: state.roomId, members: (state.members.members(with: .join) + invited).map(\.userId).sorted(),
+            invited: invited.map(\.userId).sorted(),
             isSharedHistory: visibility == .shared || visibility == .worldReadable,
             isForVerification: isForVerification)
     }

@@ -1,5 +1,5 @@
 package import JSONBytes
-package import MatrixEncryption
+import MatrixEncryption
 
 /// What a server answers instead of doing what it was asked.
 package struct ServerRefusal: Error {
