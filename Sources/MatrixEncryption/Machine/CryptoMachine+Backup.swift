@@ -111,8 +111,7 @@ extension CryptoMachine {
     package mutating func noteBackup(_ answer: JSONView?, _ turn: inout CryptoTurn) throws(EncryptionError) {
         backup.asksForVersion = false
         guard let answer else {
-            if backup.isRestoring { turn.notices.append(.backupRefused) }
-            backup.isRestoring = false
+            endRestoration(&turn)
             if backup.deletions > 0 { turn.records.remove(.secret, key: SecretName.backup.rawValue) }
             backup.deletions = 0
             return try note(BackupRecord(nil), &turn)
@@ -121,9 +120,14 @@ extension CryptoMachine {
         let isKnown = answer["algorithm"]?.string?.isExactly(KeyBackup.algorithm) == true
         let authData = isKnown ? answer["auth_data"].flatMap { try? KeyBackupAuthData($0) } : nil
         try note(BackupRecord(.init(version: version, authData: authData)), &turn)
-        if try trustsOwnIdentity(&turn), authData != nil, try backupKey(&turn) == nil {
-            try requestSecret(.backup, &turn)
-        }
+        guard try backupKey(&turn) == nil else { return }
+        endRestoration(&turn)  // it cannot be read
+        if try trustsOwnIdentity(&turn), authData != nil { try requestSecret(.backup, &turn) }
+    }
+
+    private mutating func endRestoration(_ turn: inout CryptoTurn) {
+        if backup.isRestoring { turn.notices.append(.backupRefused) }
+        backup.isRestoring = false
     }
 
     private mutating func note(_ new: BackupRecord, _ turn: inout CryptoTurn) throws(EncryptionError) {

@@ -191,22 +191,24 @@ extension CryptoMachine {
     /// Takes some of what was downloaded. There may be so much that the rest waits for the next call.
     mutating func takeDownloaded(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard var download = backup.download else { return }
-        let isCurrent = try backupVersion(&turn)?.version.isExactly(download.version) == true
-        if isCurrent, let key = try backupKey(&turn) {
-            for (roomId, sessionId, entry) in download.entries.prefix(Self.entriesOfATurn) {
-                download.result.total += 1
-                do throws(EncryptionError) {
-                    if try take(entry, roomId, sessionId, with: key, &turn) { download.result.imported += 1 }
-                } catch .store {
-                    throw .store
-                } catch {
-                    download.result.damaged += 1
-                }
-            }
-            download.entries = download.entries.dropFirst(Self.entriesOfATurn)
-        } else {
-            download.entries = []
+        guard try backupVersion(&turn)?.version.isExactly(download.version) == true, let key = try backupKey(&turn)
+        else {
+            // A part of it would pass for the whole.
+            backup.download = nil
+            turn.notices.append(.backupRefused)
+            return
         }
+        for (roomId, sessionId, entry) in download.entries.prefix(Self.entriesOfATurn) {
+            download.result.total += 1
+            do throws(EncryptionError) {
+                if try take(entry, roomId, sessionId, with: key, &turn) { download.result.imported += 1 }
+            } catch .store {
+                throw .store
+            } catch {
+                download.result.damaged += 1
+            }
+        }
+        download.entries = download.entries.dropFirst(Self.entriesOfATurn)
         backup.download = download.entries.isEmpty ? nil : download
         if download.entries.isEmpty { turn.notices.append(.backupRestored(download.result)) }
     }
