@@ -67,6 +67,32 @@ struct ForgedEventTests {
 
     // MARK: Encryption that is denied
 
+    // MARK: Encryption that is denied
+
+    @Test(.rule("R15", "R38")) func aRoomWhoseEncryptionTheServerTakesBackStaysEncrypted() async throws {
+        let scene = try await EncryptedScene()
+        #expect(try scene.readsOwn(try await scene.room.sendTextMessage("one"), "one"))
+        try scene.home.with { $0.setEncryption(object { _ in }) }
+        try await scene.isUpToDate()
+        #expect(try scene.readsOwn(try await scene.room.sendTextMessage("two-secret"), "two-secret"))
+        // All begins anew, and nobody says a word of encryption any more.
+        try scene.home.with { world in
+            world.hiddenState = ["m.room.encryption"]
+            world.stream += 1
+        }
+        let clear = try scene.home.with { world in
+            world.tell("m.room.message", from: "@b:s", object { $0.add("body", "in clear") })
+        }
+        // What a first answer brings is news to nobody: no listener hears of it.
+        #expect(await eventually { (try? scene.room.storedEvent(clear)) != nil })
+        try await scene.isUpToDate()
+        #expect(try scene.crypto.isRoomEncrypted("!r:s"))
+        #expect(try scene.readsOwn(try await scene.room.sendTextMessage("three-secret"), "three-secret"))
+        let stored = try #require(try scene.room.storedEvent(clear))
+        #expect(try scene.crypto.shield(of: stored) == .sentInClear)
+        for text in ["two-secret", "three-secret"] { #expect(!scene.hasLeaked(text)) }
+    }
+
     // MARK: Edits and replies
 
     @Test func editsOfOthersAndInClearChangeNothing() async throws {
@@ -182,6 +208,33 @@ struct ForgedEventTests {
             writer.add("sender", sender)
             writer.add("content", content)
         }
+    }
+
+    @Test(.rule("R21")) func forgedRefusalsExplainAndLoseNothing() async throws {
+        let scene = try await EncryptedScene()
+        let client = LyingHomeserver.client
+        let (event, keys) = try scene.home.with { world in
+            let event = try world.say("read in the end", by: world.bob)
+            let keys = world.keys.messages(to: client)
+            let refusal = object { writer in
+                writer.add("algorithm", Algorithm.megolm)
+                writer.add("room_id", "!r:s")
+                writer.add("session_id", event.content["session_id"] ?? .nothing)
+                writer.add("sender_key", event.content["sender_key"] ?? .nothing)
+                writer.add("code", "m.blacklisted")
+            }
+            let channel = refusal.with(["code"], .string("m.no_olm")).with(["session_id"], nil)
+            world.keys.devices[client]?.messages = [message("m.room_key.withheld", "@b:s", refusal)]
+            for _ in 0..<200 { world.keys.inject(message("m.room_key.withheld", "@b:s", channel), to: client) }
+            world.tell(event)
+            return (event, keys)
+        }
+        #expect(await scene.hears(event.eventId, .withheld(code: "m.blacklisted")))
+        try await scene.isUpToDate()
+        // One new channel at most, whatever is said.
+        #expect(scene.home.server.requests("POST", "v3/keys/claim").count <= 1)
+        try scene.home.with { world in for key in keys { world.keys.inject(key, to: client) } }
+        #expect(await scene.hears(event.eventId, "read in the end"))
     }
 
     @Test func aFloodOfMessagesHidesNoKey_andFillsNothing() async throws {
