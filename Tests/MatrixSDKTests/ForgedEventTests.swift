@@ -3,11 +3,10 @@ import EncryptionTestSupport
 import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
+import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
-
-@testable import MatrixSDK
 
 /// What a homeserver can do about events of rooms and messages to devices, and what the whole client makes of it.
 @Suite(.overSockets, .timeLimit(.minutes(2)))
@@ -279,21 +278,20 @@ struct ForgedEventTests {
 
     @Test(.rule("R34")) func toABackupOfTheServersMakingNothingIsWritten() async throws {
         let scene = try await EncryptedScene(hasIdentity: true)
-        let core = scene.session.core
-        try core.cryptoCommand { machine, _ in machine.checkBackup() }
-        #expect(await eventually { (try? core.backupState) == BackupState.none })
-        try core.cryptoCommand { machine, turn in try machine.makeBackup(isReplacement: false, &turn) }
-        #expect(await eventually { if case .ready = try? core.backupState { true } else { false } })
+        let backup = try scene.crypto.backup
+        let version = try await backup.createKeyBackupVersion()
         // Another key under the old signatures.
         try scene.home.with { world in
             let old = try #require(world.keys.backups.versions.last?.content)
-            let key = object { $0.add("k", Curve25519KeyPair(random: .system).publicKey.base64) }["k"]
-            world.keys.backups.add(old.with(["auth_data", "public_key"], key))
+            let key = Curve25519KeyPair(random: .system).publicKey.base64
+            world.keys.backups.add(old.with(["auth_data", "public_key"], .string(key)))
         }
-        try core.cryptoCommand { machine, _ in machine.checkBackup() }
-        #expect(await eventually { if case .untrusted = try? core.backupState { true } else { false } })
+        try await backup.refreshState()
+        #expect(backup.state == .notTrusted(version: "2"))
         _ = try await scene.bobSays("not for the backup")
-        #expect(scene.home.server.requests("PUT", "v3/room_keys/keys").allSatisfy { $0.parameter("version") == "1" })
+        await #expect(throws: MatrixError.self) { try await backup.backupAllGroupSessions() }
+        #expect(
+            scene.home.server.requests("PUT", "v3/room_keys/keys").allSatisfy { $0.parameter("version") == version })
         #expect(try scene.home.with { world in world.keys.backups.versions.last?.count } == 0)
     }
 }
@@ -301,10 +299,4 @@ struct ForgedEventTests {
 extension EncryptedScene {
     /// Whether Bob reads what was sent.
     fileprivate func readsOwn(_ id: String, _ text: String) throws -> Bool { try reads(id) { $0.bob } == text }
-}
-
-extension SessionCore {
-    fileprivate var backupState: BackupState {
-        get throws { try encryption { machine, turn, _, _ in try machine.backupState(&turn) } }
-    }
 }

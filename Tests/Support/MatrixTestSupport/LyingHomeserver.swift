@@ -102,6 +102,14 @@ package final class LyingHomeserver: Sendable {
         }
     }
 
+    /// Whether the client's identity vouches for its device: others learn it from the keys.
+    package var hasSignatureOfClient: Bool {
+        world.withLock { world in
+            let signatures = world.keys.devices[Self.client]?.keys?["signatures"]?[Self.client.user]
+            return (signatures?.members.count ?? 0) > 1
+        }
+    }
+
     /// Types of the messages that wait for a device.
     package func types(to address: DeviceAddress) -> [String] {
         world.withLock { $0.keys.messages(to: address).compactMap { $0["type"]?.string } }
