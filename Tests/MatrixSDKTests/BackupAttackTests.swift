@@ -66,6 +66,20 @@ struct BackupAttackTests {
         #expect(restoration.imported == 0 && restoration.damaged == 1)
     }
 
+    /// The new one's key is not here.
+    @Test(.rule("R34")) func aRestorationEndsWhenAnotherBackupTakesThePlaceOfTheFirst() async throws {
+        let scene = try await scene()
+        let backup = try scene.crypto.backup
+        try scene.home.with { world in
+            let old = try #require(world.keys.backups.versions.last?.content)
+            let key = Curve25519KeyPair(random: .system).publicKey.base64
+            world.swapsBackupOnDownload = old.with(["auth_data", "public_key"], .string(key))
+        }
+        await #expect(throws: MatrixError.self) { try await backup.restore() }
+        #expect(backup.state == .notTrusted(version: "2"))
+        #expect(try scene.home.with { world in world.keys.backups.versions.last?.count } == 0)
+    }
+
     // MARK: Recovery
 
     /// The answer to a request is lost after the new key was named.

@@ -46,6 +46,7 @@ final class EncryptedScene: Sendable {
         try await crypto.downloadKeys(["@b:s"])
         try crypto.crossSigning.signUser(withUserId: "@b:s")
         #expect(try crypto.trustLevel(forUser: "@b:s").isVerified)
+        #expect(await eventually { home.hasSignatureOfClient })
     }
 
     deinit { session.close() }

@@ -3,11 +3,10 @@ import EncryptionTestSupport
 import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
+import MatrixSDK
 import MatrixTestSupport
 import TestSupport
 import Testing
-
-@testable import MatrixSDK
 
 /// What a homeserver can do about events of rooms and messages to devices, and what the whole client makes of it.
 @Suite(.overSockets, .timeLimit(.minutes(2)))
@@ -66,6 +65,32 @@ struct ForgedEventTests {
     }
 
     // MARK: Encryption that is denied
+
+    // MARK: Encryption that is denied
+
+    @Test(.rule("R15", "R38")) func aRoomWhoseEncryptionTheServerTakesBackStaysEncrypted() async throws {
+        let scene = try await EncryptedScene()
+        #expect(try scene.readsOwn(try await scene.room.sendTextMessage("one"), "one"))
+        try scene.home.with { $0.setEncryption(object { _ in }) }
+        try await scene.isUpToDate()
+        #expect(try scene.readsOwn(try await scene.room.sendTextMessage("two-secret"), "two-secret"))
+        // All begins anew, and nobody says a word of encryption any more.
+        try scene.home.with { world in
+            world.hiddenState = ["m.room.encryption"]
+            world.stream += 1
+        }
+        let clear = try scene.home.with { world in
+            world.tell("m.room.message", from: "@b:s", object { $0.add("body", "in clear") })
+        }
+        // What a first answer brings is news to nobody: no listener hears of it.
+        #expect(await eventually { (try? scene.room.storedEvent(clear)) != nil })
+        try await scene.isUpToDate()
+        #expect(try scene.crypto.isRoomEncrypted("!r:s"))
+        #expect(try scene.readsOwn(try await scene.room.sendTextMessage("three-secret"), "three-secret"))
+        let stored = try #require(try scene.room.storedEvent(clear))
+        #expect(try scene.crypto.shield(of: stored) == .sentInClear)
+        for text in ["two-secret", "three-secret"] { #expect(!scene.hasLeaked(text)) }
+    }
 
     // MARK: Edits and replies
 
@@ -184,6 +209,33 @@ struct ForgedEventTests {
         }
     }
 
+    @Test(.rule("R21")) func forgedRefusalsExplainAndLoseNothing() async throws {
+        let scene = try await EncryptedScene()
+        let client = LyingHomeserver.client
+        let (event, keys) = try scene.home.with { world in
+            let event = try world.say("read in the end", by: world.bob)
+            let keys = world.keys.messages(to: client)
+            let refusal = object { writer in
+                writer.add("algorithm", Algorithm.megolm)
+                writer.add("room_id", "!r:s")
+                writer.add("session_id", event.content["session_id"] ?? .nothing)
+                writer.add("sender_key", event.content["sender_key"] ?? .nothing)
+                writer.add("code", "m.blacklisted")
+            }
+            let channel = refusal.with(["code"], .string("m.no_olm")).with(["session_id"], nil)
+            world.keys.devices[client]?.messages = [message("m.room_key.withheld", "@b:s", refusal)]
+            for _ in 0..<200 { world.keys.inject(message("m.room_key.withheld", "@b:s", channel), to: client) }
+            world.tell(event)
+            return (event, keys)
+        }
+        #expect(await scene.hears(event.eventId, .withheld(code: "m.blacklisted")))
+        try await scene.isUpToDate()
+        // One new channel at most, whatever is said.
+        #expect(scene.home.server.requests("POST", "v3/keys/claim").count <= 1)
+        try scene.home.with { world in for key in keys { world.keys.inject(key, to: client) } }
+        #expect(await scene.hears(event.eventId, "read in the end"))
+    }
+
     @Test func aFloodOfMessagesHidesNoKey_andFillsNothing() async throws {
         let scene = try await EncryptedScene()
         let client = LyingHomeserver.client
@@ -226,21 +278,20 @@ struct ForgedEventTests {
 
     @Test(.rule("R34")) func toABackupOfTheServersMakingNothingIsWritten() async throws {
         let scene = try await EncryptedScene(hasIdentity: true)
-        let core = scene.session.core
-        try core.cryptoCommand { machine, _ in machine.checkBackup() }
-        #expect(await eventually { (try? core.backupState) == BackupState.none })
-        try core.cryptoCommand { machine, turn in try machine.makeBackup(isReplacement: false, &turn) }
-        #expect(await eventually { if case .ready = try? core.backupState { true } else { false } })
+        let backup = try scene.crypto.backup
+        let version = try await backup.createKeyBackupVersion()
         // Another key under the old signatures.
         try scene.home.with { world in
             let old = try #require(world.keys.backups.versions.last?.content)
-            let key = object { $0.add("k", Curve25519KeyPair(random: .system).publicKey.base64) }["k"]
-            world.keys.backups.add(old.with(["auth_data", "public_key"], key))
+            let key = Curve25519KeyPair(random: .system).publicKey.base64
+            world.keys.backups.add(old.with(["auth_data", "public_key"], .string(key)))
         }
-        try core.cryptoCommand { machine, _ in machine.checkBackup() }
-        #expect(await eventually { if case .untrusted = try? core.backupState { true } else { false } })
+        try await backup.refreshState()
+        #expect(backup.state == .notTrusted(version: "2"))
         _ = try await scene.bobSays("not for the backup")
-        #expect(scene.home.server.requests("PUT", "v3/room_keys/keys").allSatisfy { $0.parameter("version") == "1" })
+        await #expect(throws: MatrixError.self) { try await backup.backupAllGroupSessions() }
+        #expect(
+            scene.home.server.requests("PUT", "v3/room_keys/keys").allSatisfy { $0.parameter("version") == version })
         #expect(try scene.home.with { world in world.keys.backups.versions.last?.count } == 0)
     }
 }
@@ -248,10 +299,4 @@ struct ForgedEventTests {
 extension EncryptedScene {
     /// Whether Bob reads what was sent.
     fileprivate func readsOwn(_ id: String, _ text: String) throws -> Bool { try reads(id) { $0.bob } == text }
-}
-
-extension SessionCore {
-    fileprivate var backupState: BackupState {
-        get throws { try encryption { machine, turn, _, _ in try machine.backupState(&turn) } }
-    }
 }

@@ -54,8 +54,9 @@ extension CryptoMachine {
             event.eventId.utf8.count <= 255,
             let sessionId = event.content["session_id"]?.string, sessionId.utf8.count <= 64
         {
-            turn.records.set(
-                SettingRecord("yes"), scope: Self.waitingScope(event.roomId, sessionId), key: event.eventId)
+            let scope = Self.waitingScope(event.roomId, sessionId)
+            turn.records.set(SettingRecord("yes"), scope: scope, key: event.eventId)
+            turn.unreadable.insert(RecordKey(.setting, scope: scope, key: event.eventId))
             try noteMissing(event.roomId, sessionId, &turn)
         }
         return result
@@ -65,12 +66,14 @@ extension CryptoMachine {
         "waiting " + roomId + "\n" + sessionId
     }
 
-    /// Ids of events that wait for a session. Those that still cannot be read wait again.
+    /// Ids of events that wait for a session. Those that still cannot be read wait again. Events that this step has read
+    /// itself go on waiting.
     package mutating func takeWaiting(
         roomId: String, sessionId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [String] {
         let scope = Self.waitingScope(roomId, sessionId)
         let ids = try turn.records.values(SettingRecord.self, scope: scope).map(\.key)
+            .filter { !turn.unreadable.contains(RecordKey(.setting, scope: scope, key: $0)) }
         for id in ids { turn.records.remove(.setting, scope: scope, key: id) }
         return ids
     }

@@ -12,6 +12,8 @@ package struct CryptoTurn: Sendable {
     /// Sessions of rooms as far as they have read, by their ids: the records have them as they began, and a step takes its time
     /// for each message since then.
     var readSessions: [String: InboundGroupSession] = [:]
+    /// Events that this step has read in vain, with what it knows: the next one that knows more reads them again.
+    var unreadable: Set<RecordKey> = []
 
     package init(_ records: Records, now: UInt64, random: RandomSource) {
         (self.records, self.now, self.random) = (records, now, random)

@@ -145,7 +145,7 @@ extension MXEvent {
     fileprivate var isEncryption: Bool { wireType == "m.room.encryption" && stateKey?.isEmpty == true }
 
     /// Who is invited by it; nil if nobody is.
-    fileprivate var invitee: String? {
+    var invitee: String? {
         wireType == "m.room.member" && contentJSON["membership"]?.string == "invite" ? stateKey : nil
     }
 }

@@ -16,8 +16,8 @@ public struct MXDeviceInfo: Sendable, Hashable {
     public let verification: MXDeviceVerification
     /// Whether its owner's identity vouches for it.
     public let isCrossSigned: Bool
-    /// Whether the homeserver has named other keys for it since it was seen first: an alarm. They are not used, and it gets
-    /// no keys any more.
+    /// Whether the homeserver has named other keys for it since it was seen first: an alarm. Those are not used: what is sent
+    /// to it is encrypted with the first ones.
     public let hasRefusedKeys: Bool
 
     init(_ record: DeviceRecord, _ trust: DeviceTrust) {

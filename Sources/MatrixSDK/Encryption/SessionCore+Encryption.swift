@@ -47,6 +47,13 @@ extension SessionCore {
         return content.view
     }
 
+    /// Devices of those who are invited to a room are asked for anew: their invitations may not have been seen.
+    func noteInvitations(among members: [MXEvent]) throws(MatrixError) {
+        let invited = members.compactMap(\.invitee)
+        guard !invited.isEmpty, account.encrypts else { return }
+        try cryptoCommand { machine, turn in try machine.noteChanged(invited, &turn) }
+    }
+
     /// Asks which backup of keys there is: another device may have made a new one.
     func checkBackup() throws(MatrixError) {
         guard account.encrypts else { return }

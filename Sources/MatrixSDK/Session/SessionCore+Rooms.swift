@@ -58,6 +58,7 @@ extension SessionCore {
                 return nil
             }
             let members = try await rest.members(ofRoom: roomId, at: token, notMembership: .leave)
+            try noteInvitations(among: members)
             try account.change { model, store throws(MatrixError) in
                 guard try model.state(of: roomId, in: store) != nil else { return nil }
                 return model.membersLoaded(roomId, members, before: before ?? MXRoomMembers(), of: origin)

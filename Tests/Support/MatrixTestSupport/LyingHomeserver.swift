@@ -22,6 +22,8 @@ package final class LyingHomeserver: Sendable {
         package var tellsChanges = true
         /// How many one-time keys it is said to have, whatever is true.
         package var saidKeyCount: Int?
+        /// Of several events of a room it is told the last one, and that there were others.
+        package var cutsTimelines = false
         /// Types of state that it is not told of.
         package var hiddenState: Set<String> = []
         /// The next question for all keys of the backup is refused: this one has taken its place.
@@ -98,6 +100,19 @@ package final class LyingHomeserver: Sendable {
         for (method, path, call) in calls {
             server.on(method, path) { request in world.withLock { $0.answer(call(request), request) } }
         }
+    }
+
+    /// Whether the client's identity vouches for its device: others learn it from the keys.
+    package var hasSignatureOfClient: Bool {
+        world.withLock { world in
+            let signatures = world.keys.devices[Self.client]?.keys?["signatures"]?[Self.client.user]
+            return (signatures?.members.count ?? 0) > 1
+        }
+    }
+
+    /// Types of the messages that wait for a device.
+    package func types(to address: DeviceAddress) -> [String] {
+        world.withLock { $0.keys.messages(to: address).compactMap { $0["type"]?.string } }
     }
 
     /// Changes or asks what there is.
@@ -225,9 +240,13 @@ extension LyingHomeserver.World {
             let timeline = told.filter { $0.roomId == roomId }.map(\.json).filter {
                 (text != nil || $0["state_key"] == nil) && !hiddenState.contains($0["type"]?.string ?? "")
             }
+            let shown = cutsTimelines ? Array(timeline.suffix(1)) : timeline
             let state = text == nil ? state(of: roomId) : []
             return
-                #""\#(roomId)":{"state":{"events":\#(Self.list(state))},"timeline":{"events":\#(Self.list(timeline))}}"#
+                #"""
+                "\#(roomId)":{"state":{"events":\#(Self.list(state))},
+                "timeline":{"events":\#(Self.list(shown)),"limited":\#(shown.count < timeline.count),"prev_batch":"p"}}
+                """#
         }
         let invited = invitations.sorted { $0.key < $1.key }.map { roomId, inviter in
             #"""
