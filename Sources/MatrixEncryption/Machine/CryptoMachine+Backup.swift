@@ -260,10 +260,6 @@ extension CryptoMachine {
             if mayBegin(call, turn) { requests.append(request(call, body: "")) }
             return requests
         }
-        if backup.isRestoring, !hasKey {  // another one, whose key is not here, has taken its place
-            backup.isRestoring = false
-            turn.notices.append(.backupRefused)
-        }
         if hasKey {
             let all = CryptoRequest.Call.downloadRoomKeys(version: current.version)
             if backup.isRestoring, mayBegin(all, turn) { requests.append(request(all, body: "")) }
