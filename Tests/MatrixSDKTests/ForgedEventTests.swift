@@ -198,7 +198,7 @@ struct ForgedEventTests {
         }
         #expect(await scene.hears(inClear, .unknownSession))
         #expect(await scene.hears(stolen, .unknownSession))
-        #expect(scene.log.contains("a message to this device was dropped"))
+        #expect(await eventually { scene.log.contains("a message to this device was dropped") })
     }
 
     private func message(_ type: String, _ sender: String, _ content: JSONView) -> JSONView {
