@@ -176,6 +176,45 @@ import Testing
         #expect(try alice.isVerified("@bob:s"))
     }
 
+    /// The device was verified with an identity that does not count any more.
+    @Test(arguments: [true, false]) func aVerifiedDeviceIsVerifiedNoLongerThanItsUser(isReset: Bool) throws {
+        for device in [alice, bob] { try device.makeIdentity() }
+        try alice.know("@bob:s")
+        try alice.turn { try $0.signUser("@bob:s", &$1) }
+        try alice.turn { try $0.setTrust(.verified, of: bob.address, &$1) }
+        try alice.pump()
+        if isReset {
+            server.identities["@bob:s"] = nil
+            let phone = try TestDevice("@bob:s", "PHONE", on: server)
+            try phone.makeIdentity(isReset: true)
+            try alice.sync()
+            try alice.turn { try $0.acceptIdentity(of: "@bob:s", &$1) }
+        } else {
+            try alice.turn { try $0.withdrawVerification(of: "@bob:s", &$1) }
+        }
+        #expect(try !alice.trust(bob).isVerified)
+    }
+
+    /// The server brings back an identity with our old signature, after a newer one was verified.
+    @Test func aWithdrawalIsNotForgottenForALaterIdentity() throws {
+        for device in [alice, bob] { try device.makeIdentity() }
+        try alice.know("@bob:s")
+        try alice.turn { try $0.signUser("@bob:s", &$1) }
+        try alice.pump()
+        let (old, signature) = (server.identities["@bob:s"], server.signatures["@alice:s"])
+        try alice.turn { try $0.withdrawVerification(of: "@bob:s", &$1) }
+        try bob.makeIdentity(isReset: true)
+        try alice.sync()
+        try alice.turn { try $0.acceptIdentity(of: "@bob:s", &$1) }
+        try alice.turn { try $0.signUser("@bob:s", &$1) }
+        try alice.pump()
+        #expect(try alice.isVerified("@bob:s"))
+        (server.identities["@bob:s"], server.signatures["@alice:s"]) = (old, signature)
+        server.noteChange(of: "@bob:s")
+        try alice.sync()
+        #expect(try !alice.isVerified("@bob:s"))
+    }
+
     @Test(.rule("R32")) func ownKeysThatTheServerReplacesAreAnAlarm_andNothingIsSigned() throws {
         for device in [alice, bob] { try device.makeIdentity() }
         try alice.know("@bob:s")
@@ -186,12 +225,16 @@ import Testing
         let mallory = try TestDevice("@alice:s", "M", on: server2)
         try mallory.makeIdentity()
         server.identities["@alice:s"] = server2.identities["@alice:s"]
+        server.devices[mallory.address] = server2.devices[mallory.address]
+        server.devices[mallory.address]?.messages = []
         server.noteChange(of: "@alice:s")
         alice.takeNotices()
         let requests = server.requests.count
         try alice.sync()
         #expect(alice.takeNotices().contains(.identityChanged(user: "@alice:s")))
         #expect(try alice.ownIdentity == .untrusted)
+        _ = try alice.send("secret", to: room)
+        #expect(server.messages(to: mallory.address).map { $0["type"]?.string } == ["m.room_key.withheld"])
         #expect(try !alice.isVerified("@alice:s") && !alice.isVerified("@bob:s"))
         #expect(!server.requests[requests...].contains { $0.call == .uploadSignatures })
         for body: (inout CryptoMachine, inout CryptoTurn) throws -> Void in [

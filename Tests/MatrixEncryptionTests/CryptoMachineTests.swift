@@ -48,6 +48,17 @@ import Testing
         #expect(server.oneTimeKeyCount(of: alice.address) == 50)
     }
 
+    @Test(arguments: [-1_000_000_000, Int.min]) func aServerThatCountsLessThanNothingGetsNoMoreKeys(count: Int) throws {
+        server.tamper = { request, answer in
+            guard case .uploadKeys = request.call else { return answer }
+            return object { $0.add("one_time_key_counts", object { $0.add("signed_curve25519", json: "\(count)") }) }
+        }
+        let carol = try join("@carol:s", "C")
+        carol.now += 15_000
+        try carol.pump()
+        #expect(server.oneTimeKeyCount(of: carol.address) <= 200)
+    }
+
     @Test func theFallbackKeyServesWhenTheOthersAreUsedUp_andIsReplaced() throws {
         let openers = try (0..<53).map { try join("@u\($0):s", "D") }
         let events = try openers.map { try $0.send("hi", to: .room("@alice:s", $0.address.user)) }
@@ -71,6 +82,21 @@ import Testing
     }
 
     // MARK: Who reads
+
+    @Test(.rule("R13")) func anAnswerOfBeforeAUserWasLeftIsNotTakenForANewOne() throws {
+        try alice.turn { try $0.track(["@carol:s"], &$1) }
+        let requests = try alice.turn { try $0.requests(&$1) }
+        let query = try #require(requests.first { if case .queryKeys = $0.call { true } else { false } })
+        let old = try server.answer(query, from: alice.address)
+        try alice.turn { try $0.noteLeft(["@carol:s"], &$1) }
+        let carol = try join("@carol:s", "C")
+        alice.now += 1
+        try alice.turn { try $0.track(["@carol:s"], &$1) }
+        try alice.turn { try $0.answered(query.id, old, &$1) }
+        let event = try alice.send("hello", to: .room("@alice:s", "@carol:s"))
+        try carol.sync()
+        #expect(try carol.text(event) == "hello")
+    }
 
     /// No server tells of a device of somebody who is only invited.
     @Test func devicesOfWhoIsInvitedAreAskedForAgain() throws {

@@ -47,7 +47,7 @@ struct BackupWork: Sendable {
 extension CryptoMachine {
     private static let wrongVersion = "M_WRONG_ROOM_KEYS_VERSION"
     private static let notFound = "M_NOT_FOUND"
-    /// The scope of backups that the user has deleted, by their public keys: a server may offer them again.
+    /// The scope of backups that the user has deleted or replaced, by their public keys: a server may offer them again.
     private static let deletedBackups = "deleted backups"
 
     package func backupState(_ turn: inout CryptoTurn) throws(EncryptionError) -> BackupState {
@@ -186,6 +186,8 @@ extension CryptoMachine {
             pauses[CryptoRequest.Call.makeBackup.kind, default: Pause()].fail(at: turn.now)
             return
         }
+        try giveUpBackup(&turn)
+        endRestoration(&turn)
         turn.records.remove(.secret, scope: SecretRecord.new, key: SecretName.backup.rawValue)
         turn.records.set(secret, key: SecretName.backup.rawValue)
         try closeSecretRequest(.backup, &turn)
@@ -219,10 +221,14 @@ extension CryptoMachine {
 
     private mutating func backupDeleted(_ turn: inout CryptoTurn) throws(EncryptionError) {
         backup.deletions -= 1
-        if let key = try backupVersion(&turn)?.authData?.publicKey.base64 {
-            turn.records.set(SettingRecord("yes"), scope: Self.deletedBackups, key: key)
-        }
+        try giveUpBackup(&turn)
         forgetVersion(&turn)
+    }
+
+    /// Nothing is written to the present backup any more, whatever the server says.
+    private func giveUpBackup(_ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard let key = try backupVersion(&turn)?.authData?.publicKey.base64 else { return }
+        turn.records.set(SettingRecord("yes"), scope: Self.deletedBackups, key: key)
     }
 
     // MARK: Requests

@@ -39,7 +39,14 @@ extension CryptoMachine {
         payload.add("keys", keys)
         let own = try turn.records.value(DeviceRecord.self, scope: me.user, key: me.device)?.keys ?? deviceKeys
         payload.add("sender_device_keys", own.json)
-        let message = try channel.session.encrypt(SecretBytes(payload.text.utf8), random: turn.random)
+        let message: OlmMessage
+        do throws(EncryptionError) {
+            message = try channel.session.encrypt(SecretBytes(payload.text.utf8), random: turn.random)
+        } catch {
+            // No peer ends a step for all others.
+            turn.records.remove(.olmSession, scope: device.curve25519.base64, key: channel.session.id)
+            return nil
+        }
         turn.records.set(channel, scope: device.curve25519.base64, key: channel.session.id)
         turn.records.movesSendingRatchet = true
 

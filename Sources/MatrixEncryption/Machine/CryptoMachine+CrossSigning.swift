@@ -225,7 +225,7 @@ extension CryptoMachine {
             SignedJSON.sign(json, with: pair, user: me.user, keyID: keyId), user: user, usage: .master)
         identity.wasVerified = true
         turn.records.set(identity, key: user)
-        turn.records.remove(.setting, scope: Self.withdrawn, key: user)
+        turn.records.remove(.setting, scope: Self.withdrawn, key: user + "\n" + identity.master.publicKey.base64)
         deviceEpoch += 1
         let alone = try SignedJSON.sign(json, with: pair, user: me.user, keyID: keyId, keepsOthers: false)
         try postSignatures([(user, identity.master.publicKey.base64, alone)], &turn)
@@ -258,7 +258,7 @@ extension CryptoMachine {
 
     // MARK: Identities that change
 
-    /// The scope of users whose verification was withdrawn: the master keys that no signature of ours counts for.
+    /// The scope of verifications that were withdrawn: users, each with a master key that no signature of ours counts for.
     static let withdrawn = "withdrawn"
 
     /// Takes a user's present master key for his, unverified. Messages go to him again.
@@ -267,8 +267,20 @@ extension CryptoMachine {
         guard identity.hasChanged else { return }
         (identity.pinned, identity.wasVerified) = (identity.master.publicKey, false)
         turn.records.set(identity, key: user)
-        deviceEpoch += 1
+        try forgetVerifiedDevices(of: user, &turn)
         turn.notices.append(.trustChanged(user: user))
+    }
+
+    /// They were verified with the identity.
+    private mutating func forgetVerifiedDevices(
+        of user: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        for (id, var device) in try turn.records.values(DeviceRecord.self, scope: user)
+        where device.trust == .verified && device.address != me {
+            device.trust = .unset
+            turn.records.set(device, scope: user, key: id)
+        }
+        deviceEpoch += 1
     }
 
     /// Takes back that a user is verified. Nothing is said to the server, which has the signature still.
@@ -278,8 +290,8 @@ extension CryptoMachine {
         }
         (identity.pinned, identity.wasVerified) = (identity.master.publicKey, false)
         turn.records.set(identity, key: user)
-        turn.records.set(SettingRecord(identity.pinned.base64), scope: Self.withdrawn, key: user)
-        deviceEpoch += 1
+        turn.records.set(SettingRecord("yes"), scope: Self.withdrawn, key: user + "\n" + identity.pinned.base64)
+        try forgetVerifiedDevices(of: user, &turn)
         turn.notices.append(.trustChanged(user: user))
     }
 }

@@ -9,7 +9,8 @@ extension CryptoMachine {
     /// Users' devices are to be asked for before anything is sent to them.
     package mutating func track(_ users: some Sequence<String>, _ turn: inout CryptoTurn) throws(EncryptionError) {
         for user in users where try turn.records.value(TrackedUserRecord.self, key: user) == nil {
-            turn.records.set(TrackedUserRecord(), key: user)
+            // Not from zero: an answer that is under way may be of a time before the user was left.
+            turn.records.set(TrackedUserRecord(generation: turn.now), key: user)
             deviceEpoch += 1
         }
     }

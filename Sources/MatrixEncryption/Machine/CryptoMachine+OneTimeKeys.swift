@@ -68,7 +68,7 @@ extension CryptoMachine {
         }
         account.markPublished(oneTimeKeys: Set(ids("one_time_keys")), fallbackKey: ids("fallback_keys").first)
         turn.records.set(account)
-        oneTimeKeyCount = answer["one_time_key_counts"]?["signed_curve25519"]?.int
+        oneTimeKeyCount = answer["one_time_key_counts"]?["signed_curve25519"]?.int.map { max(0, $0) }
         if body?["device_keys"] != nil {
             turn.records.set(SettingRecord("yes"), key: Self.deviceKeysUploaded)
         } else if body?["one_time_keys"] != nil {

@@ -156,6 +156,8 @@ extension CryptoMachine {
                 let identity: IdentityRecord? = try turn.records.value(key: user)
                 let wasVerified = identity?.wasVerified == true && !user.isExactly(me.user)
                 var isUnacknowledged = wasVerified && identity?.hasChanged == true
+                // Whoever has replaced our own identity vouches for nobody.
+                let isAlarm = user.isExactly(me.user) && identity?.wasVerified == true && identity?.hasChanged == true
                 for device in try devices(of: user, &turn) where device.address != me {
                     let trust = try trust(of: device, &turn)
                     if trust.isBlocked {
@@ -169,7 +171,8 @@ extension CryptoMachine {
                         // Nothing vouches for a dehydrated device but its owner's signature. Who was never verified may
                         // have another identity than before: that is told.
                         case .crossSigned:
-                            trust.isVerified || identity?.hasSigned(device.keys) ?? !device.keys.isDehydrated
+                            trust.isVerified
+                                || !isAlarm && identity?.hasSigned(device.keys) ?? !device.keys.isDehydrated
                         case .verified: trust.isVerified
                         }
                     if isIn {
@@ -255,7 +258,7 @@ extension CryptoMachine {
         if let known: OutboundSessionRecord = try turn.records.value(key: room.roomId) {
             let allowed = Set(audience.recipients.map(\.address.key))
             let holders = try turn.records.values(ShareRecord.self, scope: known.session.id)
-                .filter { $0.value.outcome == .given || $0.value.outcome == .sending }
+                .filter { $0.value.outcome != .withheld }  // one that was refused may have arrived before
             if holders.allSatisfy({ allowed.contains($0.key) }), !isUsedUp(known, room, settings, turn.now) {
                 return known
             }

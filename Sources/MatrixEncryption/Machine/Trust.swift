@@ -54,8 +54,8 @@ extension CryptoMachine {
             let identity: IdentityRecord = try turn.records.value(key: user)
         else { return false }
         guard (try? identity.master.verifySignature(by: signer)) != nil else { return false }
-        let withdrawn: SettingRecord? = try turn.records.value(scope: Self.withdrawn, key: user)
-        return withdrawn?.text != identity.master.publicKey.base64
+        let key = user + "\n" + identity.master.publicKey.base64
+        return try turn.records.value(SettingRecord.self, scope: Self.withdrawn, key: key) == nil
     }
 
     package func trust(of device: DeviceRecord, _ turn: inout CryptoTurn) throws(EncryptionError) -> DeviceTrust {

@@ -122,8 +122,8 @@ package struct OlmAccount: Sendable, Equatable {
     /// The session that a message opens, and what the message says. Its one-time key is gone afterwards.
     ///
     /// - Parameter senderKey: The identity key that the event names.
-    /// - Throws: `identity` if the message names another one, `oneTimeKey` if we have no such key, and what ``OlmSession``
-    ///   throws.
+    /// - Throws: `identity` if the message names another one, `oneTimeKey` if we have no such key, `lowOrder` for public keys
+    ///   that are none (R1), and what ``OlmSession`` throws.
     package mutating func inboundSession(
         from message: OlmPreKeyMessage, senderKey: Curve25519PublicKey
     ) throws(EncryptionError) -> (session: OlmSession, plaintext: SecretBytes) {
@@ -135,6 +135,8 @@ package struct OlmAccount: Sendable, Equatable {
             try pair.sharedSecret(with: message.keys.identity), try curve25519.sharedSecret(with: message.keys.base),
             try pair.sharedSecret(with: message.keys.base),
         ])
+        // The first answer is made with it: a session that cannot answer is none.
+        _ = try curve25519.sharedSecret(with: OlmNormalMessage(message.inner).ratchetKey)
         var session = try OlmSession(opened: message, sharedSecret: secret)
         let plaintext = try session.decrypt(.normal(Array(message.inner)))
         oneTimeKeys.removeAll { $0.publicKey == oneTimeKey }

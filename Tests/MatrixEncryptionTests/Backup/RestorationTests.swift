@@ -46,6 +46,30 @@ import Testing
         #expect(server.requests.count { if case .downloadRoomKeys = $0.call { true } else { false } } == 1)
     }
 
+    /// A backup of our own that takes its place has nothing.
+    @Test func aVersionThatWeReplaceIsRefused() throws {
+        server.backups.isFailing = true
+        try alice.turn { try $0.restoreBackup(&$1) }
+        try alice.pump()
+        server.backups.isFailing = false
+        alice.takeNotices()
+        try alice.makeBackup(isReplacement: true)
+        try pumpLater()
+        #expect(alice.notices.contains(.backupRefused))
+        #expect(!alice.notices.contains { if case .backupRestored = $0 { true } else { false } })
+    }
+
+    /// Perhaps its key has got into other hands.
+    @Test(.rule("R34")) func aBackupThatWeHaveReplacedIsNotWrittenToAgain() throws {
+        let old = server.backups.versions[0].content
+        try alice.makeBackup(isReplacement: true)
+        server.backups.add(old)  // signed as it should be
+        try alice.checkBackup()
+        try pumpLater()
+        #expect(try alice.backupState == .untrusted(version: "3"))
+        #expect(server.backups.versions.last?.count == 0)
+    }
+
     /// A part is no restoration.
     @Test func aVersionThatIsReplacedWhileItIsTakenIsRefused() throws {
         let key = try KeyBackupAuthData(server.backups.versions[0].content.value("auth_data")).publicKey

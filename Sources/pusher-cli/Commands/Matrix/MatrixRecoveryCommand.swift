@@ -126,7 +126,7 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
             try await backup.refreshState()
             if backup.state == .disabled {
                 try await backup.createKeyBackupVersion()
-            } else if !backup.hasPrivateKey || !backup.enabled {
+            } else if reset || !backup.hasPrivateKey || !backup.enabled {
                 guard reset else {
                     throw CommandFailure(
                         .badData,
