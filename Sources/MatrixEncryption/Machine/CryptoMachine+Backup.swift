@@ -120,6 +120,7 @@ extension CryptoMachine {
         let isKnown = answer["algorithm"]?.string?.isExactly(KeyBackup.algorithm) == true
         let authData = isKnown ? answer["auth_data"].flatMap { try? KeyBackupAuthData($0) } : nil
         try note(BackupRecord(.init(version: version, authData: authData)), &turn)
+        try compareNewBackup(with: answer, authData, &turn)
         guard try backupKey(&turn) == nil else { return }
         endRestoration(&turn)  // it cannot be read
         if try trustsOwnIdentity(&turn), authData != nil { try requestSecret(.backup, &turn) }
@@ -164,6 +165,22 @@ extension CryptoMachine {
         guard try turn.records.value(SecretRecord.self, scope: SecretRecord.new, key: name) == nil else { return }
         let pair = Curve25519KeyPair(random: turn.random)
         turn.records.set(SecretRecord(pair.privateKey), scope: SecretRecord.new, key: name)
+        turn.records.set(SettingRecord(isReplacement ? "yes" : "no"), key: Self.newReplaces)
+    }
+
+    /// Whether the new backup may take the place of one that is there.
+    private static let newReplaces = "new backup replaces"
+
+    /// Takes back the wish for a new backup unless it is the one that is there, or may replace it: another device may have
+    /// made one since, or the answer to our own making was lost.
+    private mutating func compareNewBackup(
+        with answer: JSONView, _ authData: KeyBackupAuthData?, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let (_, new) = try newBackup(&turn) else { return }
+        if authData?.publicKey == new.publicKey { return try backupMade(answer, &turn) }
+        guard try turn.records.value(SettingRecord.self, key: Self.newReplaces)?.text != "yes" else { return }
+        turn.records.remove(.secret, scope: SecretRecord.new, key: SecretName.backup.rawValue)
+        turn.notices.append(.backupRefused)
     }
 
     private func newBackup(
@@ -186,7 +203,7 @@ extension CryptoMachine {
             pauses[CryptoRequest.Call.makeBackup.kind, default: Pause()].fail(at: turn.now)
             return
         }
-        try giveUpBackup(&turn)
+        if try backupVersion(&turn)?.authData?.publicKey != authData.publicKey { try giveUpBackup(&turn) }
         endRestoration(&turn)
         turn.records.remove(.secret, scope: SecretRecord.new, key: SecretName.backup.rawValue)
         turn.records.set(secret, key: SecretName.backup.rawValue)
@@ -249,7 +266,7 @@ extension CryptoMachine {
         for sought: SessionAddress?, hasKey: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [CryptoRequest] {
         var requests: [CryptoRequest] = []
-        if let (_, authData) = try newBackup(&turn), mayBegin(.makeBackup, turn) {
+        if !backup.asksForVersion, let (_, authData) = try newBackup(&turn), mayBegin(.makeBackup, turn) {
             var body = JSONWriter()
             body.add("algorithm", KeyBackup.algorithm)
             body.add("auth_data", authData.json)
@@ -315,7 +332,11 @@ extension CryptoMachine {
             try noteBackup(nil, &turn)
             return true
         case .makeBackup:
-            guard isFinal else { return false }
+            guard isFinal else {
+                // It may have been made, or another one until it is asked for again.
+                backup.asksForVersion = true
+                return false
+            }
             turn.records.remove(.secret, scope: SecretRecord.new, key: SecretName.backup.rawValue)
             turn.notices.append(.backupRefused)
             return true

@@ -77,6 +77,7 @@ package struct CryptoMachine: Sendable {
             own.trust = .verified
             remember(own, &turn)
         }
+        backup.asksForVersion = try isBackupChanging(&turn)  // there may be another one since
         try noteCopy(&turn)
     }
 
