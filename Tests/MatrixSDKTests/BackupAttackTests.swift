@@ -1,3 +1,4 @@
+import Basics
 import EncryptionTestSupport
 import JSONBytes
 import MatrixEncryption
@@ -94,6 +95,26 @@ struct BackupAttackTests {
         let key = try await scene.crypto.recoveryService.createRecovery()
         let result = try await scene.crypto.recoveryService.recoverSecrets(with: key)
         #expect(result.recovered.contains("m.cross_signing.master") && result.refused.isEmpty)
+    }
+
+    /// The user gives up while the server names it.
+    @Test func aRecoveryThatIsGivenUpInTheMiddleReturnsItsKey() async throws {
+        let scene = try await EncryptedScene(hasIdentity: true)
+        let named = "m.secret_storage.default_key"
+        let service = try scene.crypto.recoveryService
+        let begun = Lock<Task<String, any Error>?>(nil)
+        scene.home.server.on("PUT", "v3/user/*/account_data/\(named)") { [home = scene.home] request in
+            try? home.with { $0.accountData[named] = request.json }
+            begun.withLock { $0?.cancel() }
+            return .error(400, "M_UNKNOWN")
+        }
+        let task = begun.withLock { begun in
+            let task = Task { try await service.createRecovery() }
+            begun = task
+            return task
+        }
+        let key = try await task.value
+        #expect(try await service.recoverSecrets(with: key).refused.isEmpty)
     }
 
     /// One that was not named opens nothing, and must not be written down.

@@ -118,6 +118,26 @@ struct EncryptionAttackTests {
             })
     }
 
+    /// One answer tells of both: the list of members is the same as before.
+    @Test(.rule("R16")) func whoLeavesAndComesBackGetsAnotherKey() async throws {
+        let scene = try await EncryptedScene()
+        try scene.home.with { $0.setMember("@e:s") }
+        try await scene.isUpToDate()
+        let first = try await scene.room.sendTextMessage("first")
+        #expect(try scene.reads(first, eve) == "first")
+        try scene.home.with { world in
+            world.setMember("@e:s", "leave")
+            world.setMember("@e:s")
+        }
+        try await scene.isUpToDate()
+        let second = try await scene.room.sendTextMessage("second")
+        #expect(try scene.reads(second, eve) == "second")
+        let sessions = try scene.home.with { world in
+            [first, second].map { world.encrypted($0)?.content["session_id"]?.string }
+        }
+        #expect(sessions[0] != nil && sessions[0] != sessions[1])
+    }
+
     /// The invitation was left out of an answer that had too much to tell: it is found in the list of members.
     @Test(.rule("R16")) func whoIsInvitedAgainUnseenGetsKeysForPresentDevices() async throws {
         let scene = try await EncryptedScene()

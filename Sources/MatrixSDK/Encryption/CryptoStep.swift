@@ -48,6 +48,11 @@ extension CryptoMachine {
             }
             // Of the devices of those who are invited only, or were before, nobody tells.
             try noteChanged((room.state + room.timeline.events).compactMap(\.invitee), &turn)
+            // Who has left may be back already, and was to read nothing of what was said meanwhile (reference 8.3).
+            let user = me.user
+            if room.timeline.events.contains(where: { $0.leaver.map { $0 != user } == true }) {
+                try discardSession(of: room.roomId, &turn)
+            }
         }
         try response.replaceTimelineEvents { event throws(EncryptionError) in
             let event = try read(event, &turn)
@@ -143,6 +148,12 @@ extension SessionModel.Applied {
 extension MXEvent {
     /// Whether it switches a room's encryption on.
     fileprivate var isEncryption: Bool { wireType == "m.room.encryption" && stateKey?.isEmpty == true }
+
+    /// Who has left with it, or was sent away; nil if nobody has.
+    fileprivate var leaver: String? {
+        guard wireType == "m.room.member" else { return nil }
+        return ["leave", "ban"].contains(contentJSON["membership"]?.string) ? stateKey : nil
+    }
 
     /// Who is invited by it; nil if nobody is.
     var invitee: String? {

@@ -76,16 +76,19 @@ public final class MXRecoveryService: Sendable {
             guard try !hasBackup || machine.hasBackupKey(&turn) else { throw MatrixError.incompleteBackup }
             return try machine.storeSecrets(under: storage, replacing: { data[$0] }, &turn)
         }
-        do {
-            for change in changes {
-                try await core.rest.setAccountData(
-                    EncodedJSON(text: Array(change.content.compactText.utf8)), ofType: change.type)
+        // In a task of its own: whoever gives up in the middle must have the key, or the former one must open all.
+        try await Task { [rest = core.rest] in
+            do {
+                for change in changes {
+                    try await rest.setAccountData(
+                        EncodedJSON(text: Array(change.content.compactText.utf8)), ofType: change.type)
+                }
+            } catch {
+                // Once the new key is named, the user must have it, whatever has failed then.
+                let named = try? await rest.accountData(ofType: RecoveryStorageKey.defaultKey)?["key"]?.string
+                guard let named, named == storage.id else { throw error }
             }
-        } catch {
-            // Once the new key is named, the user must have it, whatever has failed then.
-            let named = try? await core.rest.accountData(ofType: RecoveryStorageKey.defaultKey)?["key"]?.string
-            guard let named, named == storage.id else { throw error }
-        }
+        }.value
         return storage.recoveryKey
     }
 

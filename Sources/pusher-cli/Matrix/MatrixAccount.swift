@@ -100,9 +100,16 @@ struct MatrixAccount: Sendable {
         _ = await openStore(of: session, patience: Self.keyPatience)
         guard session.hasKeys else { throw keysAreInUse }
         try await session.start()
-        let value = try await body(session)
-        await session.settleEncryption()
-        return value
+        // Also what went wrong is said to others: a verification that ends. In a task of its own: Ctrl-C cancels this one.
+        func settle() async { await Task { await session.settleEncryption() }.value }
+        do {
+            let value = try await body(session)
+            await settle()
+            return value
+        } catch {
+            await settle()
+            throw error
+        }
     }
 
     private var keysAreInUse: CommandFailure {
