@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What a homeserver can do about what it keeps for the user, backups and recovery, and what the whole client makes of it.
-@Suite(.overSockets, .timeLimit(.minutes(2)))
+@Suite(.overSockets)
 struct BackupAttackTests {
     /// A session with a backup in which is the key of what Bob has said.
     private func scene() async throws -> EncryptedScene {

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What a homeserver can do about keys, devices and identities, and what the whole client makes of it.
-@Suite(.overSockets, .timeLimit(.minutes(2)))
+@Suite(.overSockets)
 struct EncryptionAttackTests {
     private let bob: @Sendable (LyingHomeserver.World) -> TestDevice = { $0.bob }
     private let eve: @Sendable (LyingHomeserver.World) -> TestDevice = { $0.eve }

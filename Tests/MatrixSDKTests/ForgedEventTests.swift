@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// What a homeserver can do about events of rooms and messages to devices, and what the whole client makes of it.
-@Suite(.overSockets, .timeLimit(.minutes(2)))
+@Suite(.overSockets)
 struct ForgedEventTests {
     // MARK: Events of rooms
 

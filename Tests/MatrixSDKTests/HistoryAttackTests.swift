@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Keys of what was said before somebody was invited, which go by way of the homeserver's media.
-@Suite(.overSockets, .timeLimit(.minutes(2)))
+@Suite(.overSockets)
 struct HistoryAttackTests {
     private static let warning = "the keys of earlier messages that were offered cannot be taken"
 
