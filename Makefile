@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test count-tests encryption-rules build lint format examples interop conformance bench chaos \
         hostile soak soak-reconnects matrix-kill mutants simulate simulate-bugs herd tsan asan fuzz fuzz-smoke release install \
-        uninstall matrix-test matrix-large encryption-peers \
+        uninstall matrix-test matrix-large encryption-peers relay-test \
         check-install pydio-transfer pydio-sync-kill smoke clean
 
 PREFIX ?= /usr/local
@@ -54,8 +54,14 @@ interop: setup ## Tests our server and client against the official Python librar
 	@swift build --quiet --product pusher-cli
 	@Scripts/interop/run
 
-matrix-test: setup ## Tests the Matrix client against Synapse, a real homeserver. FILTER=tests runs some.
-	@Scripts/matrix/run $(FILTER)
+matrix-test: setup ## Tests the Matrix client against Synapse, a real homeserver. FILTER=tests runs some, KILLS=200 kills more often.
+	@Scripts/matrix/run $(if $(FILTER),'$(FILTER)')
+
+relay-test: setup ## Relays and consumers around three servers of NATS that go wrong at random. TIME=600 SEED=any FAULTS=programs.
+	@Scripts/setup nats-server
+	@swift build --build-tests --quiet
+	@NATS_TESTS=1 swift test --skip-build --filter EventRelayTests $(if $(FAULTS),--skip ServerDeathTests)
+	@FAULTS=$(FAULTS) Scripts/relay/run $(or $(TIME),600) $(SEED)
 
 encryption-peers: setup ## Compares Matrix's encryption with vodozemac and others. CASES=1000 SEED=any ONLY="olm sas" REFERENCE=module.
 	@swift build --quiet --product EncryptionPeer
@@ -66,7 +72,7 @@ conformance: setup ## Runs Autobahn's WebSocket cases against our client and moc
 	@swift build --quiet --product ConformancePeer
 	@Scripts/conformance/run $(CASES)
 
-bench: setup ## Measures speed and memory beside floors and peers, in 14 minutes. ONLY="dispatch latency" ROUNDS=5.
+bench: setup ## Measures speed and memory beside floors and peers, in 17 minutes. ONLY="dispatch latency" ROUNDS=5.
 	@Scripts/bench/run $(ONLY)
 
 chaos: setup ## Breaks the network between client and server. FAULT="link down" runs one fault.
@@ -96,7 +102,7 @@ pydio-sync-kill: setup ## Kills a sync of a folder with kill -9 at random moment
 pydio-transfer: setup ## Compares uploads and downloads by pusher-cli with those by curl. SIZE=1024 (MiB) ROUNDS=5.
 	@Scripts/pydio/transfer $(or $(SIZE),1024) $(or $(ROUNDS),5)
 
-simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|rooms|encryption|pydio.
+simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|rooms|encryption|pydio|relay.
 	@swift build --quiet -c $(CONFIGURATION) --product simulate
 	@SWIFT_DETERMINISTIC_HASHING=1 .build/$(CONFIGURATION)/simulate $(MACHINE) $(SEEDS) $(FIRST)
 

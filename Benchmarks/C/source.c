@@ -3,17 +3,18 @@
 // EVENTS pre-built events of SIZE bytes of payload from a large buffer, to one channel after the other. Its CPU time is
 // not counted: it is a process of its own.
 //
-//     source EVENTS SIZE CHANNELS plain|encrypted|paced [CERTIFICATE KEY]
+//     source EVENTS SIZE CHANNELS plain|encrypted|paced|flood [CERTIFICATE KEY]
 //     source EVENTS timed             every millisecond one of 200 bytes whose data is the time, in nanoseconds
 //
-// Paced is one event each second to each channel, spread evenly; otherwise they come as fast as they are taken.
+// Paced is one event each second to each channel, a flood 10,000 a second to all of them, both spread evenly; otherwise
+// they come as fast as they are taken.
 // Prints where it listens, and for each client how many frames that has sent. Without events it drops a client that has
 // subscribed to everything.
 #include "event.h"
 #include "websocket.h"
 #include <openssl/ssl.h>
 
-enum { TIMED_SIZE = 200, BLOCK = 1 << 20, MILLISECOND = 1000000 };
+enum { TIMED_SIZE = 200, BLOCK = 1 << 20, MILLISECOND = 1000000, FLOOD = 10000 };
 
 struct peer {
     int fd;
@@ -73,11 +74,12 @@ static int64_t wait_for_next(int64_t last) {
     return next;
 }
 
-static void send_paced(struct peer peer, struct block block, long events, long channels) {
+// So many a second.
+static void send_paced(struct peer peer, struct block block, long events, long rate) {
     int64_t moment = 0;
     for (long sent = 0, step = 1; sent < events; step++) {
         moment = wait_for_next(moment);
-        for (; sent < events && sent < step * channels / 1000; sent++) {
+        for (; sent < events && sent < step * rate / 1000; sent++) {
             if (send_all(peer, block.bytes + sent % block.count * block.frame_size, block.frame_size) < 0) return;
         }
     }
@@ -157,7 +159,7 @@ int main(int argc, char **argv) {
     if (sodium_init() < 0) return 69;
     long events = atol(argv[1]), channels = is_timed ? 1 : atol(argv[3]);
     struct block block = {0};
-    int is_paced = !is_timed && strcmp(argv[4], "paced") == 0;
+    long rate = is_timed ? 0 : strcmp(argv[4], "paced") == 0 ? channels : strcmp(argv[4], "flood") == 0 ? FLOOD : 0;
     if (!is_timed) block = make_block(atol(argv[2]), channels, strcmp(argv[4], "encrypted") == 0);
     SSL_CTX *context = argc == 7 ? load_certificate(argv[5], argv[6]) : NULL;
     int listener = listen_and_say(), one = 1;
@@ -172,7 +174,7 @@ int main(int argc, char **argv) {
         if ((!peer.ssl || SSL_accept(peer.ssl) == 1) && upgrade(peer) == 0) {
             long frames = confirm(peer, channels);
             if (is_timed) send_timed(peer, events);
-            else if (is_paced) send_paced(peer, block, events, channels);
+            else if (rate > 0) send_paced(peer, block, events, rate);
             else send_block(peer, block, events);
             char rest[4096];
             while (events > 0 && receive(peer, rest, sizeof rest) > 0) {}

@@ -183,7 +183,7 @@ def some_index(random, least):
     """Near where several parts of the ratchet turn at once, as often as anywhere."""
     near = random.choice([1, 1 << 8, 1 << 16, 1 << 24])
     index = least + random.choice([0, 1, 2, random.randrange(near), near - (least % near) - 1, near - (least % near)])
-    return min(index, LAST - 40)
+    return max(min(index, LAST - 40), least)
 
 
 def megolm(random, owner, other):

@@ -25,6 +25,13 @@ package enum FileName {
         return kept.isEmpty ? nil : String(kept)
     }
 
+    /// `name`, `name 1`, …, for where the name is taken; the number comes before the extension.
+    package static func numbered(_ name: String, _ number: Int) -> String {
+        guard number > 0 else { return name }
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name) \(number)" }
+        return "\(name[..<dot]) \(number)\(name[dot...])"
+    }
+
     /// `UTF-8''name`, percent-encoded.
     private static func extended(_ value: String) -> String? {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)

@@ -25,7 +25,16 @@ package struct SerialInbox<Element> {
     /// - Returns: Nil is the end: whoever adds something from now on has to begin.
     package mutating func next() -> Element? {
         isBeingEmptied = !waiting.isEmpty
+        // A slice keeps what was taken from its front.
+        defer { if waiting.isEmpty { waiting = [] } }
         return waiting.popFirst()
+    }
+
+    /// - Returns: What comes next, at most so much; nothing is the end.
+    package mutating func next(atMost count: Int) -> ArraySlice<Element> {
+        defer { waiting = waiting.dropFirst(count) }
+        isBeingEmptied = !waiting.isEmpty
+        return waiting.prefix(count)
     }
 
     /// - Returns: Everything there is; nothing is the end.

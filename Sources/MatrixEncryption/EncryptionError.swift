@@ -18,6 +18,7 @@ package enum EncryptionError: String, Error, Equatable, Sendable {
     /// The result of a key agreement is zero: the other public key is of low order.
     case lowOrder = "low order"
     case keyLength = "key length"
+    case keyEncoding = "key encoding"
     case signature
     case noSignature = "no signature"
     case mac

@@ -10,10 +10,13 @@ protocol ReportableError: Error, CustomStringConvertible {
 struct CommandFailure: ReportableError {
     let exitStatus: ExitStatus
     let description: String
+    /// Whether the keys of a Matrix login could not be used, and nothing was done for this reason.
+    let lacksKeys: Bool
 
-    init(_ exitStatus: ExitStatus, _ description: String) {
+    init(_ exitStatus: ExitStatus, _ description: String, lacksKeys: Bool = false) {
         self.exitStatus = exitStatus
         self.description = description
+        self.lacksKeys = lacksKeys
     }
 
     static let interrupted = CommandFailure(.interrupted, "interrupted before it was done")

@@ -29,15 +29,16 @@ final class EventStream: PusherDelegate {
     /// - Parameters:
     ///   - pusher: Nil for feeds alone.
     ///   - feeds: Accounts and workspaces whose events come as well.
+    ///   - form: Nil is what the options say.
     init(
         pusher: Pusher? = nil, channels: [String] = [], as user: UserOptions? = nil, feeds: [any Feed] = [], mode: Mode,
-        options: StreamOptions
+        options: StreamOptions, form: StreamForm? = nil
     ) {
         self.pusher = pusher
         self.feeds = feeds
         self.mode = mode
         self.options = options
-        form = options.form()
+        self.form = form ?? options.form()
         let sides = (pusher == nil ? [] : [.pusher]) + feeds.indices.map { EventStreamState.Side.feed($0) }
         state = Lock(EventStreamState(sides: sides, channels: channels, count: options.count))
         if let pusher { bind(pusher, channels, as: user) }
@@ -114,6 +115,9 @@ final class EventStream: PusherDelegate {
         signals.cancel()
         return status.worse(state.withLock { $0.trouble }).worse(formStatus)
     }
+
+    /// Somebody has seen enough.
+    func end() { leave(.done) }
 
     /// The first reason to leave counts.
     private func leave(_ status: ExitStatus) {

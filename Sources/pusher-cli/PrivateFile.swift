@@ -82,21 +82,28 @@ struct PrivateFile {
 
     func write(_ data: Data) throws(CommandFailure) {
         try makeFolder()
-        let target = try target()
+        try Self.replace(target(), with: data, named: file.path)
+    }
+
+    /// Writes a file that nobody else can read at any moment, in the place of one that may be there.
+    ///
+    /// - Parameter name: What errors call it; nil for its path.
+    static func replace(_ target: URL, with data: Data, named name: String? = nil) throws(CommandFailure) {
+        let name = name ?? target.path
         let draft =
             target.deletingLastPathComponent().appending(path: ".\(target.lastPathComponent).\(UUID().uuidString)").path
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure("cannot be written") }
+        guard descriptor >= 0 else { throw failure(name, "cannot be written") }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try handle.write(contentsOf: data)
             try handle.synchronize()
         } catch {
             unlink(draft)
-            throw CommandFailure(.unavailable, "\(file.path) cannot be written: is the disk full?")
+            throw CommandFailure(.unavailable, "\(name) cannot be written: is the disk full?")
         }
         guard rename(draft, target.path) == 0 else {
-            let failure = failure("cannot be replaced")
+            let failure = failure(name, "cannot be replaced")
             unlink(draft)
             throw failure
         }
@@ -144,7 +151,9 @@ struct PrivateFile {
         return try body()
     }
 
-    private func failure(_ what: String) -> CommandFailure {
-        CommandFailure(.unavailable, "\(file.path) \(what): \(String(cString: strerror(errno)))")
+    private func failure(_ what: String) -> CommandFailure { Self.failure(file.path, what) }
+
+    private static func failure(_ name: String, _ what: String) -> CommandFailure {
+        CommandFailure(.unavailable, "\(name) \(what): \(String(cString: strerror(errno)))")
     }
 }

@@ -29,7 +29,15 @@ struct PusherCommand: AsyncParsableCommand {
             TerminateCommand.self, AuthCommand.self, AuthServerCommand.self, WebhookCommand.self,
             EncryptCommand.self, DecryptCommand.self, DoctorCommand.self, BenchCommand.self, ContextCommand.self,
             MatrixCommand.self, PydioCommand.self,
-        ])
+        ] + relayCommands)
+
+    #if NATSRelay
+        private static let relayCommands: [any ParsableCommand.Type] = [
+            RelayCommand.self, ConsumeCommand.self, PublishFromCommand.self,
+        ]
+    #else
+        private static let relayCommands: [any ParsableCommand.Type] = []
+    #endif
 
     static func main() async { await Execution.run() }
 }

@@ -24,12 +24,17 @@ final class SignalWatch {
     /// - Parameter count: How many signals of a kind are taken before the next one ends the command at once.
     init(taking count: Int = 1, _ onSignal: @escaping @Sendable () -> Void) {
         let registered = DispatchSemaphore(value: 0)
-        Self.watchCount.withLock { $0 += 1 }
+        let isFirst = Self.watchCount.withLock { count in
+            count += 1
+            return count == 1
+        }
         sources = Self.numbers.map { number in
-            signal(number, SIG_IGN)  // else the default action comes before the source
+            // Else the default action comes before the source. A second watch would undo what Dispatch has set for the first.
+            if isFirst { signal(number, SIG_IGN) }
             let source = DispatchSource.makeSignalSource(signal: number)
             let taken = Lock(0)
             source.setEventHandler {
+                TerminalPatience.limitWrites()
                 let isLast = taken.withLock { taken in
                     taken += 1
                     return taken >= count

@@ -28,6 +28,18 @@ struct SerialInboxTests {
         #expect(isOurs)
     }
 
+    @Test func aPartIsTakenAtOnce_andNothingIsTheEnd() {
+        var inbox = SerialInbox<Int>()
+        for number in 1...5 { inbox.add(number) }
+        var isOurs = inbox.begin()
+        #expect(isOurs)
+        var parts: [[Int]] = []
+        while case let part = inbox.next(atMost: 2), !part.isEmpty { parts.append(Array(part)) }
+        #expect(parts == [[1, 2], [3, 4], [5]])
+        isOurs = inbox.begin()
+        #expect(isOurs)
+    }
+
     /// Whoever begins may be slow to take the first.
     @Test func untilTheFirstIsTakenNobodyElseBegins() {
         var inbox = SerialInbox<Int>()
@@ -82,5 +94,20 @@ struct SerialInboxTests {
         }
         #expect(state.withLock { $0.faults } == 0)
         #expect(state.withLock { $0.last } == [Int](repeating: 2000, count: 8))
+    }
+
+    /// What was handed on can have a reference to whoever owns the inbox.
+    @Test func whatWasTakenIsLetGoOf() {
+        final class Object: Sendable {}
+        var inbox = SerialInbox<Object>()
+        weak var last: Object?
+        do {
+            let object = Object()
+            last = object
+            inbox.add(object)
+            _ = inbox.begin()
+        }
+        _ = inbox.next()
+        #expect(last == nil)
     }
 }

@@ -158,6 +158,8 @@ final class CommandRun: Sendable {
         #/CancellationError|NSCocoaErrorDomain|NSPOSIXErrorDomain|Error Domain=|errno|Optional\(|Swift\.|descriptor:|failedTo[A-Z]|maximum[A-Z]|encryptionMasterKey|authMethod|AuthMethod|useTLS|caFile|no auth method|fatalError/#
     }
 
+    var processID: Int32 { process.id }
+
     /// Ctrl-C.
     func interrupt() { signal(SIGINT) }
 

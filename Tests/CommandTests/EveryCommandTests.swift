@@ -53,7 +53,7 @@ struct EveryCommandTests {
     @Test func everyCommandOfMatrixAndPydioHasALine() {
         // They ask nobody, need what another client of the user's has, or write a file.
         let others: Set = [
-            ["push-gateway"], ["verify"], ["keys", "import"], ["keys", "export"], ["keys", "backup"],
+            ["chat"], ["push-gateway"], ["verify"], ["keys", "import"], ["keys", "export"], ["keys", "backup"],
             ["keys", "restore"],
             ["recovery", "status"], ["recovery", "create"], ["recovery", "use"],
         ]

@@ -1,4 +1,5 @@
 import Testing
+import TerminalUI
 
 @testable import pusher_cli
 
@@ -7,7 +8,7 @@ struct FindingTests {
         let style = TextStyle(isColored: false)
         for step in ["ping", "日本語", "e\u{301}", "한국어-😀"] {
             let line = Finding(step: step, isFine: true, detail: "|").text(style: style).text
-            #expect(DisplayWidth.of(line) == 6 + 14 + 1, "\(line)")
+            #expect(WidthProfile.unicode.width(of: line) == 6 + 14 + 1, "\(line)")
         }
         #expect(
             Finding(step: "a channel with a long name", isFine: false, detail: "no").text(style: style)

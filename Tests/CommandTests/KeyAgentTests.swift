@@ -7,10 +7,11 @@ import Testing
 @testable import pusher_cli
 
 /// Commands that let another process encrypt and decrypt for them.
-@Suite(.overSockets) struct KeyAgentTests {
+@Suite(.overSockets, .serialized) struct KeyAgentTests {
     /// Keys that say what they are asked for.
     private struct Keys: RoomKeys {
         func send(_ content: [String: Any], to roomID: String, transactionID: String?) async throws -> String {
+            if roomID == "!slow:s" { try await Task.sleep(for: .seconds(6)) }
             guard roomID != "!forbidden:s" else { throw CommandFailure(.refused, "you are not in \(roomID)") }
             return "$\(content["body"] as? String ?? "-") \(roomID) \(transactionID ?? "-")"
         }
@@ -27,6 +28,14 @@ import Testing
                 return ReadEvent(event: clear.map(event.withDecrypted) ?? event, shield: .unsignedDevice)
             }
         }
+
+        func invite(_ userID: String, to roomID: String) async throws -> String? {
+            roomID == "!r:s" ? nil : "no keys for \(userID)"
+        }
+
+        func ownDevices() async throws -> [String: DeviceStanding] {
+            Dictionary(uniqueKeysWithValues: DeviceStanding.allCases.map { ("\($0)", $0) })
+        }
     }
 
     private let store: MatrixStore
@@ -40,11 +49,13 @@ import Testing
         try FileManager.default.createDirectory(atPath: store.agentFolder, withIntermediateDirectories: true)
     }
 
-    private func withAgent(_ body: (KeyAgentClient) async throws -> Void) async throws {
+    private func withAgent(
+        patience: Duration = .seconds(10), _ body: (KeyAgentClient) async throws -> Void
+    ) async throws {
         defer { try? FileManager.default.removeItem(at: folder.deletingLastPathComponent()) }
         let agent = try await KeyAgent.start(Keys(), for: store)
         defer { agent.stop() }
-        try await body(try #require(await KeyAgentClient(of: store)))
+        try await body(try #require(await KeyAgentClient(of: store, patience: patience)))
     }
 
     private func event(_ type: String, _ id: String) throws -> MXEvent {
@@ -64,6 +75,11 @@ import Testing
             #expect(read.map(\.event.eventId) == ["$1", "$2"])
             #expect(read.map { $0.event.contentJSON["body"]?.string } == ["clear", "x"])
             #expect(read.map(\.shield) == [.unsignedDevice, .sentInClear])
+            #expect(try await client.invite("@b:s", to: "!r:s") == nil)
+            #expect(try await client.invite("@b:s", to: "!q:s") == "no keys for @b:s")
+            let devices = try await client.ownDevices()
+            #expect(
+                devices == ["verified": .verified, "unverified": .unverified, "blocked": .blocked, "changed": .changed])
         }
     }
 
@@ -92,9 +108,35 @@ import Testing
         }
     }
 
+    /// It is not the answer that is waited for, but a sign that the process runs.
+    @Test func workMayTakeLongerThanTheAgentMayBeSilent() async throws {
+        try await withAgent(patience: .seconds(5)) { client in
+            let id = try await client.send(["body": "hi"], to: "!slow:s", transactionID: nil)
+            #expect(id == "$hi !slow:s -")
+        }
+    }
+
     @Test func anAgentThatHasEndedIsNone() async throws {
         #expect(await KeyAgentClient(of: store).isNone)
         try await withAgent { _ in }
+        #expect(await eventually { await KeyAgentClient(of: store).isNone })
+    }
+
+    /// Neither the agent's process nor the command's comes to harm.
+    @Test func aCommandMayConnectWhileTheAgentEnds() async throws {
+        defer { try? FileManager.default.removeItem(at: folder.deletingLastPathComponent()) }
+        for _ in 0..<50 {
+            let agent = try await KeyAgent.start(Keys(), for: store)
+            await withTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask { [store] in
+                        let client = await KeyAgentClient(of: store, patience: .seconds(1))
+                        _ = try? await client?.send([:], to: "!r:s", transactionID: nil)
+                    }
+                }
+                group.addTask { agent.stop() }
+            }
+        }
         #expect(await eventually { await KeyAgentClient(of: store).isNone })
     }
 

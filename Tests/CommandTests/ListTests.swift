@@ -2,6 +2,7 @@ import Foundation
 import MatrixTestSupport
 import TestSupport
 import Testing
+import TerminalUI
 
 @testable import pusher_cli
 
@@ -42,7 +43,7 @@ struct ListTests {
                 "                   B",
                 "A phone with a n…  C",
             ])
-        #expect(lines.allSatisfy { DisplayWidth.of($0) <= 50 })
+        #expect(lines.allSatisfy { WidthProfile.unicode.width(of: $0) <= 50 })
     }
 
     @Test func onAWideTerminalNothingIsShortened() async throws {

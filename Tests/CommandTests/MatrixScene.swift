@@ -30,10 +30,13 @@ final class MatrixScene: Sendable {
 
     var file: URL { home.appending(path: "pusher-cli/matrix.json") }
 
-    func logIn(to address: String? = nil, device: String = "DEVICE", token: String = MatrixScene.token) throws {
+    func logIn(
+        to address: String? = nil, user: String = MatrixScene.user, device: String = "DEVICE",
+        token: String = MatrixScene.token
+    ) throws {
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         var credentials = MXCredentials(
-            homeServer: address ?? server.address, userId: Self.user, accessToken: token)
+            homeServer: address ?? server.address, userId: user, accessToken: token)
         credentials.deviceId = device
         try JSONEncoder().encode(credentials).write(to: file)
         try setMode(0o600)
@@ -47,11 +50,13 @@ final class MatrixScene: Sendable {
         try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
     }
 
-    func run(_ arguments: [String], input: String = "", closesOutput: Bool = false) throws -> CommandRun {
+    func run(
+        _ arguments: [String], input: String = "", closesOutput: Bool = false, outputFile: String? = nil
+    ) throws -> CommandRun {
         try CommandRun(
             arguments,
             environment: ["XDG_CONFIG_HOME": home.path, "XDG_DATA_HOME": data.path, "HOME": home.path], input: input,
-            closesOutput: closesOutput)
+            closesOutput: closesOutput, outputFile: outputFile)
     }
 
     /// Where commands keep data.

@@ -1,4 +1,5 @@
 import Testing
+import TerminalUI
 
 @testable import pusher_cli
 
@@ -65,7 +66,7 @@ struct ShellLanguageTests {
             + ShellVerb.allCases.flatMap {
                 ShellAnswer.help($0).text(width: nil)
             }
-        for line in pages { #expect(DisplayWidth.of(line.text) <= 80, "\(line.text)") }
+        for line in pages { #expect(WidthProfile.unicode.width(of: line.text) <= 80, "\(line.text)") }
     }
 
     private static let vocabulary = ShellVocabulary(

@@ -15,9 +15,12 @@ final class TerminalRun: Sendable {
     private let master: FileHandle
     private let state: Lock<State>
 
-    /// - Parameter program: `pusher-cli` for nil.
+    /// - Parameters:
+    ///   - program: `pusher-cli` for nil.
+    ///   - isRead: Whether anybody takes what it writes; otherwise the screen stays empty.
     init(
-        _ program: String? = nil, _ arguments: [String], environment: [String: String] = [:], columns: Int = 80
+        _ program: String? = nil, _ arguments: [String], environment: [String: String] = [:], columns: Int = 80,
+        isRead: Bool = true
     ) throws {
         let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         master = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -34,6 +37,16 @@ final class TerminalRun: Sendable {
             .merging(environment) { $1 }
         process = try ChildProcess(
             program ?? CommandRun.executable.path, arguments, environment: environment, terminal: "/dev/pts/\(number)")
+        if isRead { readScreen() }
+        Thread.detachNewThread { [process, state] in
+            let status = process.wait()
+            state.withLock { $0.status = status }
+        }
+    }
+
+    deinit { signal(SIGKILL) }
+
+    private func readScreen() {
         Thread.detachNewThread { [state, master] in
             var buffer = [UInt8](repeating: 0, count: 1 << 14)
             while true {
@@ -43,13 +56,16 @@ final class TerminalRun: Sendable {
                 state.withLock { $0.screen.feed(buffer[..<count]) }
             }
         }
-        Thread.detachNewThread { [process, state] in
-            let status = process.wait()
-            state.withLock { $0.status = status }
-        }
     }
 
-    deinit { signal(SIGKILL) }
+    /// Writes on the screen as another program would.
+    func disturb(_ text: String) { state.withLock { $0.screen.feed(text.utf8) } }
+
+    /// Whether the terminal takes nothing more until somebody reads.
+    var isFull: Bool {
+        var waiting = Int32(0)
+        return ioctl(master.fileDescriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 3500
+    }
 
     func type(_ text: String) throws { try master.write(contentsOf: Data(text.utf8)) }
 

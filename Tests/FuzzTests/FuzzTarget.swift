@@ -26,6 +26,10 @@ enum FuzzTarget: String, CaseIterable {
     case cryptoMachine = "crypto-machine"
     case pydioAnswers = "pydio-answers"
     case pydioDocuments = "pydio-documents"
+    case terminalInput = "terminal-input"
+    case screenText = "screen-text"
+    case png
+    case html
 
     func run(_ bytes: [UInt8]) throws(BrokenClaim) {
         switch self {
@@ -53,6 +57,10 @@ enum FuzzTarget: String, CaseIterable {
         case .cryptoMachine: try fuzzCryptoMachine(bytes)
         case .pydioAnswers: try fuzzPydioAnswers(bytes)
         case .pydioDocuments: try fuzzPydioDocuments(bytes)
+        case .terminalInput: try fuzzTerminalInput(bytes)
+        case .screenText: try fuzzScreenText(bytes)
+        case .png: try fuzzPNG(bytes)
+        case .html: try fuzzHTML(bytes)
         }
     }
 }

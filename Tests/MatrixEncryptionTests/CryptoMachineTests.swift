@@ -22,6 +22,19 @@ import Testing
         return device
     }
 
+    /// Whoever hears of a device looks it up, and drops what it has sent if nothing is there.
+    @Test func nothingIsSentBeforeTheServerKnowsTheDevice() throws {
+        var turn = CryptoTurn(Records(MemoryRecords()), now: 1_700_000_000_000, random: .system)
+        var machine = try CryptoMachine(me: DeviceAddress("@carol:s", "C"), &turn)
+        let item = OutboxRecord(type: "m.key.verification.request", transactionId: "t", body: "{}", shares: [])
+        try machine.post(item, &turn)
+        let first = try machine.requests(&turn)
+        #expect(first.map(\.call) == [.uploadKeys])
+        let upload = try #require(first.first)
+        try machine.answered(upload.id, object { $0.add("one_time_key_counts", json: "{}") }, &turn)
+        #expect(try machine.requests(&turn).map(\.call).contains(item.call))
+    }
+
     @Test func twoDevicesReadEachOther() throws {
         for round in 0..<5 {
             let hello = try alice.send("hello \(round)", to: room)
@@ -275,6 +288,26 @@ import Testing
         #expect(try bob.text(try bob.send("x", to: room)) == "x")
     }
 
+    /// What the server adds to them is none of the others' business.
+    @Test func ourKeysAreAnnouncedAsSigned() throws {
+        try alice.makeIdentity()
+        let keys = try #require(server.devices[alice.address]?.keys)
+        server.devices[alice.address]?.keys = object { writer in
+            for (key, value) in keys.members { writer.add(key, value) }
+            writer.add("unsigned", object { $0.add("device_display_name", "Alice's secret lair") })
+        }
+        server.noteChange(of: "@alice:s")
+        try alice.sync()
+        #expect(try alice.turn { try $0.devices(of: "@alice:s", &$1) }.first?.keys.displayName != nil)
+        _ = try alice.send("x", to: room)
+        try bob.sync()
+        let announced = try #require(
+            try bob.turn { try $1.records.value(DeviceRecord.self, scope: "@alice:s", key: "A") }
+        ).keys
+        #expect(announced.displayName == nil && announced.json["unsigned"] == nil)
+        #expect(announced.json["signatures"]?["@alice:s"]?.members.count == 2)
+    }
+
     // MARK: Channels that are out of step
 
     @Test func aLostChannelIsMadeAnew_onceAnHour() throws {
@@ -305,6 +338,28 @@ import Testing
         _ = try alice.send("again", to: room)
         try bob.sync()
         #expect(server.requests.count { if case .claimKeys = $0.call { true } else { false } } == claims + 1)
+    }
+
+    /// The highest bit of a public key of X25519 counts for nothing: with it set, the same message would come from other keys,
+    /// and a fallback key stays.
+    @Test(.rule("R6")) func aMessageIsTakenOnce_howeverTheKeysThatOpenItAreWritten() throws {
+        var account = OlmAccount(random: .system)
+        let sender = OlmAccount(random: .system)
+        account.replaceFallbackKey(random: .system)
+        let fallbackKey = try #require(account.fallbackKey).publicKey
+        var channel = try sender.outboundSession(
+            identityKey: account.curve25519.publicKey, oneTimeKey: fallbackKey, random: .system)
+        guard case .preKey(let bytes) = try channel.encrypt(SecretBytes(Array("x".utf8)), random: .system) else {
+            Issue.record("it opens no channel")
+            return
+        }
+        _ = try account.inboundSession(from: OlmPreKeyMessage(bytes), senderKey: sender.curve25519.publicKey)
+        // Version; tag, length and 32 bytes of each of three keys.
+        for last in [34, 68, 102] {
+            var again = bytes
+            again[last] |= 0x80
+            #expect(throws: EncryptionError.keyEncoding) { try OlmPreKeyMessage(again) }
+        }
     }
 
     @Test(.rule("R6")) func aMessageToADeviceThatComesTwiceOpensNothing() throws {

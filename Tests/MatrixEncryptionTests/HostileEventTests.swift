@@ -57,6 +57,131 @@ import Testing
         }
     }
 
+    /// Somebody else's file has other keys under the ids of real sessions.
+    @Test func aKeyThatDoesNotOpenWhatItsOwnerHasSignedGivesWay() throws {
+        let event = try alice.send("x", to: room)
+        let good = try #require(try alice.turn { try $0.exportSessions(&$1) }.first)
+        let bad = try falseKey(for: good, index: 0)
+        let reader = try bob.second("B2")
+        #expect(try reader.turn { try $0.importSessions([bad], &$1) } == 1)
+        #expect(try reader.turn { try $0.importSessions([good], &$1) } == 0)  // nobody knows which one is right
+        #expect(try reader.failure(event) == .unknownSession)
+        #expect(try reader.turn { try $0.sessionsToBackUp(&$1) } == 0)
+        #expect(try reader.turn { try $0.importSessions([good], from: .backup, &$1) } == 1)
+        #expect(try reader.text(event) == "x")
+        // One that has opened what its owner has sent is not given up for what a server changes.
+        let damaged = try changed(event, eventId: "$d", content: event.content.with(ciphertext: { $0[20] ^= 1 }))
+        #expect(try reader.failure(damaged) == .damaged(.signature))
+        #expect(try reader.text(event) == "x")
+    }
+
+    /// As before; this one begins so late that nothing that is sent proves it wrong.
+    @Test func aFalseKeyThatBeginsLateDoesNotKeepTheRightOneOut() throws {
+        let event = try alice.send("x", to: room)
+        let good = try #require(try alice.turn { try $0.exportSessions(&$1) }.first)
+        let bad = try falseKey(for: good, index: 1_000)
+        let reader = try bob.second("B2")
+        #expect(try reader.turn { try $0.importSessions([bad], from: .backup, &$1) } == 1)
+        #expect(try reader.failure(event) == .tooEarly)
+        reader.takeNotices()
+        #expect(try reader.turn { try $0.importSessions([good], from: .backup, &$1) } == 1)
+        #expect(reader.notices.contains(.roomKey(roomId: "!r:s", sessionId: good.sessionID)))
+        #expect(try reader.text(event) == "x")
+        #expect(try reader.session(good.sessionID)?.session.firstIndex == 0)
+        // It has opened what its owner has sent: no other takes its place.
+        #expect(try reader.turn { try $0.importSessions([bad], from: .imported, &$1) } == 0)
+        #expect(try reader.text(event) == "x")
+    }
+
+    /// Two false ones, of which the second begins earlier than the right one.
+    @Test func aFalseKeyThatBeginsEarlierDoesNotTakeTheRightOnesPlace() throws {
+        _ = try alice.send("first", to: room)
+        let all = try #require(try alice.turn { try $0.exportSessions(&$1) }.first)
+        let event = try alice.send("x", to: room)
+        var session = try InboundGroupSession(exported: all.sessionKey)
+        session = try InboundGroupSession(exported: session.exported(at: 1))
+        let good = try ExportedSession(
+            roomID: "!r:s", senderKey: all.senderKey, senderClaimedKey: all.senderClaimedKey, forwardingChain: [],
+            sessionKey: session.exported(), isSharedHistory: true)
+        let reader = try bob.second("B2")
+        #expect(try reader.turn { try $0.importSessions([good], from: .backup, &$1) } == 1)
+        _ = try reader.turn { try $0.importSessions([falseKey(for: good, index: 0)], from: .history, &$1) }
+        #expect(try reader.text(event) == "x")
+    }
+
+    /// Others would be given what is worth nothing.
+    @Test func aKeyThatIsProvedWrongIsNotPassedOn() throws {
+        let event = try alice.send("x", to: room)
+        let good = try #require(try alice.turn { try $0.exportSessions(&$1) }.first)
+        let reader = try bob.second("B2")
+        _ = try reader.turn { try $0.importSessions([falseKey(for: good, index: 0)], from: .backup, &$1) }
+        #expect(try reader.turn { try $0.exportSessions(&$1) }.count == 1)
+        #expect(try reader.failure(event) == .unknownSession)
+        #expect(try reader.turn { try $0.exportSessions(&$1) }.isEmpty)
+        #expect(try reader.turn { try $0.historyBundle(of: "!r:s", &$1) } == nil)
+        try reader.turn { try $0.markAllForBackup(&$1) }
+        #expect(try reader.turn { try $0.sessionsToBackUp(&$1) } == 0)
+        #expect(try reader.turn { try $0.importSessions([good], from: .imported, &$1) } == 1)
+        #expect(try reader.turn { try $0.exportSessions(&$1) }.count == 1)
+    }
+
+    /// Another ratchet under the id of a real session.
+    private func falseKey(for good: ExportedSession, index: UInt32) throws -> ExportedSession {
+        let bytes = good.sessionKey.withUnsafeBytes { Array($0) }
+        let number = (0..<4).reversed().map { UInt8(truncatingIfNeeded: index >> (8 * $0)) }
+        return try ExportedSession(
+            roomID: "!r:s", senderKey: good.senderKey, senderClaimedKey: good.senderClaimedKey, forwardingChain: [],
+            sessionKey: SecretBytes(bytes[..<1] + number + [UInt8](repeating: 7, count: 128) + bytes[133...]),
+            isSharedHistory: true)
+    }
+
+    // MARK: Events that wait
+
+    private func wait(_ count: Int, of user: String = "@eve:s", in roomId: String = "!r:s", for session: String) throws
+    {
+        let content = object { writer in
+            writer.add("algorithm", Algorithm.megolm)
+            writer.add("session_id", session)
+            writer.add("ciphertext", "AAAA")
+        }
+        try bob.turn { machine, turn in
+            for number in 0..<count {
+                _ = try machine.decrypt(
+                    EncryptedEvent(
+                        roomId: roomId, eventId: "$\(session)-\(user)-\(number)", sender: user, time: 1, isState: false,
+                        content: content), &turn)
+            }
+        }
+    }
+
+    private func waiting(for session: String, in roomId: String = "!r:s") throws -> Int {
+        try bob.turn { try $0.takeWaiting(roomId: roomId, sessionId: session, &$1) }.count
+    }
+
+    /// Each costs its sender nothing.
+    @Test func eventsThatWaitForKeysAreBoundedForEachSenderInARoom() throws {
+        try wait(15_000, for: "a")
+        try wait(15_000, for: "b")
+        try wait(10, of: "@alice:s", for: "a")
+        try wait(10, in: "!other:s", for: "c")
+        try wait(10, in: "!other:s", for: "c")  // the same
+        #expect(try waiting(for: "b") == 5_000)
+        #expect(try waiting(for: "c", in: "!other:s") == 10)
+        try wait(5_001, for: "d")
+        #expect(try waiting(for: "d") == 5_000)
+        #expect(try waiting(for: "a") == 15_010)
+    }
+
+    @Test func nothingWaitsForARoomThatWasLeft() throws {
+        try wait(20_000, for: "a")
+        try wait(10, in: "!other:s", for: "a")
+        try bob.turn { try $0.noteOwnLeaving(of: "!r:s", &$1) }
+        #expect(try waiting(for: "a") == 0)
+        #expect(try waiting(for: "a", in: "!other:s") == 10)
+        try wait(20_000, for: "b")
+        #expect(try waiting(for: "b") == 20_000)
+    }
+
     @Test func theRelationOfTheOutsideCounts() throws {
         let content = object { writer in
             writer.add("body", "x")
@@ -202,5 +327,17 @@ import Testing
         let shield = try machine.shield(
             roomId: event.roomId, sessionId: event.content["session_id"]?.string ?? "", &turn)
         #expect(shield == .unsignedDevice)
+    }
+}
+
+extension JSONView {
+    /// The content of an encrypted event as a server changes it.
+    fileprivate func with(ciphertext change: (inout [UInt8]) -> Void) throws -> JSONView {
+        var bytes = try UnpaddedBase64.decode(self["ciphertext"]?.string ?? "")
+        change(&bytes)
+        return object { writer in
+            for (key, value) in members where key != "ciphertext" { writer.add(key, value) }
+            writer.add("ciphertext", UnpaddedBase64.encode(bytes))
+        }
     }
 }

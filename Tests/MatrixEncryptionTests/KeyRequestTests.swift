@@ -42,7 +42,11 @@ import Testing
         #expect(try second.failure(event) == .unknownSession)
         #expect(try second.failure(event) == .unknownSession)
         try second.pump()
-        #expect(alice.waitingMessages("m.room_key_request").count == 1)
+        let asked = alice.waitingMessages("m.room_key_request")
+        #expect(asked.count == 1)
+        // Older clients look for the session by it.
+        let senderKey = asked.first?["content"]?["body"]?["sender_key"]?.string
+        #expect(senderKey == bob.machine.account.curve25519.publicKey.base64)
         try alice.sync()
         try second.sync()
         #expect(try second.text(event) == "before")
@@ -86,6 +90,56 @@ import Testing
         try alice.sync()
         try second.sync()
         #expect(try second.failure(event) == .unknownSession)
+        try second.turn { try $0.requestAgain(roomId: "!r:s", sessionId: event.sessionId, &$1) }
+        try second.pump()
+        try alice.sync()
+        try second.sync()
+        #expect(try second.text(event) == "x")
+    }
+
+    /// Anybody in the room may send an event that names the session.
+    @Test func whatAnEventClaimsOfItsSendersKeyIsNotPassedOn() throws {
+        let event = try bob.send("x", to: room)
+        try alice.sync()
+        let second = try alice.second()
+        try alice.verify(second)
+        try second.know("@bob:s")
+        let claims = [("@bob:s", "nonsense"), ("@eve:s", event.content["sender_key"]?.string ?? "")]
+        for (number, (sender, key)) in claims.enumerated() {
+            let content = object { writer in
+                for (name, value) in event.content.members where name != "sender_key" { writer.add(name, value) }
+                writer.add("sender_key", key)
+            }
+            let forged = EncryptedEvent(
+                roomId: "!r:s", eventId: "$forged\(number)", sender: sender, time: 1, isState: false, content: content)
+            #expect(try second.failure(forged) == .unknownSession)
+            try second.pump()
+            let asked = try #require(alice.waitingMessages("m.room_key_request").last?["content"])
+            #expect(asked["body"]?["session_id"]?.string == event.sessionId)
+            #expect(asked["body"]?["sender_key"] == nil)
+            try second.turn { try $0.requestAgain(roomId: "!r:s", sessionId: event.sessionId, &$1) }
+        }
+    }
+
+    /// They did not name the sender's key.
+    @Test func whatAnEarlierVersionHasNotedIsStillSought() throws {
+        let event = try bob.send("x", to: room)
+        let second = try alice.second()
+        #expect(try second.failure(event) == .unknownSession)
+        let key = "!r:s\n" + event.sessionId
+        var writer = StateWriter(version: 1)
+        writer.append(second.now)
+        writer.append(UInt64(7))
+        writer.append(MissingSessionRecord.Request(id: "q", devices: ["OLD"])) { writer, request in
+            writer.append(request.id)
+            writer.append(request.devices) { $0.append($1) }
+        }
+        let record = try MissingSessionRecord(state: writer.state)
+        #expect(record.wanted == second.now && record.sought == 7 && record.senderKey == nil)
+        #expect(record.request == .init(id: "q", devices: ["OLD"]))
+        #expect(try MissingSessionRecord(state: record.state) == record)
+        try second.turn { $1.records.set(record, key: key) }
+        try alice.verify(second)
         try second.turn { try $0.requestAgain(roomId: "!r:s", sessionId: event.sessionId, &$1) }
         try second.pump()
         try alice.sync()
@@ -232,7 +286,7 @@ import Testing
             roomID: "!r:s", senderKey: bob.machine.account.curve25519.publicKey, senderClaimedKey: nil,
             forwardingChain: [], sessionKey: SecretBytes(bytes), isSharedHistory: false)
         #expect(try second.failure(Self.event(next.sessionId)) != nil)
-        try second.turn { try $0.noteMissing("!r:s", next.sessionId, &$1) }
+        try second.turn { try $0.noteMissing("!r:s", next.sessionId, senderKey: nil, &$1) }
         try second.pump()
         try alice.sendSecretly("m.forwarded_room_key", forwarded(forged), to: second)
         second.takeNotices()

@@ -163,6 +163,25 @@ import Testing
         #expect(try second.ownIdentity == .complete)
     }
 
+    @Test func onlyTheDevicesThatAreNamedAreAsked() throws {
+        let (second, third) = (try alice.second(), try TestDevice("@alice:s", "A3", on: server))
+        for device in [second, third] { try alice.verify(device) }
+        for device in [second, third] { try device.sync() }
+        #expect(throws: EncryptionError.unknownDevice) {
+            try second.turn { try $0.requestMissingSecrets(again: true, of: ["NONE"], &$1) }
+        }
+        func requests(_ device: TestDevice) -> Int {
+            device.waitingMessages("m.secret.request").count { $0["content"]?["action"]?.string == "request" }
+        }
+        try alice.makeBackup(isReplacement: true)
+        try second.checkBackup()
+        let (ofAlice, ofThird) = (requests(alice), requests(third))
+        try second.turn { try $0.requestMissingSecrets(again: true, of: ["A3"], &$1) }
+        try second.pump()
+        #expect(requests(third) > ofThird)
+        #expect(requests(alice) == ofAlice)
+    }
+
     @Test func theStorageHoldsTheBackupsKey() throws {
         let key = try RecoveryStorageKey(random: .system)
         let changes = try alice.turn { try $0.storeSecrets(under: key, &$1) }

@@ -44,6 +44,111 @@ import Testing
         #expect(try bob.text(event) == "the network is back")
     }
 
+    /// Answers all but messages to devices, which fail with this.
+    private func pump(messagesFailWith code: String, isFinal: Bool, messages limit: Int = 0) throws {
+        for request in try alice.turn({ try $0.requests(&$1) }) {
+            let users = JSONView(Array(request.body.utf8))?["messages"]?.members ?? []
+            let count = users.reduce(0) { $0 + $1.value.members.count }
+            if case .sendToDevice = request.call, count > limit {
+                try alice.turn { try $0.failed(request.id, isFinal: isFinal, code: code, &$1) }
+            } else {
+                let answer = try server.answer(request, from: alice.address)
+                try alice.turn { try $0.answered(request.id, answer, &$1) }
+            }
+        }
+    }
+
+    /// Whoever has waited long enough may do without those who give no keys, and never without keys that are on their way.
+    @Test func aMessageAndAllAfterItWaitUntilTheirKeysAreOut() throws {
+        for _ in 0..<2 {
+            #expect(try !isReady(hasWaited: false))
+            try pump(messagesFailWith: "", isFinal: false)
+        }
+        #expect(try !isReady(hasWaited: false))
+        try pump(messagesFailWith: "M_LIMIT_EXCEEDED", isFinal: false)
+        for hasWaited in [true, true, false] { #expect(try !isReady(hasWaited: hasWaited)) }
+        try alice.restart()
+        #expect(try !isReady(hasWaited: true))
+        try alice.pump()
+        #expect(try isReady(hasWaited: true))
+        let event = try alice.send("late, and readable", to: room)
+        try bob.sync()
+        #expect(try bob.text(event) == "late, and readable")
+        let messages = server.requests.count { if case .sendToDevice = $0.call { true } else { false } }
+        #expect(messages == 1)  // the same one again
+    }
+
+    /// A claim that is not answered keeps nobody from those who can be reached.
+    @Test func whoCanBeReachedIsGivenTheKeyWhileAClaimIsNotAnswered() throws {
+        _ = try alice.send("first", to: room)
+        let carol = try TestDevice("@carol:s", "C", on: server)
+        try carol.encryptRoom("!r:s")
+        let all = RoomToEncrypt.room("@alice:s", "@bob:s", "@carol:s")
+        try alice.turn { try $0.discardSession(of: "!r:s", &$1) }
+        #expect(try alice.turn { try $0.prepare(all, hasWaited: false, &$1) } == .waiting)
+        try pumpWithoutClaims()
+        #expect(try alice.turn { try $0.prepare(all, hasWaited: false, &$1) } == .waiting)
+        try pumpWithoutClaims()
+        #expect(try alice.turn { try $0.prepare(all, hasWaited: true, &$1) } == .waiting)  // Bob's key is on its way
+        try pumpWithoutClaims()
+        #expect(try alice.turn { try $0.prepare(all, hasWaited: true, &$1) } == .ready)
+    }
+
+    /// Some servers take smaller requests than others.
+    @Test(arguments: [0, 1, 3]) func messagesThatAreTooManyForTheServerAreSentInHalves(limit: Int) throws {
+        let others = try (0..<9).map { try TestDevice("@bob:s", "B\($0)", on: server) }
+        for device in others { try device.encryptRoom("!r:s") }
+        try alice.sync()
+        for _ in 0..<20 {
+            guard (try? isReady(hasWaited: false)) == false else { break }
+            try pump(messagesFailWith: "M_TOO_LARGE", isFinal: true, messages: limit)
+        }
+        guard limit > 0 else {
+            // Not even one is taken.
+            #expect(throws: SharingError.notTaken(users: ["@bob:s"])) { try isReady(hasWaited: true) }
+            return
+        }
+        #expect(try isReady(hasWaited: false))
+        let event = try alice.send("in parts", to: room)
+        for device in [bob] + others {
+            try device.sync()
+            #expect(try device.text(event) == "in parts")
+        }
+    }
+
+    /// Answers all but messages to devices, which the server refuses.
+    private func pumpRefusingMessages() throws { try pump(messagesFailWith: "M_FORBIDDEN", isFinal: true) }
+
+    /// Nobody could read it.
+    @Test func aMessageWhoseKeyTheServerRefusesIsNotSent_andTheKeyIsGivenBeforeTheNext() throws {
+        for _ in 0..<3 {
+            #expect(try !isReady(hasWaited: false))
+            try pumpRefusingMessages()
+        }
+        for hasWaited in [false, true] {
+            #expect(throws: SharingError.self) { try isReady(hasWaited: hasWaited) }
+        }
+        #expect(try alice.turn { try $0.requests(&$1) }.isEmpty)  // not at once
+        alice.now += 10_001
+        let event = try alice.send("tried again", to: room)
+        try bob.sync()
+        #expect(try bob.text(event) == "tried again")
+    }
+
+    /// The server may have delivered what it says it has refused.
+    @Test(.rule("R16")) func whoseKeyWasRefusedCountsAsOneWhoHasIt() throws {
+        for _ in 0..<3 {
+            _ = try isReady(hasWaited: false)
+            try pumpRefusingMessages()
+        }
+        let session = { try self.alice.turn { try $1.records.value(OutboundSessionRecord.self, key: "!r:s") } }
+        let before = try #require(try session()).session.id
+        alice.now += 10_001
+        // Bob is not in the room any more.
+        _ = try alice.send("without Bob", to: .room("@alice:s"))
+        #expect(try session()?.session.id != before)
+    }
+
     @Test func whoCouldNotBeReachedIsTriedAgainAfterAnHour() throws {
         server.loseKeys(of: bob.address)
         let lost = try alice.send("lost", to: room)

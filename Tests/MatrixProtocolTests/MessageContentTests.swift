@@ -99,4 +99,43 @@ import Testing
         let event = try MXEvent.make("m.room.message", MessageContent.voice([:], duration: given))
         #expect(event.contentJSON["org.matrix.msc1767.audio"]?["duration"]?.int == milliseconds)
     }
+
+    // MARK: Mentions
+
+    private static let ada = MXMention(userId: "@ada:s", name: "Ada")
+
+    private func named(_ text: String, _ users: [MXMention]) -> (html: String?, ids: [String]?) {
+        let content = MessageContent.typed(text, naming: users)
+        #expect(content["body"] as? String == text)
+        let mentions = content["m.mentions"] as? [String: Any]
+        return (content["formatted_body"] as? String, mentions?["user_ids"] as? [String])
+    }
+
+    @Test func aNameIsAPill_andItsUserIsMentioned() {
+        let (html, ids) = named("Ada: **look**", [Self.ada])
+        #expect(html == #"<a href="https://matrix.to/#/@ada:s">Ada</a>: <strong>look</strong>"#)
+        #expect(ids == ["@ada:s"])
+        let plain = named("hi Ada\n<b>", [Self.ada])
+        #expect(plain.html == #"hi <a href="https://matrix.to/#/@ada:s">Ada</a><br>&lt;b&gt;"#)
+    }
+
+    @Test func whoIsNotNamedAnyMoreIsNotMentioned() {
+        for text in ["hi", "Adamant", "xAda", "ada"] {
+            #expect(named(text, [Self.ada]) == (nil, nil), "\(text)")
+        }
+    }
+
+    @Test func namesMayLookLikeMarkup_andTheLongerOneIsMeant() {
+        let users = [
+            MXMention(userId: "@a:s", name: "*A* <b>"), MXMention(userId: "@b:s", name: "Ada"),
+            MXMention(userId: "@c/d:s", name: "Ada B"),
+        ]
+        let (html, ids) = named("*A* <b>, Ada B", users)
+        #expect(
+            html
+                == ##"<a href="https://matrix.to/#/@a:s">*A* &lt;b&gt;</a>, <a href="https://matrix.to/#/@c%2Fd:s">Ada B</a>"##
+        )
+        #expect(ids == ["@a:s", "@c/d:s"])
+        #expect(named("\u{F0000} Ada B", users).html == nil)
+    }
 }

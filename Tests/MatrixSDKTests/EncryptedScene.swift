@@ -4,6 +4,7 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
@@ -18,7 +19,10 @@ final class EncryptedScene: Sendable {
     /// - Parameters:
     ///   - hasIdentity: The session's user has cross-signing keys, and has verified Bob's.
     ///   - isInRoom: Otherwise Bob is alone in it.
-    init(hasIdentity: Bool = false, isInRoom: Bool = true) async throws {
+    ///   - change: Changes the session's options.
+    init(
+        hasIdentity: Bool = false, isInRoom: Bool = true, change: (inout MXSessionOptions) -> Void = { _ in }
+    ) async throws {
         home = try LyingHomeserver(on: try await FakeHomeserver.start())
         try home.with { world in
             guard isInRoom else { return }
@@ -30,6 +34,8 @@ final class EncryptedScene: Sendable {
         options.errorDelay = .milliseconds(20)
         options.reconnectPolicy = .exponential(base: .milliseconds(5), maximumDelay: .milliseconds(50))
         options.logger = log.logger
+        options.keyPatience = .seconds(60)  // a busy machine is to leave nobody out
+        change(&options)
         session = MXSession(matrixRestClient: MXRestClient.make(home.server), options: options)
         _ = session.listenToEvents { [heard] event, _, _ in heard.withLock { $0.append(event) } }
         try await session.start()

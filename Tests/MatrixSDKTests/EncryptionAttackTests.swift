@@ -4,6 +4,7 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
@@ -63,6 +64,19 @@ struct EncryptionAttackTests {
         #expect(await scene.hears(event.eventId, "I am Bob"))
         let heard = try #require(scene.heard(event.eventId))
         #expect(try scene.crypto.shield(of: heard) == .unsignedDevice)
+    }
+
+    /// Otherwise nobody who only listens is told of changes.
+    @Test func membersAreKnownBeforeAnythingIsSent() async throws {
+        let scene = try await EncryptedScene()
+        try scene.home.with { world in
+            try world.eve.makeIdentity()
+            world.setMember("@e:s")
+        }
+        for user in ["@b:s", "@e:s"] {
+            #expect(await eventually { (try? scene.crypto.trustLevel(forUser: user))?.hasIdentity == true })
+        }
+        #expect(scene.home.server.requests("POST", "v3/keys/claim").isEmpty)
     }
 
     @Test(.rule("R32")) func aDeviceAddedToAVerifiedUserStopsSending() async throws {
@@ -134,6 +148,81 @@ struct EncryptionAttackTests {
         #expect(try scene.reads(second, eve) == "second")
         let sessions = try scene.home.with { world in
             [first, second].map { world.encrypted($0)?.content["session_id"]?.string }
+        }
+        #expect(sessions[0] != nil && sessions[0] != sessions[1])
+    }
+
+    /// The answer has a gap, and says of Eve only how she stands now.
+    @Test(.rule("R16"), arguments: ["leave", "invite"])
+    func whoIsNoMemberAfterAGapReadsNoMoreOfTheSession(membership: String) async throws {
+        let scene = try await EncryptedScene()
+        try scene.home.with { $0.setMember("@e:s") }
+        try await scene.isUpToDate()
+        let first = try await scene.room.sendTextMessage("first")
+        #expect(try scene.reads(first, eve) == "first")
+        try scene.home.with { world in
+            world.cutsTimelines = true
+            world.setMember("@e:s", "leave")
+            if membership == "invite" { world.setMember("@e:s", "invite") }
+            world.tell("m.room.message", from: "@b:s", object { $0.add("body", "after the gap") }, id: "$after")
+        }
+        #expect(await scene.hears("$after"))
+        let second = try await scene.room.sendTextMessage("second")
+        let sessions = try scene.home.with { world in
+            [first, second].map { world.encrypted($0)?.content["session_id"]?.string }
+        }
+        #expect(sessions[0] != nil && sessions[0] != sessions[1])
+    }
+
+    /// Their ids say nothing of their order.
+    @Test func eventsThatHaveWaitedForAKeyAreReadInTheirOrder() async throws {
+        let scene = try await EncryptedScene()
+        let read = Lock<[String]>([])
+        let listener = scene.session.listenToEvents { event, _, _ in
+            if event.isDecrypted { read.withLock { $0.append(event.eventId) } }
+        }
+        let ids = ["$c", "$a", "$d", "$b"]
+        let keys = try scene.home.with { world in
+            var keys: [JSONView] = []
+            for id in ids {
+                let event = try world.say(id, by: world.bob)
+                keys += world.keys.messages(to: LyingHomeserver.client)
+                world.keys.devices[LyingHomeserver.client]?.messages = []
+                world.tell(event, id: id)
+            }
+            return keys
+        }
+        #expect(await scene.hears("$b", .unknownSession))
+        try scene.home.with { world in for key in keys { world.keys.inject(key, to: LyingHomeserver.client) } }
+        #expect(await eventually { read.withLock { $0.count } == 4 })
+        #expect(read.withLock { $0 } == ids)
+        scene.session.removeListener(listener)
+    }
+
+    /// Nobody could read the message.
+    @Test func aMessageWhoseKeysTheServerDoesNotTakeIsNotSent() async throws {
+        let scene = try await EncryptedScene()
+        try scene.home.with { $0.toDeviceRefusal = "M_FORBIDDEN" }
+        await #expect(throws: MatrixError.self) { try await scene.room.sendTextMessage("for nobody") }
+        #expect(
+            try scene.home.with { world in !world.events.contains { $0.json["type"]?.string == "m.room.encrypted" } })
+    }
+
+    /// A room that was created here is known before its settings are.
+    @Test func whatARoomSaysOfItsKeysStaysWhenItIsNotedOnceMore() async throws {
+        let scene = try await EncryptedScene()
+        try scene.home.with { world in
+            world.setEncryption(
+                object { writer in
+                    writer.add("algorithm", Algorithm.megolm)
+                    writer.add("rotation_period_msgs", json: "1")
+                })
+        }
+        try await scene.isUpToDate()
+        try scene.session.noteEncryption(of: "!r:s", nil)
+        let ids = [try await scene.room.sendTextMessage("1"), try await scene.room.sendTextMessage("2")]
+        let sessions = try scene.home.with { world in
+            ids.map { world.encrypted($0)?.content["session_id"]?.string }
         }
         #expect(sessions[0] != nil && sessions[0] != sessions[1])
     }

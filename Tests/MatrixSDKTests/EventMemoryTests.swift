@@ -1,6 +1,7 @@
 import Foundation
 import JSONBytes
 import MatrixProtocol
+import MatrixSessionTestSupport
 @testable import MatrixSDK
 import Testing
 

@@ -4,6 +4,7 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing

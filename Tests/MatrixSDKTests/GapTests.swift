@@ -1,6 +1,7 @@
 import JSONBytes
 import Foundation
 import MatrixProtocol
+import MatrixSessionTestSupport
 import MatrixSDK
 import TestSupport
 import Testing

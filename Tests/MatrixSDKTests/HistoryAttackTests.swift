@@ -3,6 +3,7 @@ import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
@@ -58,6 +59,19 @@ struct HistoryAttackTests {
         try await join(scene, event)
         #expect(await scene.hears(event.eventId, "early"))
         #expect(try scene.crypto.shield(of: #require(scene.heard(event.eventId))) == .authenticityNotGuaranteed)
+    }
+
+    /// Nobody needs to log in again for it.
+    @Test func aBundleThatDoesNotComeIsAskedForAgain() async throws {
+        let scene = try await EncryptedScene(hasIdentity: true, isInRoom: false)
+        let event = try offer(in: scene, by: bob)
+        scene.home.server.setGate { request in
+            request.rawPath.contains("/media/download/") ? .error(502, "M_UNKNOWN") : nil
+        }
+        try await join(scene, event)
+        #expect(await eventually { scene.log.contains(Self.warning) })
+        scene.home.server.setGate(nil)
+        #expect(await scene.hears(event.eventId, "early"))
     }
 
     @Test func aBundleThatTheServerSwapsIsRefused_andTold() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing

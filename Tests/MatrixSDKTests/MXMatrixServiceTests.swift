@@ -2,6 +2,7 @@ import LinuxCombine
 import Foundation
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing

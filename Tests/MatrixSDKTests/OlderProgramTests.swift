@@ -1,5 +1,6 @@
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing

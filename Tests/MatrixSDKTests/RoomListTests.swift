@@ -1,6 +1,7 @@
 import Basics
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import SwiftMatrixSDK
 import TestSupport

@@ -1,4 +1,5 @@
 import MatrixProtocol
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing

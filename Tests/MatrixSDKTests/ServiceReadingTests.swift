@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import MatrixProtocol
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import JSONBytes
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import Realtime
 import TestSupport

@@ -1,5 +1,6 @@
 import JSONBytes
 import MatrixProtocol
+import MatrixSessionTestSupport
 import MatrixSDK
 import Testing
 

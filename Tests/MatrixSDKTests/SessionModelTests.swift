@@ -1,6 +1,7 @@
 import JSONBytes
 import Foundation
 import MatrixProtocol
+import MatrixSessionTestSupport
 import MatrixSDK
 import Testing
 
@@ -358,7 +359,8 @@ struct ModelScript {
         try script.apply(Sync.room(state: Sync.members, timeline: [Sync.message("$1"), Sync.message("$2")]))
         #expect(script.model.needsRelations(of: "$1", in: "!r:s"))
         #expect(!script.model.needsRelations(of: "$1", in: "!other:s"))
-        script.model.add(relations: [try Self.event(Sync.reaction("$x", to: "$1"))], of: "$1", in: "!r:s")
+        script.model.add(
+            relations: ["$1": [try Self.event(Sync.reaction("$x", to: "$1"))]], ofEach: ["$1"], in: "!r:s")
         #expect(!script.model.needsRelations(of: "$1", in: "!r:s"))
         #expect(script.model.needsRelations(of: "$2", in: "!r:s"))
         #expect(script.model.note([try Self.event(Sync.reaction("$y", to: "$2"))], in: "!r:s") == ["$2"])

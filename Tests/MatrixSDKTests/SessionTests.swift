@@ -1,61 +1,12 @@
 import Dispatch
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import SwiftMatrixSDK
 import TestSupport
 import Testing
 import Basics
-
-/// A homeserver whose syncs follow a script, and a session of it.
-final class SessionScene: Sendable {
-    let server: FakeHomeserver
-    let session: MXSession
-    private struct Script {
-        var answers: [FakeAnswer] = []
-        /// Whether a poll waits in vain.
-        var isPolled = false
-    }
-
-    private let state = Lock(Script())
-
-    init(store: (any MXStore)? = nil, _ change: (inout MXSessionOptions) -> Void = { _ in }) async throws {
-        server = try await FakeHomeserver.start()
-        var options = MXSessionOptions()
-        options.reconnectPolicy = .exponential(base: .milliseconds(5), maximumDelay: .milliseconds(50))
-        change(&options)
-        session = MXSession(matrixRestClient: MXRestClient.make(server), options: options)
-        if let store { try session.setStore(store) }
-        let state = state
-        server.on("GET", "v3/sync") { _ in
-            state.withLock { state in
-                state.isPolled = state.answers.isEmpty
-                return state.isPolled ? .silence : state.answers.removeFirst()
-            }
-        }
-    }
-
-    /// What the next polls are answered; those after them wait.
-    func script(_ answers: FakeAnswer...) { state.withLock { $0.answers += answers } }
-
-    /// Returns when a poll waits in vain.
-    func isPolled() async -> Bool { await eventually { self.state.withLock { $0.isPolled } } }
-
-    /// Replaces the poll that waits by one that is answered.
-    func next(_ answers: FakeAnswer...) async {
-        _ = await isPolled()
-        state.withLock { $0.answers += answers }
-        session.reconnect()
-    }
-
-    var polls: [FakeRequest] { server.requests("GET", "v3/sync") }
-}
-
-extension Sync {
-    static func answer(_ token: String, _ more: String = "") -> FakeAnswer {
-        .json(#"{"next_batch":"\#(token)"\#(more.isEmpty ? "" : ",")\#(more)}"#)
-    }
-}
 
 @Suite(.overSockets)
 struct SessionTests {

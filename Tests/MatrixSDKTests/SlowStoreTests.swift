@@ -1,6 +1,7 @@
 import Dispatch
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing

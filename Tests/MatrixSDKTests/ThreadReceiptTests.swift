@@ -1,5 +1,6 @@
 import Foundation
 import MatrixProtocol
+import MatrixSessionTestSupport
 import MatrixSDK
 import Testing
 

@@ -2,6 +2,7 @@ import Foundation
 import JSONBytes
 import MatrixProtocol
 import MatrixSDK
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing

@@ -1,10 +1,14 @@
 import Dispatch
+import EncryptionTestSupport
+import JSONBytes
 import MatrixProtocol
+import MatrixSessionTestSupport
 import MatrixTestSupport
 import TestSupport
 import Testing
 import Basics
 
+@testable import MatrixEncryption
 @testable import MatrixSDK
 
 /// Messages to this device, which the server sends once: none may be lost, whenever the process ends.
@@ -53,6 +57,55 @@ struct ToDeviceTests {
         third.script(Sync.answer("s2", Self.messages))
         let later = try await told(third) { try await third.session.start() }
         #expect(later.withLock { $0 } == ["m.one", "m.two"])
+    }
+
+    /// Somebody else's server says in clear what it likes.
+    @Test func whatWasEncryptedIsToldApartFromWhatWasSaidInClear_alsoAfterARestart() async throws {
+        let scene = try await EncryptedScene()
+        let heard = Lock<[MXEvent]>([])
+        let token = NotificationCenter.default.addObserver(
+            forName: .mxSessionOnToDeviceEvent, object: scene.session, queue: nil
+        ) { note in
+            guard let event = note.userInfo?[kMXSessionNotificationEventKey] as? MXEvent else { return }
+            heard.withLock { $0.append(event) }
+        }
+        defer { NotificationCenter.default.removeObserver(token) }
+        try scene.home.with { world in
+            let content = object { $0.add("text", "hello") }
+            let clear = object { writer in
+                writer.add("type", "m.custom")
+                writer.add("sender", "@b:s")
+                writer.add("content", content)
+            }
+            world.keys.inject(clear, to: LyingHomeserver.client)
+            let keys = try DeviceKeys(
+                #require(world.keys.devices[LyingHomeserver.client]?.keys), user: LyingHomeserver.client.user)
+            try world.bob.know(LyingHomeserver.client.user)
+            try world.bob.turn { machine, _ in machine.wanted.insert(LyingHomeserver.client) }
+            try world.bob.pump()
+            try world.bob.turn { machine, turn in
+                let message = try #require(try machine.encrypt("m.custom", content, for: keys, &turn))
+                try machine.post("m.room.encrypted", [(LyingHomeserver.client, message)], shares: [], &turn)
+            }
+            try world.bob.pump()
+        }
+        #expect(await eventually { heard.withLock { $0.count } == 2 })
+        let events = heard.withLock { $0 }
+        #expect(events.map(\.type) == ["m.custom", "m.custom"])
+        #expect(events.map(\.isDecrypted) == [false, true] && events.map(\.isEncrypted) == [false, false])
+        #expect(events.allSatisfy { $0.sender == "@b:s" && $0.contentJSON["text"]?.string == "hello" })
+        // What was stored and not told is the same.
+        let folder = FileManager.default.temporaryDirectory.appending(path: "device-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = MXFileStore(folder: folder)
+        _ = try store.open(userId: "@a:s", deviceId: "DEVICE")
+        var changes = MXStoreChanges()
+        changes.toDevice = events.enumerated().map { MXToDeviceMessage(id: "\($0.offset)", event: $0.element) }
+        try store.commit(changes)
+        store.close()
+        let stored = try store.open(userId: "@a:s", deviceId: "DEVICE").toDevice.map(\.event)
+        #expect(stored == events && stored.map(\.isDecrypted) == [false, true])
+        store.close()
     }
 
     @Test func whatWasToldLeavesTheStoreWithTheNextAnswer() async throws {

@@ -20,9 +20,12 @@ final class CommandUser: Sendable {
     func command(_ arguments: String...) -> Program { command(arguments) }
 
     private func command(_ arguments: [String]) -> Program {
-        Program(
-            CommandOnHomeserverTests.command, ["matrix"] + arguments,
-            environment: ["XDG_CONFIG_HOME": home.path, "XDG_DATA_HOME": home.path])
+        Program(CommandOnHomeserverTests.command, ["matrix"] + arguments, environment: environment)
+    }
+
+    /// Of its commands.
+    var environment: [String: String] {
+        ["XDG_CONFIG_HOME": home.path, "XDG_DATA_HOME": home.path, "XDG_STATE_HOME": home.path]
     }
 
     /// What a command prints that must work.

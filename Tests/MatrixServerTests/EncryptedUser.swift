@@ -9,6 +9,7 @@ import Testing
 /// Somebody with a session of ours that encrypts, and what that has told.
 final class EncryptedUser: Sendable {
     let user: Homeserver.User
+    let log = LogLines()
     private let folder: URL
     private let credentials: MXCredentials
     private let current = Lock<MXSession?>(nil)
@@ -35,6 +36,7 @@ final class EncryptedUser: Sendable {
     func start() async throws {
         var options = MXSessionOptions()
         options.enableCrypto = true
+        options.logger = log.logger
         options.pollTimeout = .seconds(2)
         let session = MXSession(
             matrixRestClient: MXRestClient(credentials: credentials, options: .direct), options: options)
@@ -44,11 +46,15 @@ final class EncryptedUser: Sendable {
         try await session.start()
     }
 
+    func stop() throws { try session.close() }
+
     /// As a new run of the program begins.
     func restart() async throws {
-        try session.close()
+        try stop()
         try await start()
     }
+
+    var deviceId: String { get throws { try #require(credentials.deviceId) } }
 
     func room(_ roomId: String) async throws -> MXRoom {
         let session = try session
@@ -79,20 +85,61 @@ final class EncryptedUser: Sendable {
     func hears(_ id: String, _ text: String) async -> Bool {
         await eventually { self.event(id)?.contentJSON["body"]?.string == text }
     }
+
+    /// Whether the message comes, and cannot be read for this cause.
+    func hears(_ id: String, _ error: MXDecryptionError) async -> Bool {
+        await eventually { self.event(id)?.decryptionError == error }
+    }
+
+    /// By which Megolm session a message went.
+    ///
+    /// - Throws: If it is not heard, or not encrypted.
+    func megolmSession(of id: String) async throws -> String {
+        _ = await eventually { self.event(id) != nil }
+        return try #require(event(id)?.wireContent["session_id"]?.string)
+    }
+
+    /// What this user thinks of a device.
+    func set(_ verification: MXDeviceVerification, _ device: String, of user: Homeserver.User) async throws {
+        let crypto = try #require(try session.crypto)
+        try await crypto.downloadKeys([user.id], forceDownload: true)
+        try crypto.setDeviceVerification(verification, forDevice: device, ofUser: user.id)
+    }
+}
+
+extension MXEvent {
+    /// Session and index of a Megolm message.
+    var megolmPlace: String? {
+        guard let session = wireContent["session_id"]?.string, var text = wireContent["ciphertext"]?.string
+        else { return nil }
+        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
+        guard let bytes = Data(base64Encoded: text), bytes.count > 3, bytes[0] == 3, bytes[1] == 8 else { return nil }
+        var (index, shift) = (0, 0)
+        for byte in bytes[2...].prefix(5) {
+            index |= Int(byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80 { break }
+        }
+        return "\(session) \(index)"
+    }
 }
 
 /// matrix-nio as the other end: see Scripts/matrix/encrypted.py.
 final class EncryptedPeer: Sendable {
     let user: Homeserver.User
     private let homeserver: Homeserver
+    private let kind: Homeserver.Peer
     private let folder: URL
     private let program: Lock<Program>
 
-    init(_ name: String, on homeserver: Homeserver, as user: Homeserver.User? = nil) async throws {
-        self.homeserver = homeserver
+    init(
+        _ name: String, on homeserver: Homeserver, as user: Homeserver.User? = nil,
+        kind: Homeserver.Peer = .current
+    ) async throws {
+        (self.homeserver, self.kind) = (homeserver, kind)
         self.user = if let user { user } else { try await homeserver.newUser(name) }
         folder = FileManager.default.temporaryDirectory.appending(path: "nio-\(UUID().uuidString)")
-        program = Lock(homeserver.peer(self.user, "talk", folder.path))
+        program = Lock(homeserver.peer(self.user, kind: kind, "talk", folder.path))
         try await start()
     }
 
@@ -106,11 +153,15 @@ final class EncryptedPeer: Sendable {
         try #require(await program.waitFor { $0["type"] as? String == "ready" }, "nio does not start")
     }
 
-    func restart() async throws {
+    func stop() async throws {
         let old = program.withLock { $0 }
         try old.endInput()
         _ = try await old.end()
-        program.withLock { $0 = homeserver.peer(user, "talk", folder.path) }
+    }
+
+    func restart() async throws {
+        try await stop()
+        program.withLock { $0 = homeserver.peer(user, kind: kind, "talk", folder.path) }
         try await start()
     }
 
@@ -135,6 +186,18 @@ final class EncryptedPeer: Sendable {
         try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
     }
 
+    var deviceId: String {
+        get throws {
+            let lines = program.withLock { $0 }.output.compactMap { Self.object($0) }
+            return try #require(lines.first { $0["type"] as? String == "ready" }?["device_id"] as? String)
+        }
+    }
+
+    /// Its Olm sessions, in no particular order.
+    func channels() async throws -> Set<String> {
+        Set(try #require(try await perform("channels")["channels"]).split(separator: " ").map(String.init))
+    }
+
     /// Sends a message.
     ///
     /// - Returns: Its id.
@@ -143,11 +206,69 @@ final class EncryptedPeer: Sendable {
     }
 
     /// Whether the message comes, was encrypted, and says this.
-    func hears(_ id: String, _ text: String) async -> Bool {
+    func hears(_ id: String, _ text: String, within bound: Duration = .seconds(60)) async -> Bool {
         let program = program.withLock { $0 }
-        return await program.waitFor {
+        return await program.waitFor(within: bound) {
             $0["event_id"] as? String == id && $0["body"] as? String == text && $0["decrypted"] as? Bool == true
         }
+    }
+
+    /// Whether an event comes for which this holds, and could be decrypted.
+    func hears(_ id: String, where condition: @Sendable ([String: Any]) -> Bool) async -> Bool {
+        let program = program.withLock { $0 }
+        return await program.waitFor {
+            $0["event_id"] as? String == id && $0["type"] as? String == "heard"
+                && condition($0["content"] as? [String: Any] ?? [:])
+        }
+    }
+
+    /// Whether the event is redacted.
+    func hearsRedaction(of id: String) async -> Bool {
+        let program = program.withLock { $0 }
+        return await program.waitFor { $0["event_id"] as? String == id && $0["type"] as? String == "redacted" }
+    }
+
+    /// Whether it shows this to be compared.
+    func compares(_ emoji: [String], _ decimals: [Int]) async -> Bool {
+        let program = program.withLock { $0 }
+        return await program.waitFor {
+            $0["type"] as? String == "compares" && $0["emoji"] as? [String] == emoji
+                && $0["decimals"] as? [Int] == decimals
+        }
+    }
+
+    /// What it shows to be compared.
+    func comparedEmoji() async -> [String]? {
+        let program = program.withLock { $0 }
+        let find: @Sendable () -> [String]? = {
+            program.output.compactMap { Self.object($0) }.first { $0["type"] as? String == "compares" }?["emoji"]
+                as? [String]
+        }
+        _ = await eventually { find() != nil }
+        return find()
+    }
+
+    /// The id of a message that says this, when it comes; it was encrypted.
+    func heard(_ text: String) async -> String? {
+        let program = program.withLock { $0 }
+        let find: @Sendable () -> String? = {
+            program.output.compactMap { Self.object($0) }
+                .first { $0["body"] as? String == text && $0["decrypted"] as? Bool == true }?["event_id"] as? String
+        }
+        _ = await eventually { find() != nil }
+        return find()
+    }
+
+    /// Whether it has verified a device.
+    func verifies() async -> Bool {
+        let program = program.withLock { $0 }
+        return await program.waitFor { $0["type"] as? String == "verified" }
+    }
+
+    /// Whether another device gives it the key of a session.
+    func receivesKey(of session: String) async -> Bool {
+        let program = program.withLock { $0 }
+        return await program.waitFor { $0["type"] as? String == "key" && $0["session_id"] as? String == session }
     }
 
     /// Whether the message comes, and could be decrypted.

@@ -81,11 +81,21 @@ struct Homeserver: Sendable {
 
     // MARK: The other client
 
+    enum Peer: String {
+        /// matrix-nio on vodozemac.
+        case current = ""
+        /// An older one on libolm.
+        case libolm
+    }
+
     /// matrix-nio, logged in as `user`: see Scripts/matrix/peer.py.
-    func peer(_ user: User, _ arguments: String...) -> Program {
+    func peer(_ user: User, kind: Peer = .current, _ arguments: String...) -> Program {
         Program(
             "Scripts/matrix/peer", arguments,
-            environment: ["MATRIX_URL": url, "MATRIX_USER": user.name, "MATRIX_PASSWORD": user.password])
+            environment: [
+                "MATRIX_URL": url, "MATRIX_USER": user.name, "MATRIX_PASSWORD": user.password,
+                "MATRIX_PEER": kind.rawValue,
+            ])
     }
 }
 

@@ -16,23 +16,66 @@ struct KilledCommandTests {
         let room = try #require(try await nio.perform("create", "Mill", ann.user.id)["room_id"])
         #expect(try await ann.output("join", room) == [room])
         _ = try #require(try await ann.output("send", room, "first").first)
+        let theirs = try await said(to: ann, in: room) { try await nio.send($0, to: room) }
+        for id in try await sent(by: ann, in: room, homeserver) { #expect(await nio.reads(id)) }
+        try await expect(ann, reads: theirs, in: room)
+    }
 
+    /// Each message goes by a session of its own, whose key goes by a channel between devices: the peer drops a message whose
+    /// index in that channel it has seen.
+    @Test func amongOursNothingIsLost_andNoIndexOfAChannelIsUsedTwice() async throws {
+        let homeserver = try Homeserver(.plain)
+        let ann = try await CommandUser("ann", on: homeserver)
+        let bob = try await EncryptedUser("bob", on: homeserver)
+        let parameters = MXRoomCreationParameters()
+        parameters.inviteArray = [ann.user.id]
+        let id = try await bob.session.matrixRestClient.createRoom(parameters: parameters)
+        _ = try await bob.session.matrixRestClient.sendStateEvent(
+            toRoom: id, eventType: .roomEncryption,
+            content: ["algorithm": "m.megolm.v1.aes-sha2", "rotation_period_msgs": 1])
+        let room = try await bob.room(id)
+        #expect(await eventually { room.summary.isEncrypted })
+        #expect(try await ann.output("join", id) == [id])
+        _ = try #require(try await ann.output("send", id, "first").first)
+        let theirs = try await said(to: ann, in: id) { text in
+            try await room.sendTextMessage(text)
+        }
+        let ours = try await sent(by: ann, in: id, homeserver)
+        for id in ours { #expect(await eventually { bob.event(id)?.isDecrypted == true }) }
+        var sessions: Set<String> = []
+        for id in ours { sessions.insert(try await bob.megolmSession(of: id)) }
+        #expect(sessions.count > ours.count / 2)
+        let dropped = bob.log.all.filter { $0.contains("a message to this device was dropped") }
+        #expect(dropped.isEmpty, "\(dropped)")
+        try await expect(ann, reads: theirs, in: id)
+    }
+
+    /// Commands that are killed while the peer speaks.
+    ///
+    /// - Parameter say: Of the peer; returns the message's id.
+    /// - Returns: What was said, by ids.
+    private func said(
+        to ann: CommandUser, in room: String, by say: @escaping @Sendable (String) async throws -> String
+    ) async throws -> [String: String] {
         var theirs: [String: String] = [:]
         for number in 0..<Self.kills {
             let program =
                 number % 2 == 0
                 ? ann.command("send", room, "ann \(number)") : ann.command("listen", "--room", room, "--json")
             try program.start()
-            async let sent = nio.send("nio \(number)", to: room)
+            async let sent = say("peer \(number)")
             // The moment is the test's only choice.
             try await Task.sleep(for: .milliseconds(.random(in: 0..<500)))
             program.kill()
             _ = try await program.end()
-            theirs[try await sent] = "nio \(number)"
+            theirs[try await sent] = "peer \(number)"
         }
         _ = try #require(try await ann.output("send", room, "last").first)
+        return theirs
+    }
 
-        // What arrived of ours, each of it once, and readable for the other.
+    /// Ids of what arrived of ours, each of it once.
+    private func sent(by ann: CommandUser, in room: String, _ homeserver: Homeserver) async throws -> [String] {
         let client = MXRestClient(homeServer: try #require(URL(string: homeserver.url)), options: .direct)
         _ = try await client.login(username: ann.user.name, password: ann.user.password)
         var ours: [MXEvent] = []
@@ -45,30 +88,17 @@ struct KilledCommandTests {
         #expect(ours.count >= 2)
         var used: [String: String] = [:]
         for event in ours {
-            let place = try #require(Self.place(event))
+            let place = try #require(event.megolmPlace)
             #expect(used.updateValue(event.eventId, forKey: place) == nil, "index \(place) twice")
-            #expect(await nio.reads(event.eventId))
         }
+        return ours.map(\.eventId)
+    }
 
-        // What arrived of theirs is readable here.
+    /// What arrived of theirs is readable here.
+    private func expect(_ ann: CommandUser, reads theirs: [String: String], in room: String) async throws {
         let lines = try await ann.output("messages", room, "--limit", "\(3 * Self.kills + 20)", "--json")
         for (id, text) in theirs {
             #expect(lines.contains { $0.contains(id) && $0.contains("\"\(text)\"") }, "\(text)")
         }
-    }
-
-    /// Session and index of a Megolm message.
-    private static func place(_ event: MXEvent) -> String? {
-        guard let session = event.wireContent["session_id"]?.string, var text = event.wireContent["ciphertext"]?.string
-        else { return nil }
-        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
-        guard let bytes = Data(base64Encoded: text), bytes.count > 3, bytes[0] == 3, bytes[1] == 8 else { return nil }
-        var (index, shift) = (0, 0)
-        for byte in bytes[2...].prefix(5) {
-            index |= Int(byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80 { break }
-        }
-        return "\(session) \(index)"
     }
 }

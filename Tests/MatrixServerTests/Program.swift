@@ -86,8 +86,10 @@ final class Program: Sendable {
     }
 
     /// Waits until a line is a JSON object for which `condition` holds.
-    func waitFor(_ condition: @Sendable ([String: Any]) -> Bool) async -> Bool {
-        await eventually { self.output.compactMap { Self.object($0) }.contains(where: condition) }
+    func waitFor(
+        within bound: Duration = .seconds(60), _ condition: @Sendable ([String: Any]) -> Bool
+    ) async -> Bool {
+        await eventually(within: bound) { self.output.compactMap { Self.object($0) }.contains(where: condition) }
     }
 
     private struct DidNotEnd: Error {}

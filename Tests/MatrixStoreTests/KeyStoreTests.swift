@@ -99,18 +99,22 @@ struct KeyStoreTests {
         #expect(try test.store.event("$0", in: "!r")?.contentJSON["body"]?.string == "hi")
     }
 
-    @Test func aDatabaseOfTheVersionBeforeIsMigratedWithAllThatIsInIt() throws {
-        let folder = try TemporaryFolder()
-        let user = "@kill:example.org"
+    /// A store that an earlier version has left.
+    private func restore(_ dump: String, of user: String, in folder: TemporaryFolder) throws -> MXFileStore {
         let file = folder.url.appending(path: StoreFolder.fileName(of: user)).appending(path: "store.sqlite")
         try FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         let old = try DatabaseQueue(path: file.path)
-        let dump = try Fixtures.text("matrix/store-2.sql").replacing("BEGIN TRANSACTION;", with: "")
-            .replacing("COMMIT;", with: "")
+        let dump = try Fixtures.text(dump).replacing("BEGIN TRANSACTION;", with: "").replacing("COMMIT;", with: "")
         try old.write { try $0.execute(sql: dump) }
         try old.close()
-        let store = MXFileStore(folder: folder.url)
+        return MXFileStore(folder: folder.url)
+    }
+
+    @Test func aDatabaseOfTheVersionBeforeKeysIsMigratedWithAllThatIsInIt() throws {
+        let folder = try TemporaryFolder()
+        let user = "@kill:example.org"
+        let store = try restore("matrix/store-2.sql", of: user, in: folder)
         let session = try store.open(userId: user, deviceId: "DEVICE")
         #expect(session.rebuildReason == nil && session.syncToken == "s1" && session.summaries.count == 5)
         #expect(try store.events(in: "!3:example.org", before: nil, limit: 100).count == 27)
@@ -118,6 +122,52 @@ struct KeyStoreTests {
         #expect(session.outgoing.allSatisfy { $0.encryptedContent == nil })
         #expect(try store.records(.setting, scope: "").isEmpty)
         store.close()
+    }
+
+    /// With a record of a session that is looked for, as the first version has written those.
+    @Test func keysOfADatabaseOfTheThirdVersionReadWhatTheyHaveRead() throws {
+        let folder = try TemporaryFolder()
+        let store = try restore("matrix/store-3.sql", of: "@a:s", in: folder)
+        let session = try store.open(userId: "@a:s", deviceId: "DEVICE")
+        #expect(session.rebuildReason == nil && session.syncToken == "0_6_1_6" && session.toDevice.isEmpty)
+        #expect(try store.event("$kept", in: "!r:s")?.contentJSON["body"]?.string == "kept")
+        var turn = CryptoTurn(Records(store), now: 1_900_000_000_000, random: .system)
+        var machine = try CryptoMachine(me: DeviceAddress("@a:s", "DEVICE"), &turn)
+        #expect(machine.deviceKeys.ed25519.base64 == "7OYar+/F0AuobkSht/MAjhofqoYGc6M5b4Gm1wZRaqU")
+        func read(_ id: String) throws -> MXEvent {
+            let event = try #require(try store.event(id, in: "!r:s"))
+            let wire = try #require(MXEvent(json: event.json, roomId: "!r:s"))
+            #expect(wire.isEncrypted)
+            return try machine.read(wire, &turn)
+        }
+        #expect(try read("$kept").contentJSON["body"]?.string == "kept")
+        #expect(try read("$strange").decryptionError == .unknownSession)
+        #expect(try store.records(.missingSession, scope: "").count == 1)
+        #expect(turn.records.damaged == 0)
+        store.close()
+    }
+
+    /// A command that asks whether a room is encrypted may come before anything has migrated the store.
+    @Test func aStoreThatIsNotMigratedYetStillSaysWhatIsEncrypted() throws {
+        let test = try StoreUnderTest(.file)
+        test.store.close()
+        let database = try DatabaseQueue(path: test.folder.file("store.sqlite").path)
+        try database.write { database in
+            for (kind, key) in [(EncryptedRoomRecord.kind, "!r"), (OlmAccount.kind, "")] {
+                try database.execute(
+                    sql: "INSERT INTO encryption VALUES (?, ?, ?, ?)",
+                    arguments: [kind.rawValue, Data(), Data(key.utf8), Data([1])])
+            }
+            try database.execute(
+                sql: "ALTER TABLE to_device DROP COLUMN clear; DELETE FROM grdb_migrations WHERE identifier = '4'")
+        }
+        try database.close()
+        let (user, folder) = (StoreUnderTest.userId, test.folder.url)
+        #expect(try MXFileStore.stored(of: user, deviceId: "DEVICE", in: folder) == nil)
+        #expect(try MXFileStore.isEncrypted("!r", of: user, deviceId: "DEVICE", in: folder))
+        #expect(try !MXFileStore.isEncrypted("!other", of: user, deviceId: "DEVICE", in: folder))
+        #expect(try MXFileStore.hasKeys(of: user, deviceId: "DEVICE", in: folder))
+        #expect(try !MXFileStore.hasKeys(of: user, deviceId: "OTHER", in: folder))
     }
 
     @Test func aDamagedDatabaseGivesUpItsRooms_andKeepsItsKeys() throws {

@@ -134,6 +134,8 @@ struct MXStoreTests {
         try test.commit { $0.older = [.message("$9", relatesTo: "$1")] }
         #expect(try test.store.relations(to: "$1", in: "!r").map(\.eventId) == ["$9", "$10", "$13"])
         #expect(try test.store.relations(to: "$1", in: "!other").isEmpty)
+        let each = try test.store.relations(toEach: ["$2", "$1", "$3"], in: "!r")
+        #expect(each.mapValues { $0.map(\.eventId) } == ["$1": ["$9", "$10", "$13"], "$2": ["$12"]])
     }
 
     @Test(arguments: StoreUnderTest.Make.allCases)

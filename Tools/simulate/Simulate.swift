@@ -4,7 +4,8 @@ import Foundation
 /// Random schedules against the real machines and the real driver.
 @main
 struct Simulate {
-    private static let usage = "usage: simulate [pusher|matrix|rooms|encryption|pydio] SEEDS [FIRST] | simulate herd\n"
+    private static let usage =
+        "usage: simulate [pusher|matrix|rooms|encryption|pydio|relay] SEEDS [FIRST] | simulate herd\n"
 
     static func main() async {
         var arguments = CommandLine.arguments.dropFirst()
@@ -29,11 +30,13 @@ struct Simulate {
             simulate(RoomsSimulation.self, "rooms", seeds)
             simulate(EncryptionSimulation.self, "encryption", seeds)
             simulate(PydioSimulation.self, "pydio", seeds)
+            simulate(RelaySimulation.self, "relay", seeds)
         case "pusher": simulate(PusherSimulation.self, "pusher", seeds)
         case "matrix": simulate(MatrixSimulation.self, "matrix", seeds)
         case "rooms": simulate(RoomsSimulation.self, "rooms", seeds)
         case "encryption": simulate(EncryptionSimulation.self, "encryption", seeds)
         case "pydio": simulate(PydioSimulation.self, "pydio", seeds)
+        case "relay": simulate(RelaySimulation.self, "relay", seeds)
         default: return false
         }
         return true

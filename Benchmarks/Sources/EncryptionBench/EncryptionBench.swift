@@ -2,6 +2,7 @@
 //
 //     EncryptionBench messages N size BYTES      the ratchets: seconds a message, and for opening an Olm session
 //     EncryptionBench events N size BYTES        N events of rooms with 100 each, decrypted as those of one sync
+//     EncryptionBench late N size BYTES          N events of one session that have waited for its key, when it comes
 //     EncryptionBench memory N size BYTES        by how much memory grows from a tenth of N messages until the last
 //
 // A part of the package itself, not of Benchmarks/Package.swift, because it measures what is not public.
@@ -19,6 +20,7 @@ struct EncryptionBench {
             switch words[0] {
             case "messages": try ratchets(count, size)
             case "events": try events(count, size)
+            case "late": try late(count, size)
             case "memory": try memory(count, size)
             case _: usage()
             }
@@ -26,7 +28,7 @@ struct EncryptionBench {
     }
 
     private static func usage() -> Never {
-        FileHandle.standardError.write(Data("usage: EncryptionBench messages|events|memory N size BYTES\n".utf8))
+        FileHandle.standardError.write(Data("usage: EncryptionBench messages|events|late|memory N size BYTES\n".utf8))
         exit(64)
     }
 
@@ -117,6 +119,42 @@ struct EncryptionBench {
         }
         guard read == events.count else { throw EncryptionError.mac }
         return ["seconds": seconds, "events": Double(events.count)]
+    }
+
+    /// They were read in vain, and wait as the records have it.
+    private static func late(_ count: Int, _ size: Int) throws -> [String: Double] {
+        let (records, room) = (MemoryRecords(), "!room:example.org")
+        var turn = CryptoTurn(Records(MemoryRecords()), now: 1_700_000_000_000, random: .system)
+        let events = try Self.events(of: room, count, size, &turn)
+        let sessionId = events.first?.content["session_id"]?.string ?? ""
+        guard let record: InboundSessionRecord = try turn.records.value(scope: room, key: sessionId) else {
+            throw EncryptionError.noSession
+        }
+        let key = try ExportedSession(record, in: room)
+
+        turn = CryptoTurn(Records(records), now: 1_700_000_000_000, random: .system)
+        var machine = try CryptoMachine(me: DeviceAddress("@bob:example.org", "BOBDEVICE"), &turn)
+        for event in events { _ = try machine.decrypt(event, &turn) }
+        records.commit(turn.records.changes)
+        let known = Dictionary(events.map { ($0.eventId, $0) }) { $1 }
+        turn = CryptoTurn(Records(records), now: 1_700_000_000_000, random: .system)
+        var read = 0
+        let seconds = try seconds(each: 1) {
+            _ = try machine.importSessions([key], &turn)
+            let waiting = try machine.takeWaiting(roomId: room, sessionId: sessionId, &turn).compactMap { known[$0] }
+            // As they were encrypted.
+            for event in try waiting.map({ (index: try index(of: $0), event: $0) }).sorted(by: { $0.index < $1.index })
+            {
+                if try machine.decrypt(event.event, &turn).get().isObject { read += 1 }
+            }
+            records.commit(turn.records.changes)
+        }
+        guard read == count else { throw EncryptionError.mac }
+        return ["seconds": seconds, "events": Double(count)]
+    }
+
+    private static func index(of event: EncryptedEvent) throws -> UInt32 {
+        try MegolmMessage(UnpaddedBase64.decode(event.content["ciphertext"]?.string ?? "")).index
     }
 
     private static func events(

@@ -52,6 +52,9 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["Basics", "JSONBytes", "PusherProtocol", "Realtime", "Transport"],
             path: "Tests/Support/TestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "MatrixSessionTestSupport", path: "Tests/Support/MatrixSessionTestSupport",
+            swiftSettings: swiftSettings),
         tests("JSONBytesTests", ["JSONBytes"]),
         tests("BasicsTests", ["Realtime"]),
         tests("TransportTests", ["Realtime"]),
@@ -59,7 +62,7 @@ let package = Package(
         tests("PusherProtocolTests", ["JSONBytes", "PusherProtocol", "Realtime"]),
         tests("MatrixProtocolTests", ["JSONBytes", "MatrixProtocol", "Realtime"]),
         tests("PydioProtocolTests", ["PydioProtocol", "Realtime"]),
-        tests("MatrixSDKTests", ["JSONBytes", "MatrixSDK", "MatrixProtocol"]),
+        tests("MatrixSDKTests", ["JSONBytes", "MatrixSDK", "MatrixProtocol", "MatrixSessionTestSupport"]),
         tests(
             "FuzzTests",
             [

@@ -64,19 +64,12 @@ package struct PartialFile: Sendable {
         case .folder(let folder):
             guard FilePlacement.setMode(of: path, replacing: nil) else { throw failure() }
             for number in 0..<10_000 {
-                let file = folder.appending(path: Self.numbered(name, number))
+                let file = folder.appending(path: FileName.numbered(name, number))
                 if FilePlacement.move(path, toNew: file.path, link: link) { return file }
                 guard errno == EEXIST else { throw failure() }
             }
             throw TransportError(.file, "the folder has too many files of this name; the download was not kept")
         }
-    }
-
-    /// `name`, `name 1`, …; the number comes before the extension.
-    package static func numbered(_ name: String, _ number: Int) -> String {
-        guard number > 0 else { return name }
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "\(name) \(number)" }
-        return "\(name[..<dot]) \(number)\(name[dot...])"
     }
 
     private func failure() -> TransportError {

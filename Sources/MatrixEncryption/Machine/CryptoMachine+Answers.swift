@@ -180,7 +180,8 @@ extension CryptoMachine {
         case .session(let address):
             guard
                 let record: InboundSessionRecord = try turn.records.value(
-                    scope: address.roomId, key: address.sessionId)
+                    scope: address.roomId, key: address.sessionId),
+                try !isWrong(address, &turn)
             else { return nil }
             if isOwn { return ("m.forwarded_room_key", try forward(record, in: address.roomId, at: nil)) }
             guard let share: ShareRecord = try turn.records.value(scope: address.sessionId, key: device.address.key),

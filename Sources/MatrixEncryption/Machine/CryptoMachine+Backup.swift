@@ -28,6 +28,8 @@ struct BackupWork: Sendable {
     /// What is on its way, with the marks of what waits, as they were.
     var uploading: [SessionAddress: String] = [:]
     var asksForVersion = false
+    /// Wished for while the answer of before was on its way.
+    var asksForVersionAgain = false
     var isRestoring = false
     var download: Download?
     /// How many versions may be deleted yet, at the user's wish.
@@ -105,18 +107,22 @@ extension CryptoMachine {
     // MARK: Which there is
 
     /// Asks the server which backup there is. Before that nothing is written to one, and nothing read.
-    package mutating func checkBackup() { backup.asksForVersion = true }
+    package mutating func checkBackup() {
+        if isInFlight(CryptoRequest.Call.checkBackup.kind) { backup.asksForVersionAgain = true }
+        backup.asksForVersion = true
+    }
 
     /// What the server says of its backup: the answer to `GET /room_keys/version`, or nil if there is none.
     package mutating func noteBackup(_ answer: JSONView?, _ turn: inout CryptoTurn) throws(EncryptionError) {
-        backup.asksForVersion = false
+        (backup.asksForVersion, backup.asksForVersionAgain) = (backup.asksForVersionAgain, false)
         guard let answer else {
             endRestoration(&turn)
             if backup.deletions > 0 { turn.records.remove(.secret, key: SecretName.backup.rawValue) }
-            backup.deletions = 0
+            endDeletion(&turn)
             return try note(BackupRecord(nil), &turn)
         }
         guard let version = answer["version"]?.string, !version.isEmpty, version.utf8.count <= 255 else { return }
+        try noteNewer(version, &turn)
         let isKnown = answer["algorithm"]?.string?.isExactly(KeyBackup.algorithm) == true
         let authData = isKnown ? answer["auth_data"].flatMap { try? KeyBackupAuthData($0) } : nil
         try note(BackupRecord(.init(version: version, authData: authData)), &turn)
@@ -148,7 +154,7 @@ extension CryptoMachine {
     /// The server has another version than was thought.
     private mutating func forgetVersion(_ turn: inout CryptoTurn) {
         backup.uploading = [:]
-        backup.asksForVersion = true
+        checkBackup()
     }
 
     // MARK: Making one
@@ -233,11 +239,49 @@ extension CryptoMachine {
     /// - Throws: `notKnown` before the server was asked for it.
     package mutating func deleteBackup(_ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let record: BackupRecord = try turn.records.value() else { throw .notKnown }
-        if record.current != nil { backup.deletions = BackupWork.maximumDeletions }
+        guard let current = record.current else { return }
+        backup.deletions = BackupWork.maximumDeletions
+        turn.records.set(SettingRecord(current.version), key: Self.deletion)
+    }
+
+    /// The newest version that is to be deleted, and all before it: a process that ends in between leaves it to the next.
+    private static let deletion = "backup deletion"
+
+    /// How many versions may be deleted yet, as an earlier process was asked to.
+    func storedDeletions(_ turn: inout CryptoTurn) throws(EncryptionError) -> Int {
+        try turn.records.value(SettingRecord.self, key: Self.deletion) == nil ? 0 : BackupWork.maximumDeletions
+    }
+
+    private mutating func endDeletion(_ turn: inout CryptoTurn) {
+        if backup.deletions > 0 { turn.records.remove(.setting, key: Self.deletion) }
+        backup.deletions = 0
+    }
+
+    /// One that was made since is nobody's wish to lose. Of names that are no numbers nobody can tell which is newer: then the
+    /// user is told that not all were deleted.
+    private mutating func noteNewer(_ version: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard let newest = try turn.records.value(SettingRecord.self, key: Self.deletion)?.text,
+            !version.isExactly(newest)
+        else { return }
+        let names = [version, newest].map { Array($0.utf8) }
+        let areNumbers = names.allSatisfy { name in
+            name.allSatisfy { (0x30...0x39).contains($0) } && (name.first != 0x30 || name.count == 1)
+        }
+        if areNumbers {
+            // Of any length.
+            let isNewer =
+                names[0].count != names[1].count
+                ? names[0].count > names[1].count : names[1].lexicographicallyPrecedes(names[0])
+            guard isNewer else { return }
+        } else {
+            turn.notices.append(.backupRefused)
+        }
+        endDeletion(&turn)
     }
 
     private mutating func backupDeleted(_ turn: inout CryptoTurn) throws(EncryptionError) {
         backup.deletions -= 1
+        if backup.deletions == 0 { turn.records.remove(.setting, key: Self.deletion) }
         try giveUpBackup(&turn)
         forgetVersion(&turn)
     }
@@ -253,6 +297,8 @@ extension CryptoMachine {
     /// Lets keys and secrets be asked for and answered, and gives what the backup is asked.
     mutating func keyRequests(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
         try takeDownloaded(&turn)
+        try takeHistory(&turn)
+        try resumeHistory(&turn)
         try answerQuestions(&turn)
         try askForSecrets(&turn)
         try shareHistory(&turn)
@@ -334,7 +380,7 @@ extension CryptoMachine {
         case .makeBackup:
             guard isFinal else {
                 // It may have been made, or another one until it is asked for again.
-                backup.asksForVersion = true
+                checkBackup()
                 return false
             }
             turn.records.remove(.secret, scope: SecretRecord.new, key: SecretName.backup.rawValue)
@@ -346,7 +392,7 @@ extension CryptoMachine {
                 return true
             }
             guard isFinal else { return false }
-            backup.deletions = 0
+            endDeletion(&turn)
             turn.notices.append(.backupRefused)
             return true
         case .uploadRoomKeys:

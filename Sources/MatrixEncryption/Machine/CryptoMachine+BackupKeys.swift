@@ -4,7 +4,7 @@ import JSONBytes
 extension CryptoMachine {
     private static let sessionsOfAnUpload = 100
     /// Entries of a download that are taken at once: it takes about a second.
-    private static let entriesOfATurn = 1_000
+    package static let entriesOfATurn = 1_000
     /// Milliseconds, at most, for which a new key waits for others: devices that got it together do not write at once.
     private static let maximumDelay: UInt64 = 10_000
     /// Rooms with sessions that the backup may lack: ``someSessions``, or all of them.
@@ -35,12 +35,17 @@ extension CryptoMachine {
 
     func forgetForBackup(_ session: SessionAddress, _ turn: inout CryptoTurn) throws(EncryptionError) {
         unmarkForBackup(session.sessionId, in: session.roomId, &turn)
-        if try turn.records.values(SettingRecord.self, scope: Self.waitingScope(session.roomId)).isEmpty {
-            turn.records.remove(.setting, scope: Self.roomsToBackUp, key: session.roomId)
+        try forgetRoomForBackup(session.roomId, &turn)
+    }
+
+    /// Unless something of it waits.
+    func forgetRoomForBackup(_ roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        if try turn.records.values(SettingRecord.self, scope: Self.waitingScope(roomId)).isEmpty {
+            turn.records.remove(.setting, scope: Self.roomsToBackUp, key: roomId)
         }
     }
 
-    private func unmarkForBackup(_ sessionId: String, in roomId: String, _ turn: inout CryptoTurn) {
+    func unmarkForBackup(_ sessionId: String, in roomId: String, _ turn: inout CryptoTurn) {
         turn.records.remove(.setting, scope: Self.waitingScope(roomId), key: sessionId)
     }
 
@@ -58,7 +63,7 @@ extension CryptoMachine {
         for (roomId, which) in try turn.records.values(SettingRecord.self, scope: Self.roomsToBackUp) {
             count +=
                 which.text == Self.allSessions
-                ? try turn.records.values(InboundSessionRecord.self, scope: roomId).count
+                ? try usableSessions(of: roomId, &turn).count
                 : try turn.records.values(SettingRecord.self, scope: Self.waitingScope(roomId)).count
         }
         return count
@@ -121,8 +126,8 @@ extension CryptoMachine {
     }
 
     private func markAll(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
-        for (sessionId, record) in try turn.records.values(InboundSessionRecord.self, scope: roomId) {
-            turn.records.set(Self.mark(record), scope: Self.waitingScope(roomId), key: sessionId)
+        for record in try usableSessions(of: roomId, &turn) {
+            turn.records.set(Self.mark(record), scope: Self.waitingScope(roomId), key: record.session.id)
         }
         turn.records.set(SettingRecord(Self.someSessions), scope: Self.roomsToBackUp, key: roomId)
     }

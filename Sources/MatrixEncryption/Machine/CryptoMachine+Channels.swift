@@ -38,7 +38,7 @@ extension CryptoMachine {
         payload.add("recipient_keys", recipientKeys)
         payload.add("keys", keys)
         let own = try turn.records.value(DeviceRecord.self, scope: me.user, key: me.device)?.keys ?? deviceKeys
-        payload.add("sender_device_keys", own.json)
+        payload.add("sender_device_keys", own.signedJSON)
         let message: OlmMessage
         do throws(EncryptionError) {
             message = try channel.session.encrypt(SecretBytes(payload.text.utf8), random: turn.random)
@@ -98,11 +98,16 @@ extension CryptoMachine {
         _ devices: [DeviceAddress], _ answer: JSONView, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         var seen: Set<Curve25519PublicKey> = []
+        // One look through the answer, not one for each device.
+        let given = Dictionary(
+            (answer["one_time_keys"]?.members ?? []).flatMap { user, devices in
+                devices.members.map { (DeviceAddress(user, $0.key), $0.value) }
+            }, uniquingKeysWith: { $1 })
         for address in devices {
             wanted.remove(address)
             unclaimable[address] = turn.now
             guard let device: DeviceRecord = try turn.records.value(scope: address.user, key: address.device),
-                let keys = answer["one_time_keys"]?[address.user]?[address.device]?.members,
+                let keys = given[address]?.members,
                 let signed = keys.first(where: { $0.key.hasPrefix("signed_curve25519:") })?.value,
                 let key = try? SignedOneTimeKey(signed, of: device.keys),
                 key.isFallback || seen.insert(key.key).inserted,
@@ -157,22 +162,29 @@ extension CryptoMachine {
     ) throws(EncryptionError) {
         for start in stride(from: 0, to: messages.count, by: Self.messagesOfARequest) {
             let batch = messages[start..<min(start + Self.messagesOfARequest, messages.count)]
-            var users = JSONWriter()
-            for (user, messages) in Dictionary(grouping: batch, by: \.to.user).sorted(by: { $0.key < $1.key }) {
-                var devices = JSONWriter()
-                for message in messages { devices.add(message.to.device, message.content) }
-                users.add(user, devices)
-            }
-            var body = JSONWriter()
-            body.add("messages", users)
-            let inBatch = Set(batch.map(\.to))
-            let item = OutboxRecord(
-                type: type, transactionId: turn.random.text(32), body: body.text,
-                shares: shares.filter { inBatch.contains($0.device) }.map {
-                    .init(sessionId: $0.sessionId, device: $0.device)
-                })
-            try post(item, &turn)
+            let shares = shares.map { OutboxRecord.Share(sessionId: $0.sessionId, device: $0.device) }
+            try post(OutboxRecord(type, batch, among: shares, turn.random), &turn)
         }
+    }
+
+    /// A request that is too large for the server: each half of its messages goes by itself, in its place of the outbox.
+    ///
+    /// - Returns: False for one that cannot be halved.
+    mutating func halve(_ request: CryptoRequest, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
+        guard let key = request.outboxKey, let item: OutboxRecord = try turn.records.value(key: key),
+            !item.type.isEmpty,
+            let body = JSONView(Array(item.body.utf8))
+        else { return false }
+        let messages = (body["messages"]?.members ?? []).flatMap { user, devices in
+            devices.members.map { (to: DeviceAddress(user, $0.key), content: $0.value) }
+        }
+        guard messages.count > 1 else { return false }
+        turn.records.remove(.outbox, key: key)
+        for (number, half) in [messages[..<(messages.count / 2)], messages[(messages.count / 2)...]].enumerated() {
+            turn.records.set(
+                OutboxRecord(item.type, half, among: item.shares, turn.random), key: key + "\(number)")
+        }
+        return true
     }
 
     func post(_ item: OutboxRecord, _ turn: inout CryptoTurn) throws(EncryptionError) {
@@ -192,14 +204,11 @@ extension CryptoMachine {
 
     mutating func outbox(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
         let sent = Set(inFlight.values.compactMap(\.outboxKey))
-        // Signatures of a device that the server does not know would be refused.
-        let isPublished = try isPublished(&turn)
         let items = try turn.records.values(OutboxRecord.self)
         // Those of verifications go one after the other, since their order counts.
         let waiting = Set(items.filter { VerificationEventType.isOrdered($0.value.type) }.dropFirst().map(\.key))
         return items.filter { key, item in
             !sent.contains(key) && !waiting.contains(key) && !isPaused(item.call.kind, turn)
-                && (isPublished || item.call != .uploadSignatures)
         }.map { key, item in request(item.call, body: item.body, outboxKey: key) }
     }
 
@@ -207,9 +216,9 @@ extension CryptoMachine {
         try take(request, as: .given, &turn)
     }
 
-    /// The server never takes it: those that it was for are tried again later.
+    /// The server never takes it. What is given with it is given anew before the next message.
     mutating func refused(_ request: CryptoRequest, _ turn: inout CryptoTurn) throws(EncryptionError) {
-        try take(request, as: .unreachable, &turn)
+        try take(request, as: .refused, &turn)
     }
 
     private mutating func take(
@@ -217,13 +226,12 @@ extension CryptoMachine {
     ) throws(EncryptionError) {
         guard let key = request.outboxKey, let item: OutboxRecord = try turn.records.value(key: key) else { return }
         turn.records.remove(.outbox, key: key)
-        if outcome == .unreachable { deviceEpoch += 1 }  // somebody lacks what everybody was thought to have
+        if outcome == .refused { deviceEpoch += 1 }  // somebody lacks what everybody was thought to have
         for share in item.shares {
-            guard var record: ShareRecord = try turn.records.value(scope: share.sessionId, key: share.device.key),
+            guard let record: ShareRecord = try turn.records.value(scope: share.sessionId, key: share.device.key),
                 record.outcome == .sending
             else { continue }
-            record.outcome = outcome
-            turn.records.set(record, scope: share.sessionId, key: share.device.key)
+            turn.records.set(record.with(outcome, at: turn.now), scope: share.sessionId, key: share.device.key)
         }
     }
 }
@@ -254,6 +262,25 @@ struct OutboxRecord: Record, Equatable {
 
     init(type: String, transactionId: String, body: String, shares: [Share]) {
         (self.type, self.transactionId, self.body, self.shares) = (type, transactionId, body, shares)
+    }
+
+    /// - Parameter shares: Those of other devices are left out.
+    init(
+        _ type: String, _ messages: ArraySlice<(to: DeviceAddress, content: JSONView)>, among shares: [Share],
+        _ random: RandomSource
+    ) {
+        var users = JSONWriter()
+        for (user, messages) in Dictionary(grouping: messages, by: \.to.user).sorted(by: { $0.key < $1.key }) {
+            var devices = JSONWriter()
+            for message in messages { devices.add(message.to.device, message.content) }
+            users.add(user, devices)
+        }
+        var body = JSONWriter()
+        body.add("messages", users)
+        let receivers = Set(messages.map(\.to))
+        self.init(
+            type: type, transactionId: random.text(32), body: body.text,
+            shares: shares.filter { receivers.contains($0.device) })
     }
 
     var call: CryptoRequest.Call {

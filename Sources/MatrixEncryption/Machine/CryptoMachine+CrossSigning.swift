@@ -25,6 +25,17 @@ extension CryptoMachine {
         return .complete
     }
 
+    /// The public keys that a user's identity has on the server now; nothing if there is none. The third one is nobody else's to
+    /// see.
+    package func identityKeys(
+        of user: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> [CrossSigningUsage: Ed25519PublicKey] {
+        guard let identity: IdentityRecord = try turn.records.value(key: user) else { return [:] }
+        var keys: [CrossSigningUsage: Ed25519PublicKey] = [:]
+        for usage in CrossSigningUsage.allCases { keys[usage] = identity.key(usage)?.publicKey }
+        return keys
+    }
+
     private func isOwnListKnown(_ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
         try turn.records.value(TrackedUserRecord.self, key: me.user)?.isOutdated == false
     }

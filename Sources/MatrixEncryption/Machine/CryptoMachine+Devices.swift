@@ -7,12 +7,26 @@ extension CryptoMachine {
     // MARK: What is outdated
 
     /// Users' devices are to be asked for before anything is sent to them.
-    package mutating func track(_ users: some Sequence<String>, _ turn: inout CryptoTurn) throws(EncryptionError) {
-        for user in users where try turn.records.value(TrackedUserRecord.self, key: user) == nil {
-            // Not from zero: an answer that is under way may be of a time before the user was left.
-            turn.records.set(TrackedUserRecord(generation: turn.now), key: user)
-            deviceEpoch += 1
+    ///
+    /// - Parameter areMembers: They are in an encrypted room with us, or come into one.
+    package mutating func track(
+        _ users: some Sequence<String>, areMembers: Bool = true, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        for user in users {
+            if var known: TrackedUserRecord = try turn.records.value(key: user) {
+                guard areMembers, !known.isMember else { continue }
+                known.isMember = true
+                turn.records.set(known, key: user)
+            } else {
+                // Not from zero: an answer that is under way may be of a time before the user was left.
+                turn.records.set(TrackedUserRecord(generation: turn.now, isMember: areMembers), key: user)
+                deviceEpoch += 1
+            }
         }
+    }
+
+    package func isTracked(_ user: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> Bool {
+        try turn.records.value(TrackedUserRecord.self, key: user) != nil
     }
 
     /// Something about these users' devices has changed.
@@ -28,8 +42,12 @@ extension CryptoMachine {
     }
 
     /// These users' devices are asked for, whatever is known of them.
-    package mutating func refresh(_ users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) {
-        try track(users, &turn)
+    ///
+    /// - Parameter areMembers: See ``track(_:areMembers:_:)``.
+    package mutating func refresh(
+        _ users: [String], areMembers: Bool = true, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        try track(users, areMembers: areMembers, &turn)
         try noteChanged(users, &turn)
     }
 
@@ -101,9 +119,10 @@ extension CryptoMachine {
                 failingServers[server] = nil
             }
         }
+        let listed = QueryAnswer(answer)
         for user in users where !failures.contains(Self.server(of: user)) {
-            try takeIdentity(of: user, answer, &turn)
-            try takeDevices(of: user, answer["device_keys"]?[user], &turn)
+            try takeIdentity(of: user, listed, &turn)
+            try takeDevices(of: user, listed["device_keys", user], &turn)
             guard var tracked: TrackedUserRecord = try turn.records.value(key: user),
                 tracked.generation == request.generations[user]
             else { continue }  // it has changed since: it is asked for again
@@ -218,16 +237,16 @@ extension CryptoMachine {
     // MARK: Identities
 
     private mutating func takeIdentity(
-        of user: String, _ answer: JSONView, _ turn: inout CryptoTurn
+        of user: String, _ answer: QueryAnswer, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
-        guard let json = answer["master_keys"]?[user],
+        guard let json = answer["master_keys", user],
             let master = try? CrossSigningKey(json, user: user, usage: .master)
         else { return }
         var identity = try turn.records.value(IdentityRecord.self, key: user) ?? IdentityRecord(master: master)
         let had = identity.master.publicKey
         identity.master = master
         func key(_ section: String, _ usage: CrossSigningUsage) -> CrossSigningKey? {
-            guard let json = answer[section]?[user], let key = try? CrossSigningKey(json, user: user, usage: usage),
+            guard let json = answer[section, user], let key = try? CrossSigningKey(json, user: user, usage: usage),
                 (try? key.verifySignature(by: master)) != nil
             else { return nil }
             return key
@@ -243,4 +262,19 @@ extension CryptoMachine {
         if had != master.publicKey { turn.notices.append(.identityChanged(user: user)) }
         try noteVerified(user, &turn)
     }
+}
+
+/// The answer to a query, read through once: to look for each of hundreds of users in it would take time with their square.
+private struct QueryAnswer {
+    /// By the bytes of users' ids: two spellings are two users.
+    private let sections: [String: [[UInt8]: JSONView]]
+
+    init(_ answer: JSONView) {
+        sections = Dictionary(
+            answer.members.map { section, users in
+                (section, Dictionary(users.members.map { (Array($0.key.utf8), $0.value) }, uniquingKeysWith: { $1 }))
+            }, uniquingKeysWith: { $1 })
+    }
+
+    subscript(section: String, user: String) -> JSONView? { sections[section]?[Array(user.utf8)] }
 }

@@ -55,16 +55,69 @@ extension CryptoMachine {
             let sessionId = event.content["session_id"]?.string, sessionId.utf8.count <= 64
         {
             let scope = Self.waitingScope(event.roomId, sessionId)
-            turn.records.set(SettingRecord("yes"), scope: scope, key: event.eventId)
+            try noteWaiting(event, sessionId, &turn)
             turn.unreadable.insert(RecordKey(.setting, scope: scope, key: event.eventId))
-            try noteMissing(event.roomId, sessionId, &turn)
+            try noteMissing(event.roomId, sessionId, senderKey: senderKey(of: event, &turn), &turn)
         }
         return result
     }
 
+    /// What an event says of its sender's key, if that is one of the sender's: anybody may send an event that names a session.
+    private func senderKey(
+        of event: EncryptedEvent, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> String? {
+        guard let text = event.content["sender_key"]?.string, let key = try? Curve25519PublicKey(base64: text),
+            try device(event.sender, with: key, &turn) != nil
+        else { return nil }
+        return text
+    }
+
+    // MARK: Events that wait
+
+    /// Events of one sender in a room: what one sends takes no place from another's. The store has them all, and of each this
+    /// is a small part. Those beyond are read when somebody looks at them, and so are those of a room that was left.
+    private static let waitingOfASender = 20_000
+
+    private func noteWaiting(
+        _ event: EncryptedEvent, _ sessionId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        let scope = Self.waitingScope(event.roomId, sessionId)
+        guard event.sender.utf8.count <= 255,
+            try turn.records.value(SettingRecord.self, scope: scope, key: event.eventId) == nil,
+            try countWaiting(0, of: event.sender, in: event.roomId, &turn) < Self.waitingOfASender
+        else { return }
+        turn.records.set(SettingRecord(event.sender), scope: scope, key: event.eventId)
+        try countWaiting(1, of: event.sender, in: event.roomId, &turn)
+        let sessions = Self.waitingSessions(event.roomId)
+        if try turn.records.value(SettingRecord.self, scope: sessions, key: sessionId) == nil {
+            turn.records.set(SettingRecord("yes"), scope: sessions, key: sessionId)
+        }
+    }
+
+    /// - Returns: How many there are now.
+    @discardableResult
+    private func countWaiting(
+        _ change: Int, of sender: String, in roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Int {
+        let scope = Self.waitingCounts(roomId)
+        let old: SettingRecord? = try turn.records.value(scope: scope, key: sender)
+        let count = max(0, (old?.numbers.first ?? 0) + change)
+        if change != 0, count > 0 {
+            turn.records.set(SettingRecord("\(count)"), scope: scope, key: sender)
+        } else if change != 0 {
+            turn.records.remove(.setting, scope: scope, key: sender)
+        }
+        return count
+    }
+
+    /// Of a session: the events' ids, each with its sender.
     private static func waitingScope(_ roomId: String, _ sessionId: String) -> String {
         "waiting " + roomId + "\n" + sessionId
     }
+
+    private static func waitingSessions(_ roomId: String) -> String { "sessions waited for in " + roomId }
+
+    private static func waitingCounts(_ roomId: String) -> String { "events that wait in " + roomId }
 
     /// Ids of events that wait for a session. Those that still cannot be read wait again. Events that this step has read
     /// itself go on waiting.
@@ -72,11 +125,28 @@ extension CryptoMachine {
         roomId: String, sessionId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [String] {
         let scope = Self.waitingScope(roomId, sessionId)
-        let ids = try turn.records.values(SettingRecord.self, scope: scope).map(\.key)
-            .filter { !turn.unreadable.contains(RecordKey(.setting, scope: scope, key: $0)) }
-        for id in ids { turn.records.remove(.setting, scope: scope, key: id) }
-        return ids
+        let all = try turn.records.values(SettingRecord.self, scope: scope)
+        let taken = all.filter { !turn.unreadable.contains(RecordKey(.setting, scope: scope, key: $0.key)) }
+        for (id, _) in taken { turn.records.remove(.setting, scope: scope, key: id) }
+        for (sender, events) in Dictionary(grouping: taken, by: \.value.text) {
+            try countWaiting(-events.count, of: sender, in: roomId, &turn)
+        }
+        if taken.count == all.count {
+            turn.records.remove(.setting, scope: Self.waitingSessions(roomId), key: sessionId)
+        }
+        return taken.map(\.key)
     }
+
+    /// The user has left a room: its events wait no more.
+    package mutating func noteOwnLeaving(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
+        let sessions = Self.waitingSessions(roomId)
+        for (sessionId, _) in try turn.records.values(SettingRecord.self, scope: sessions) {
+            try turn.records.removeAll(.setting, scope: Self.waitingScope(roomId, sessionId))
+        }
+        for scope in [sessions, Self.waitingCounts(roomId)] { try turn.records.removeAll(.setting, scope: scope) }
+    }
+
+    // MARK: Reading
 
     private mutating func read(
         _ event: EncryptedEvent, _ turn: inout CryptoTurn
@@ -97,15 +167,19 @@ extension CryptoMachine {
         let (message, plaintext): (MegolmMessage, SecretBytes)
         do throws(EncryptionError) {
             message = try MegolmMessage(UnpaddedBase64.decode(text))
-            if let read = turn.readSessions[sessionId] { session.session.resume(from: read) }
-            plaintext = try session.session.decrypt(message)
-            turn.readSessions[sessionId] = session.session
+            plaintext = try open(message, with: &session, in: event.roomId, &turn)
         } catch .index {
             return .failure(.tooEarly)
         } catch {
-            // The owner has signed the message, and only he knows that what came by another way is the right key.
-            let isDoubtful = session.source != .direct && (error == .mac || error == .padding)
-            return .failure(isDoubtful ? .unknownSession : .damaged(error))
+            // The owner has signed the message: what came by another way is not the right key.
+            guard session.source != .direct, error == .mac || error == .padding,
+                try !hasOpened(sessionId, in: event.roomId, &turn),
+                let address = SessionAddress(event.roomId, sessionId)
+            else {
+                return .failure(.damaged(error))
+            }
+            try noteWrong(session, at: address, &turn)
+            return .failure(.unknownSession)
         }
         // Nobody has claimed it when it came: its owner may be known since.
         let owner =

@@ -16,11 +16,21 @@ extension CryptoMachine {
         try turn.records.values(SettingRecord.self, scope: Self.rooms).map(\.key)
     }
 
+    /// All sessions of a room that are not proved wrong.
+    func usableSessions(
+        of roomId: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> [InboundSessionRecord] {
+        let wrong = try wrongSessions(&turn)
+        return try turn.records.values(InboundSessionRecord.self, scope: roomId).map(\.value).filter { record in
+            SessionAddress(roomId, record.session.id).map { !wrong.contains($0) } ?? true
+        }
+    }
+
     /// All sessions, each from the first message on that it opens.
     package func exportSessions(_ turn: inout CryptoTurn) throws(EncryptionError) -> [ExportedSession] {
         var sessions: [ExportedSession] = []
         for roomId in try roomsWithSessions(&turn) {
-            for (_, record) in try turn.records.values(InboundSessionRecord.self, scope: roomId) {
+            for record in try usableSessions(of: roomId, &turn) {
                 sessions.append(try ExportedSession(record, in: roomId))
             }
         }

@@ -1,5 +1,24 @@
 import JSONBytes
 
+/// What is going on with keys of what was said before, in memory.
+struct HistoryWork: Sendable {
+    /// Bundles that were downloaded, and are not taken yet.
+    var downloads: [Download] = []
+    /// How often an offer of a room was told.
+    var told: [String: Int] = [:]
+    /// Offers that an earlier process has told, and perhaps not taken, were told again.
+    var isResumed = false
+    /// Rooms whose offers could not be downloaded: until when they wait.
+    var pauses: [String: CryptoMachine.Pause] = [:]
+
+    struct Download: Sendable {
+        let roomId: String
+        let offer: HistoryOfferRecord
+        var keys: ArraySlice<JSONView>
+        let withheld: [JSONView]
+    }
+}
+
 /// Keys of what was said before, for those who are invited (reference 17).
 extension CryptoMachine {
     /// Milliseconds for which devices of an invited user are waited for.
@@ -7,7 +26,9 @@ extension CryptoMachine {
     /// Milliseconds for which an offer may be taken up without asking.
     private static let offerTime: UInt64 = 86_400_000
     /// Offers that are kept, of one user and of all.
-    private static let (offersOfAUser, offers) = (5, 200)
+    private static let (offersOfAUser, offers) = (20, 200)
+    /// How often a process tells of offers for one room: each is a download.
+    private static let maximumTold = 5
     private static let maximumURLLength = 512
 
     // MARK: Giving
@@ -18,7 +39,7 @@ extension CryptoMachine {
     /// - Returns: Nil if there is nothing to give.
     package func historyBundle(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> SecretBytes? {
         var (keys, withheld): ([SecretBytes], [SecretBytes]) = ([], [])
-        for (_, record) in try turn.records.values(InboundSessionRecord.self, scope: roomId) {
+        for record in try usableSessions(of: roomId, &turn) {
             if record.isSharedHistory {
                 keys.append(try ExportedSession(record, in: roomId).fileJSON)
             } else {
@@ -54,6 +75,14 @@ extension CryptoMachine {
         turn.records.set(
             HistoryShareRecord(user: user, content: content.view, time: turn.now),
             key: HistoryShareRecord.key(roomId, user))
+    }
+
+    /// Whether there are devices of an invited user that are still to be given the bundle of a room.
+    package func isSharingHistory(
+        of roomId: String, with user: String, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> Bool {
+        let record: HistoryShareRecord? = try turn.records.value(key: HistoryShareRecord.key(roomId, user))
+        return record != nil
     }
 
     mutating func shareHistory(_ turn: inout CryptoTurn) throws(EncryptionError) {
@@ -96,15 +125,17 @@ extension CryptoMachine {
         else { throw .ids }
         let key = HistoryOfferRecord.key(roomId, sender.user)
         let others = try turn.records.values(HistoryOfferRecord.self).filter { !$0.key.isExactly(key) }
-        guard others.count(where: { $0.value.user.isExactly(sender.user) }) < Self.offersOfAUser else { throw .tooMany }
-        if others.count >= Self.offers, let oldest = others.min(by: { $0.value.time < $1.value.time }) {
+        // The oldest gives way: of the same user, so that nobody takes the place of others.
+        let own = others.filter { $0.value.user.isExactly(sender.user) }
+        let full = own.count >= Self.offersOfAUser ? own : others.count >= Self.offers ? others : []
+        if let oldest = full.min(by: { $0.value.time < $1.value.time }) {
             turn.records.remove(.historyOffer, key: oldest.key)
         }
         let offer = HistoryOfferRecord(
             roomId: roomId, user: sender.user, curve25519: sender.curve25519, file: file, time: turn.now)
         turn.records.set(offer, key: key)
         // Whether the user has signed the device is known when his keys are.
-        try track([sender.user], &turn)
+        try track([sender.user], areMembers: false, &turn)
         try tell(offer, &turn)
     }
 
@@ -119,24 +150,51 @@ extension CryptoMachine {
     }
 
     /// The keys of users are known now.
-    func tellHistory(of users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) {
+    mutating func tellHistory(of users: [String], _ turn: inout CryptoTurn) throws(EncryptionError) {
         for offer in try turn.records.values(HistoryOfferRecord.self).map(\.value)
         where !offer.isTold && users.contains(where: { $0.isExactly(offer.user) }) {
             try tell(offer, &turn)
         }
     }
 
-    private func tell(_ offer: HistoryOfferRecord, _ turn: inout CryptoTurn) throws(EncryptionError) {
+    /// What was offered could not be downloaded. It is told again later, a few times, unless that cannot help.
+    package mutating func noteHistoryFailed(
+        of roomId: String, isFinal: Bool, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
+        guard let offer = try offer(of: roomId, &turn) else { return }
+        if isFinal {
+            turn.records.remove(.historyOffer, key: HistoryOfferRecord.key(roomId, offer.user))
+        } else if history.told[roomId, default: 0] < Self.maximumTold {
+            history.pauses[roomId, default: Pause()].fail(at: turn.now)
+        }
+    }
+
+    /// Tells again of what could not be downloaded, and once of what an earlier process was told of, which may not have taken it.
+    mutating func resumeHistory(_ turn: inout CryptoTurn) throws(EncryptionError) {
+        for (roomId, pause) in history.pauses where pause.until > 0 && pause.until <= turn.now {
+            history.pauses[roomId]?.until = 0
+            if let offer = try offer(of: roomId, &turn) { try tell(offer, &turn) }
+        }
+        guard !history.isResumed else { return }
+        history.isResumed = true
+        for offer in try turn.records.values(HistoryOfferRecord.self).map(\.value) where offer.isTold {
+            try tell(offer, &turn)
+        }
+    }
+
+    private mutating func tell(_ offer: HistoryOfferRecord, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let invitation: InvitationRecord = try turn.records.value(key: offer.roomId),
             turn.now >= invitation.time, turn.now - invitation.time < Self.offerTime,
-            var known = try self.offer(of: offer.roomId, &turn), known.user.isExactly(offer.user)
+            var known = try self.offer(of: offer.roomId, &turn), known.user.isExactly(offer.user),
+            history.told[known.roomId, default: 0] < Self.maximumTold
         else { return }
+        history.told[known.roomId, default: 0] += 1
         known.isTold = true
         turn.records.set(known, key: HistoryOfferRecord.key(known.roomId, known.user))
         turn.notices.append(.history(roomId: known.roomId, from: known.user))
     }
 
-    /// What the user who invited this one to a room has offered; nil if that is nothing.
+    /// What the user who invited this one to a room has offered; nil if that is nothing, or is being taken.
     package func offeredHistory(
         of roomId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> EncryptedFile? {
@@ -144,7 +202,8 @@ extension CryptoMachine {
     }
 
     private func offer(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) -> HistoryOfferRecord? {
-        guard let invitation: InvitationRecord = try turn.records.value(key: roomId),
+        guard !history.downloads.contains(where: { $0.roomId.isExactly(roomId) }),
+            let invitation: InvitationRecord = try turn.records.value(key: roomId),
             let offer: HistoryOfferRecord = try turn.records.value(
                 key: HistoryOfferRecord.key(roomId, invitation.inviter)),
             let device = try device(offer.user, with: offer.curve25519, &turn), device.isUsable,
@@ -153,19 +212,28 @@ extension CryptoMachine {
         return offer
     }
 
-    /// Takes the sessions of a bundle that was downloaded and decrypted: those of this room that are not here.
+    /// Takes the sessions of a bundle that was downloaded and decrypted: those of this room that are not here. What a turn
+    /// has no time for waits for the next call of ``requests(_:)``.
     ///
-    /// - Returns: How many there were.
     /// - Throws: `unasked` unless ``offeredHistory(of:_:)`` names it, `notJSON`.
     package mutating func importHistory(
         _ bundle: SecretBytes, of roomId: String, _ turn: inout CryptoTurn
-    ) throws(EncryptionError) -> Int {
+    ) throws(EncryptionError) {
         guard let offer = try offer(of: roomId, &turn) else { throw .unasked }
         let bytes = bundle.withUnsafeBytes { Array($0) }
         guard JSONView.isJSON(bytes), let view = JSONView(bytes), view.isObject else { throw .notJSON }
-        turn.records.remove(.historyOffer, key: HistoryOfferRecord.key(roomId, offer.user))
-        var count = 0
-        for entry in view["room_keys"]?.array ?? [] {
+        history.downloads.append(
+            .init(
+                roomId: roomId, offer: offer, keys: (view["room_keys"]?.array ?? [])[...],
+                withheld: view["withheld"]?.array ?? []))
+        try takeHistory(&turn)
+    }
+
+    /// Takes some of what was downloaded.
+    mutating func takeHistory(_ turn: inout CryptoTurn) throws(EncryptionError) {
+        guard var download = history.downloads.first else { return }
+        let (roomId, offer) = (download.roomId, download.offer)
+        for entry in download.keys.prefix(Self.entriesOfATurn) {
             do throws(EncryptionError) {
                 let session = try ExportedSession(entry, roomID: roomId)
                 guard try turn.records.value(InboundSessionRecord.self, scope: roomId, key: session.sessionID) == nil
@@ -174,15 +242,29 @@ extension CryptoMachine {
                 // Whoever vouches for it.
                 record.forwarders.append(offer.curve25519)
                 record.isSharedHistory = true
-                if try add(record, to: roomId, &turn) { count += 1 }
+                try add(record, to: roomId, &turn)
             } catch .store {
                 throw .store
             } catch {
                 continue
             }
         }
-        try takeWithheld(view["withheld"]?.array ?? [], of: roomId, &turn)
-        return count
+        download.keys = download.keys.dropFirst(Self.entriesOfATurn)
+        guard download.keys.isEmpty else {
+            history.downloads[0] = download
+            return
+        }
+        history.downloads.removeFirst()
+        try takeWithheld(download.withheld, of: roomId, &turn)
+        history.pauses[roomId] = nil
+        let key = HistoryOfferRecord.key(roomId, offer.user)
+        // There may be more in one that has come meanwhile.
+        if let newer: HistoryOfferRecord = try turn.records.value(key: key), newer.file != offer.file {
+            return try tell(newer, &turn)
+        }
+        // Whoever has invited is believed once. A process that ends before this begins anew.
+        turn.records.remove(.historyOffer, key: key)
+        turn.records.remove(.invitation, key: roomId)
     }
 
     /// Hints at why some of the history cannot be read. They explain what their senders have sent, and do nothing else.

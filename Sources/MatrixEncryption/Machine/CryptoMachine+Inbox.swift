@@ -57,19 +57,39 @@ extension CryptoMachine {
         }?.value
         guard let box else { return }  // for another device
         guard let type = box["type"]?.int, let body = box["body"]?.string else { throw .missingField }
+        let before = (account: account, channels: try channels(with: senderKey, &turn).map(\.session.id))
+        let plaintext: SecretBytes
         do throws(EncryptionError) {
-            let plaintext = try decrypt(OlmMessage(type: type, body: body), from: senderKey, &turn)
-            guard let payload = JSONView(plaintext.withUnsafeBytes { Array($0) }), payload.isObject else {
-                throw .notJSON
-            }
-            try receive(payload, from: user, senderKey, &turn)
+            plaintext = try decrypt(OlmMessage(type: type, body: body), from: senderKey, &turn)
         } catch .messageKey {
             throw .messageKey  // it came before
         } catch .noSession, .noChain, .mac, .gap, .oneTimeKey, .padding {
             if let device = try device(user, with: senderKey, &turn) { noteWedged(device, &turn) }
             throw .noSession
         }
+        do throws(EncryptionError) {
+            guard let payload = JSONView(plaintext.withUnsafeBytes { Array($0) }), payload.isObject else {
+                throw .notJSON
+            }
+            try receive(payload, from: user, senderKey, &turn)
+        } catch {
+            if Self.ownBounds.contains(error) {
+                // As if it had never come: its sender repeats what opens the channel until there is an answer.
+                for channel in try channels(with: senderKey, &turn)
+                where channel.owner == nil && !before.channels.contains(channel.session.id) {
+                    turn.records.remove(.olmSession, scope: senderKey.base64, key: channel.session.id)
+                    account = before.account
+                    turn.records.set(account)
+                }
+            } else {
+                try forgetUnproved(senderKey, &turn)
+            }
+            throw error
+        }
     }
+
+    /// What proves nothing of the sender.
+    private static let ownBounds: Set<EncryptionError> = [.tooMany, .length, .store, .state]
 
     private mutating func decrypt(
         _ message: OlmMessage, from senderKey: Curve25519PublicKey, _ turn: inout CryptoTurn
@@ -120,8 +140,10 @@ extension CryptoMachine {
             let keys = try DeviceKeys(announced, user: user)
             guard keys.curve25519 == senderKey else { throw .announcedCurve25519 }
             guard keys.ed25519 == ed25519 else { throw .announcedEd25519 }
-            try take(keys, isListed: false, &turn)
-            if try device(user, with: senderKey, &turn) == nil { throw .deviceKeys }  // it is known by other keys
+            let isHeld = try !isRoomForUnlisted(keys, &turn)
+            if !isHeld { try take(keys, isListed: false, &turn) }
+            // It is known by other keys.
+            if !isHeld, try device(user, with: senderKey, &turn) == nil { throw .deviceKeys }
         }
         guard let device = try device(user, with: senderKey, &turn) else {
             guard try turn.records.value(DeviceByKeyRecord.self, key: senderKey.base64) == nil else {
@@ -166,7 +188,7 @@ extension CryptoMachine {
             object.add("type", type)
             object.add("sender", sender.user)
             object.add("content", content)
-            turn.notices.append(.toDevice(object.view))
+            turn.notices.append(.toDevice(object.view, senderKey: sender.curve25519))
         }
     }
 
@@ -182,8 +204,7 @@ extension CryptoMachine {
         let held = try turn.records.values(HeldMessageRecord.self, scope: user)
         guard held.count < Self.heldMessages else { throw .tooMany }
         try noteHeld(payload, of: user, &turn)
-        try track([user], &turn)
-        try noteChanged([user], &turn)
+        try refresh([user], areMembers: false, &turn)
         let number = (held.last.flatMap { UInt64($0.key) } ?? 999_999) + 1
         turn.records.set(
             HeldMessageRecord(payload: payload, senderKey: key, time: turn.now), scope: user, key: "\(number)")
@@ -208,63 +229,12 @@ extension CryptoMachine {
             } catch .store {
                 throw .store
             } catch {
+                // A server that does not answer proves nothing.
+                if isKnown || isFinal { try forgetUnproved(held.senderKey, &turn) }
                 turn.notices.append(.dropped(type: "m.room.encrypted", sender: user, error))
             }
         }
         try noteReleased(user, &turn)
-    }
-
-    // MARK: Room keys
-
-    private mutating func receive(
-        roomKey content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
-    ) throws(EncryptionError) {
-        guard content["algorithm"]?.string == Algorithm.megolm, let roomId = content["room_id"]?.string,
-            let sessionId = content["session_id"]?.string, let key = content["session_key"]?.string
-        else { throw .missingField }
-        let session = try InboundGroupSession(sessionKey: UnpaddedBase64.decodeSecret(key))
-        guard session.id == sessionId else { throw .sessionKey }
-        let record = InboundSessionRecord(
-            session: session, user: sender.user, device: sender.device.keys.deviceID, curve25519: sender.curve25519,
-            ed25519: sender.ed25519, source: .direct, isSharedHistory: content["shared_history"]?.bool ?? false)
-        guard let address = SessionAddress(roomId, sessionId) else { throw .ids }
-        if try add(record, to: roomId, &turn) {
-            try boundStrangeSessions(with: address, from: sender.curve25519, &turn)
-        }
-    }
-
-    /// Adds a session, or what it knows better than the one that is there (reference 5.3).
-    ///
-    /// - Parameter isBackedUp: It is from the backup.
-    /// - Returns: Whether messages can be read now that could not before.
-    @discardableResult
-    mutating func add(
-        _ new: InboundSessionRecord, to roomId: String, isBackedUp: Bool = false, _ turn: inout CryptoTurn
-    ) throws(EncryptionError) -> Bool {
-        let sessionId = new.session.id
-        var merged = new
-        if let known: InboundSessionRecord = try turn.records.value(scope: roomId, key: sessionId) {
-            let isEarlier = new.session.firstIndex < known.session.firstIndex
-            if known.session.isConnected(to: new.session) {
-                // A fact about the owner takes the place of a claim, and never the other way.
-                let isRaised = new.source == .direct && known.source != .direct
-                let isSameOwner = new.curve25519 == known.curve25519 && new.ed25519 == known.ed25519
-                if known.source == .direct, new.source == .direct, !isSameOwner { throw .deviceKeys }
-                guard isEarlier || isRaised else { return false }
-                merged = isRaised ? new : known
-                merged.session = isEarlier ? new.session : known.session
-                merged.isSharedHistory = known.isSharedHistory && new.isSharedHistory
-            } else if new.source.rank <= known.source.rank {
-                throw .sessionKey  // two with one id
-            }
-        }
-        turn.records.set(merged, scope: roomId, key: sessionId)
-        try noteSessions(of: roomId, &turn)
-        if !isBackedUp { try markForBackup(merged, in: roomId, &turn) }
-        if let session = SessionAddress(roomId, sessionId) { try closeMissing(session, &turn) }
-        turn.records.remove(.withheld, scope: roomId, key: sessionId)
-        turn.notices.append(.roomKey(roomId: roomId, sessionId: sessionId))
-        return true
     }
 
     // MARK: Withheld keys

@@ -26,18 +26,24 @@ extension CryptoMachine {
     // MARK: What is missing
 
     /// An event waits for a session.
+    ///
+    /// - Parameter senderKey: The identity key of a device of its sender, as far as it says so.
     mutating func noteMissing(
-        _ roomId: String, _ sessionId: String, _ turn: inout CryptoTurn
+        _ roomId: String, _ sessionId: String, senderKey: String?, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         guard let session = SessionAddress(roomId, sessionId) else { return }
         if var known: MissingSessionRecord = try turn.records.value(key: session.key) {
+            if known.request == nil, known.senderKey == nil, let senderKey {
+                known.senderKey = senderKey
+                turn.records.set(known, key: session.key)
+            }
             let isRecent = known.sought <= turn.now && turn.now - known.sought < Self.seekingInterval
             guard known.sought > 0, !known.isToBeSought, !isRecent else { return }
             (known.wanted, known.sought) = (turn.now, 0)
             turn.records.set(known, key: session.key)
         } else {
             try makeRoomForMissing(&turn)
-            turn.records.set(MissingSessionRecord(wanted: turn.now), key: session.key)
+            turn.records.set(MissingSessionRecord(wanted: turn.now, senderKey: senderKey), key: session.key)
             traffic.missing? += 1
         }
         traffic.missingEpoch = nil
@@ -48,8 +54,9 @@ extension CryptoMachine {
         roomId: String, sessionId: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         guard let session = SessionAddress(roomId, sessionId) else { return }
+        let known: MissingSessionRecord? = try turn.records.value(key: session.key)
         try closeMissing(session, &turn)
-        try noteMissing(roomId, sessionId, &turn)
+        try noteMissing(roomId, sessionId, senderKey: known?.senderKey, &turn)
     }
 
     private mutating func makeRoomForMissing(_ turn: inout CryptoTurn) throws(EncryptionError) {
@@ -144,6 +151,7 @@ extension CryptoMachine {
         var body = JSONWriter()
         body.add("algorithm", Algorithm.megolm)
         body.add("room_id", session.roomId)
+        if let senderKey = record.senderKey { body.add("sender_key", senderKey) }
         body.add("session_id", session.sessionId)
         var content = JSONWriter()
         content.add("action", "request")

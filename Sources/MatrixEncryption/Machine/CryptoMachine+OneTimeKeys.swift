@@ -18,7 +18,7 @@ extension CryptoMachine {
     }
 
     mutating func keyUpload(_ turn: inout CryptoTurn) throws(EncryptionError) -> CryptoRequest? {
-        guard !isInFlight("upload"), !isPaused("upload", turn) else { return nil }
+        guard !areUploadsRefused, !isInFlight("upload"), !isPaused("upload", turn) else { return nil }
         let isFirst = try !isPublished(&turn)
         try replaceFallbackKey(&turn, isFirst: isFirst)
         if isFirst || isLowOnKeys {
@@ -87,6 +87,9 @@ struct SettingRecord: Record, Equatable {
     let text: String
 
     init(_ text: String) { self.text = text }
+
+    /// Of several numbers that stand in it, one after the other.
+    var numbers: [Int] { text.split(separator: " ").compactMap { Int($0) } }
 
     var state: SecretBytes {
         var writer = StateWriter(version: Self.version)

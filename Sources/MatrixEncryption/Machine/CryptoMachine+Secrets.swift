@@ -19,20 +19,34 @@ extension CryptoMachine {
     /// Asks our verified devices for the secrets that are not here, as soon as there are such devices. Trusting our own
     /// identity does it by itself.
     ///
-    /// - Parameter again: Those that were asked already are asked again.
+    /// - Parameters:
+    ///   - again: Those that were asked already are asked again.
+    ///   - devices: The only ones to ask. Nil is all, also those that are verified later.
+    /// - Throws: `unknownDevice` if one of these is not verified.
     package mutating func requestMissingSecrets(
-        again: Bool = false, _ turn: inout CryptoTurn
+        again: Bool = false, of devices: [String]? = nil, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
+        var others: [String] = []
+        if let devices {
+            let verified = try otherDevices(&turn).verified.map(\.keys.deviceID)
+            func isNamed(_ id: String) -> Bool { devices.contains { $0.isExactly(id) } }
+            guard devices.allSatisfy({ id in verified.contains { $0.isExactly(id) } }) else { throw .unknownDevice }
+            others = verified.filter { !isNamed($0) }
+        }
         for name in SecretName.allCases where try isMissing(name, &turn) {
             if again { try closeSecretRequest(name, &turn) }
-            try requestSecret(name, &turn)
+            try requestSecret(name, notOf: others, &turn)
         }
     }
 
     /// One that is asked for already is waited for.
-    mutating func requestSecret(_ name: SecretName, _ turn: inout CryptoTurn) throws(EncryptionError) {
+    ///
+    /// - Parameter others: Devices that are passed over, as if they had been asked.
+    mutating func requestSecret(
+        _ name: SecretName, notOf others: [String] = [], _ turn: inout CryptoTurn
+    ) throws(EncryptionError) {
         guard try turn.records.value(SecretRequestRecord.self, key: name.rawValue) == nil else { return }
-        turn.records.set(SecretRequestRecord(id: turn.random.text(32)), key: name.rawValue)
+        turn.records.set(SecretRequestRecord(id: turn.random.text(32), devices: others), key: name.rawValue)
         traffic.secretEpoch = nil
     }
 

@@ -34,6 +34,8 @@ package enum SharingError: Error, Sendable, Equatable {
     case unknownAlgorithm
     /// Users who were verified, and have other keys now, or a device that they have not signed.
     case notAcknowledged(users: [String])
+    /// The server has just refused to take the session for devices of these users: it is tried again a little later.
+    case notTaken(users: [String])
     case encryption(EncryptionError)
 }
 
@@ -78,9 +80,10 @@ extension CryptoMachine {
 
     // MARK: Before a message
 
-    /// Sees to it that everybody who is to read the next message can.
+    /// Sees to it that everybody who is to read the next message can. As long as a key for it is on its way, it waits: one that
+    /// never arrives would be missing for it and for all after it.
     ///
-    /// - Parameter hasWaited: Whoever could not be asked for until now is left out.
+    /// - Parameter hasWaited: Whoever could not be asked for until now, or has given no one-time key, is left out.
     package mutating func prepare(
         _ room: RoomToEncrypt, hasWaited: Bool, _ turn: inout CryptoTurn
     ) throws(SharingError) -> Readiness {
@@ -100,11 +103,26 @@ extension CryptoMachine {
             throw .encryption(error)
         }
         let audience = try audience(of: room, &turn)
+        let refused: [String]
+        do throws(EncryptionError) {
+            refused = try usersWithoutSession(of: room.roomId, audience, &turn)
+        } catch {
+            throw .encryption(error)
+        }
+        guard refused.isEmpty else { throw .notTaken(users: refused) }
         do throws(EncryptionError) {
             return try share(with: audience, room, hasWaited: hasWaited, &turn)
         } catch {
             throw .encryption(error)
         }
+    }
+
+    /// Somebody sends anew: what has failed is tried at once, unless the server has asked to wait.
+    package mutating func retrySharing() {
+        let calls: [CryptoRequest.Call] = [
+            .queryKeys(users: []), .claimKeys([]), .sendToDevice(type: "", transactionId: ""),
+        ]
+        for call in calls { pauses[call.kind]?.shorten() }
     }
 
     /// Asks again, every ten minutes at most, who has logged in or out meanwhile.
@@ -194,6 +212,22 @@ extension CryptoMachine {
 
     // MARK: The session
 
+    /// Milliseconds for which a session that the server has refused to take is not given again.
+    private static let refusalTime: UInt64 = 10_000
+
+    /// Whose devices could not be given the present session, as the server has just said.
+    private func usersWithoutSession(
+        of roomId: String, _ audience: Audience, _ turn: inout CryptoTurn
+    ) throws(EncryptionError) -> [String] {
+        guard let session: OutboundSessionRecord = try turn.records.value(key: roomId) else { return [] }
+        let refused = try turn.records.values(ShareRecord.self, scope: session.session.id).filter {
+            $0.value.outcome == .refused && $0.value.time <= turn.now && turn.now - $0.value.time < Self.refusalTime
+        }
+        guard !refused.isEmpty else { return [] }
+        let keys = Set(refused.map(\.key))
+        return Set(audience.recipients.map(\.address).filter { keys.contains($0.key) }.map(\.user)).sorted()
+    }
+
     private mutating func share(
         with audience: Audience, _ room: RoomToEncrypt, hasWaited: Bool, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> Readiness {
@@ -222,7 +256,7 @@ extension CryptoMachine {
         if isClaiming, !hasWaited { return .waiting }  // one claim for all
         try give(session, to: given, room, &turn)
         try withhold(audience.withheld, unreached, session, shares, room, &turn)
-        guard given.isEmpty, !isSending || hasWaited else { return .waiting }
+        guard given.isEmpty, !isSending else { return .waiting }
         // Whoever lacks the session is looked at again before the next message.
         if !isIncomplete, !isClaiming, unreached.isEmpty {
             ready[room.roomId] = Ready(sessionId: id, epoch: deviceEpoch, room: room)
@@ -243,7 +277,7 @@ extension CryptoMachine {
         switch share.outcome {
         case .given: return share.wedgingIndex == device.wedgingIndex ? .has : .lacks
         case .sending: return .isSending
-        case .withheld: return .lacks
+        case .withheld, .refused: return .lacks
         case .unreachable:
             return now >= share.time && now - share.time < Self.unwedgingInterval ? .isUnreachable : .lacks
         }

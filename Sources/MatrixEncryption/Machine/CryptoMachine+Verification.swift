@@ -468,7 +468,7 @@ extension CryptoMachine {
             return record.isSuspicious ? nil : record
         }
         if !isFinal, verificationTraffic.hold(event, isOwn: user.isExactly(me.user), now: turn.now) {
-            try refresh([user], &turn)
+            try refresh([user], areMembers: false, &turn)
         }
         return nil
     }

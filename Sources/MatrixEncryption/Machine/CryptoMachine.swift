@@ -21,6 +21,8 @@ package struct CryptoMachine: Sendable {
     var failingServers: [String: Pause] = [:]
     /// How many one-time keys the server has; nil before it has told.
     var oneTimeKeyCount: Int?
+    /// The server has other keys under ids of ours: it is given no more.
+    var areUploadsRefused = false
     /// The fallback key was given to somebody, or the server has none.
     var isFallbackKeyUsed = false
     /// Devices that gave no one-time key when they were asked: when.
@@ -37,6 +39,7 @@ package struct CryptoMachine: Sendable {
     var channelsBefore: UInt64 = 0
     var traffic = KeyTraffic()
     var backup = BackupWork()
+    var history = HistoryWork()
     /// Verifications that run, and those that have ended lately, in the order in which they began.
     package internal(set) var verifications: [Verification] = []
     /// How this device can be verified: whether its application shows codes, and scans them.
@@ -47,6 +50,8 @@ package struct CryptoMachine: Sendable {
         var failures = 0
         /// Milliseconds since 1970.
         var until: UInt64 = 0
+        /// The part of it that the server has asked for.
+        var asked: UInt64 = 0
     }
 
     struct Ready: Sendable, Equatable {
@@ -77,9 +82,21 @@ package struct CryptoMachine: Sendable {
             own.trust = .verified
             remember(own, &turn)
         }
+        backup.deletions = try storedDeletions(&turn)
         backup.asksForVersion = try isBackupChanging(&turn)  // there may be another one since
         try noteCopy(&turn)
     }
+
+    /// When this device's keys were made, in milliseconds since 1970.
+    package func creationTime(_ turn: inout CryptoTurn) throws(EncryptionError) -> UInt64? {
+        try turn.records.value(DeviceRecord.self, scope: me.user, key: me.device)?.firstSeen
+    }
+
+    /// What servers say of a key under an id that another one has.
+    private static let otherKeysExist = "M_UNKNOWN"
+
+    /// What servers say of a request that is larger than they take.
+    package static let tooLarge = "M_TOO_LARGE"
 
     // MARK: Requests
 
@@ -90,8 +107,13 @@ package struct CryptoMachine: Sendable {
         requests += try keyRequests(&turn)
         requests += try keyQueries(&turn)
         if let claim = try keyClaim(&turn) { requests.append(claim) }
-        requests += try outbox(&turn)
-        requests += verificationMessages(turn)
+        // Whoever hears of a device looks it up: as long as the server does not know it, they would find nothing and drop what
+        // it has sent, and the server would refuse its signatures. If the server never takes its keys, the user is told.
+        let isPublished = try isPublished(&turn)
+        if isPublished || areUploadsRefused {
+            requests += try outbox(&turn)
+            requests += verificationMessages(turn)
+        }
         for request in requests { inFlight[request.id] = request }
         noteTime(turn.now)
         return requests
@@ -106,8 +128,8 @@ package struct CryptoMachine: Sendable {
 
     /// When the next request is to be sent that waits for the end of a pause; nil if none does.
     package var nextRetry: UInt64? {
-        ((Array(pauses.values) + failingServers.values).map(\.until) + [
-            backup.due ?? 0, backup.download == nil ? 0 : 1,
+        ((Array(pauses.values) + failingServers.values + history.pauses.values).map(\.until) + [
+            backup.due ?? 0, backup.download == nil && history.downloads.isEmpty ? 0 : 1,
         ]).filter { $0 > 0 }.min()
     }
 
@@ -138,8 +160,12 @@ package struct CryptoMachine: Sendable {
         guard let request = inFlight.removeValue(forKey: id) else { return }
         switch request.call {
         case .uploadKeys:
-            if isFinal { turn.notices.append(.oneTimeKeysRefused) }
+            if isFinal, code == Self.otherKeysExist {
+                areUploadsRefused = true
+                turn.notices.append(.oneTimeKeysRefused)
+            }
         case .sendToDevice, .uploadSignatures:
+            if isFinal, code == Self.tooLarge, try halve(request, &turn) { return }
             if isFinal { return try refused(request, &turn) }
         // Asked again, the server may give keys.
         case .claimKeys(let devices):
@@ -172,9 +198,10 @@ package struct CryptoMachine: Sendable {
         return CryptoRequest(id: lastRequest, call, body: body, outboxKey: outboxKey, generations: generations)
     }
 
-    /// The network is back: nothing waits any longer.
+    /// The network is back: nothing waits any longer, unless the server has asked for it.
     package mutating func retryNow() {
-        for kind in pauses.keys { pauses[kind]?.until = 0 }
+        for kind in pauses.keys { pauses[kind]?.shorten() }
+        for roomId in history.pauses.keys { history.pauses[roomId]?.shorten() }
         for server in failingServers.keys { failingServers[server]?.until = 0 }
     }
 }
@@ -183,8 +210,12 @@ extension CryptoMachine.Pause {
     /// 15 seconds, and twice as long each time up to ten minutes.
     mutating func fail(at now: UInt64, atLeast minimum: UInt64 = 0) {
         failures += 1
-        until = now + max(min(15_000 << UInt64(min(failures - 1, 6)), 600_000), min(minimum, 600_000))
+        asked = now + min(minimum, 600_000)
+        until = max(now + min(15_000 << UInt64(min(failures - 1, 6)), 600_000), asked)
     }
+
+    /// Only what the server has asked for is left of it.
+    mutating func shorten() { until = min(until, asked) }
 }
 
 extension OlmAccount: Record {

@@ -15,6 +15,9 @@ package struct CryptoTurn: Sendable {
     /// Events that this step has read in vain, with what it knows: the next one that knows more reads them again.
     var unreadable: Set<RecordKey> = []
 
+    /// Stored events that somebody looks at, by rooms: the end of the step reads them again.
+    package var lookedAt: [String: [String]] = [:]
+
     package init(_ records: Records, now: UInt64, random: RandomSource) {
         (self.records, self.now, self.random) = (records, now, random)
     }
@@ -39,7 +42,8 @@ package enum CryptoNotice: Sendable, Equatable {
     case deviceKeysRefused(DeviceAddress)
     /// The server names other keys for this device than it has.
     case ownKeysReplaced
-    /// The server has a one-time key of another store under an id of ours: this store is older than the device's last one.
+    /// The server has a one-time key of another store under an id of ours: this store is older than the device's last one. It
+    /// is given no more by this process.
     case oneTimeKeysRefused
     /// The store is a copy, or an older state of itself: what was sent with is given up. Two copies in use hinder each other.
     case storeWasCopied
@@ -53,8 +57,9 @@ package enum CryptoNotice: Sendable, Equatable {
     case backupRestored(BackupRestoration)
     /// The user who has invited this one to a room offers what was said there: see ``CryptoMachine/offeredHistory(of:_:)``.
     case history(roomId: String, from: String)
-    /// A message to this device that was encrypted, and is not for the machine: an object with `type`, `content`, `sender`.
-    case toDevice(JSONView)
+    /// A message to this device that was encrypted, and is not for the machine: an object with `type`, `content`, `sender`;
+    /// and the identity key of the device that has sent it.
+    case toDevice(JSONView, senderKey: Curve25519PublicKey)
     /// A verification has begun, or is in another state than before.
     case verificationChanged(Verification.ID)
     /// A message that was dropped, and why: for the log.

@@ -65,6 +65,9 @@ struct MessageFields {
     func key(_ tag: UInt64) throws(EncryptionError) -> Curve25519PublicKey {
         let bytes = try bytes(tag)
         guard bytes.count == 32 else { throw .fieldLength }
+        // X25519 ignores the highest bit (RFC 7748, 5), and nobody sets it. With it, a message that was read already would open
+        // another session by the same fallback key.
+        guard bytes.last.map({ $0 < 0x80 }) == true else { throw .keyEncoding }
         return try Curve25519PublicKey(bytes)
     }
 }

@@ -159,26 +159,31 @@ package struct IdentityRecord: Record, Equatable {
 /// Whether a user's devices are known as they are now.
 struct TrackedUserRecord: Record, Equatable {
     static let kind = RecordKind.trackedUser
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     var isOutdated: Bool
     /// Counts the changes: an answer to a query of before a change does not make up for it.
     var generation: UInt64
+    /// Is in an encrypted room with us, and not only somebody who has sent something.
+    var isMember: Bool
 
-    init(isOutdated: Bool = true, generation: UInt64 = 0) {
-        (self.isOutdated, self.generation) = (isOutdated, generation)
+    init(isOutdated: Bool = true, generation: UInt64 = 0, isMember: Bool = true) {
+        (self.isOutdated, self.generation, self.isMember) = (isOutdated, generation, isMember)
     }
 
     var state: SecretBytes {
         var writer = StateWriter(version: Self.version)
         writer.append(isOutdated)
         writer.append(generation)
+        writer.append(isMember)
         return writer.state
     }
 
     init(state: SecretBytes) throws(EncryptionError) {
-        var reader = try StateReader(state, version: Self.version)
+        let isOld = state.withUnsafeBytes { $0.first } == 1
+        var reader = try StateReader(state, version: isOld ? 1 : Self.version)
         (isOutdated, generation) = (try reader.flag(), try reader.number())
+        isMember = isOld ? true : try reader.flag()
         try reader.end()
     }
 }

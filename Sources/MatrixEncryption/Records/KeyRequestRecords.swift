@@ -28,7 +28,7 @@ struct SessionAddress: Hashable, Sendable {
 /// A session that events wait for, and what was done to get it.
 struct MissingSessionRecord: Record, Equatable {
     static let kind = RecordKind.missingSession
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     /// What our other devices were asked.
     struct Request: Sendable, Equatable {
@@ -42,8 +42,10 @@ struct MissingSessionRecord: Record, Equatable {
     /// Milliseconds since 1970 when the backup was asked for it; 0 for never.
     var sought: UInt64 = 0
     var request: Request?
+    /// What the event says of its sender's key, if the sender has a device of that key: older clients look for the session by it.
+    var senderKey: String?
 
-    init(wanted: UInt64) { self.wanted = wanted }
+    init(wanted: UInt64, senderKey: String?) { (self.wanted, self.senderKey) = (wanted, senderKey) }
 
     /// Whether the backup is to be asked, which has it later perhaps.
     var isToBeSought: Bool { sought == 0 || wanted > sought }
@@ -56,16 +58,19 @@ struct MissingSessionRecord: Record, Equatable {
             writer.append(request.id)
             writer.append(request.devices) { $0.append($1) }
         }
+        writer.append(senderKey) { $0.append($1) }
         return writer.state
     }
 
     init(state: SecretBytes) throws(EncryptionError) {
-        var reader = try StateReader(state, version: Self.version)
+        let isOld = state.withUnsafeBytes { $0.first } == 1
+        var reader = try StateReader(state, version: isOld ? 1 : Self.version)
         (wanted, sought) = (try reader.number(), try reader.number())
         request = try reader.optional { reader throws(EncryptionError) in
             Request(
                 id: try reader.text(), devices: try reader.list { reader throws(EncryptionError) in try reader.text() })
         }
+        senderKey = isOld ? nil : try reader.optional { reader throws(EncryptionError) in try reader.text() }
         try reader.end()
     }
 }

@@ -93,6 +93,8 @@ package struct Records: Sendable {
     private let store: any RecordStore
     /// Nil removes.
     package private(set) var changes: [RecordKey: SecretBytes?] = [:]
+    /// Those of a kind and a scope: a step that changes much looks at little of it each time.
+    private var changed: [RecordKey: Set<RecordKey>] = [:]
     /// A ratchet that sends has moved: what goes with it must be safe on the disk before anything is sent, so that no power
     /// cut makes it move again.
     package var movesSendingRatchet = false
@@ -117,10 +119,9 @@ package struct Records: Sendable {
         _: Value.Type = Value.self, scope: String = ""
     ) throws(EncryptionError) -> [(key: String, value: Value)] {
         var states = try store.records(Value.kind, scope: scope)
-        let changed = changes.filter { $0.key.kind == Value.kind && $0.key.scope.isExactly(scope) }
-        if !changed.isEmpty {
-            states.removeAll { changed[RecordKey(Value.kind, scope: scope, key: $0.key)] != nil }
-            states += changed.compactMap { place, state in state.map { (place.key, $0) } }
+        if let changed = changed[RecordKey(Value.kind, scope: scope)] {
+            states.removeAll { changed.contains(RecordKey(Value.kind, scope: scope, key: $0.key)) }
+            states += changed.compactMap { place in changes[place]?.map { (place.key, $0) } }
             states.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         }
         var values: [(key: String, value: Value)] = []
@@ -138,19 +139,22 @@ package struct Records: Sendable {
     }
 
     package mutating func set<Value: Record>(_ value: Value, scope: String = "", key: String = "") {
-        changes[RecordKey(Value.kind, scope: scope, key: key)] = .some(value.state)
+        change(RecordKey(Value.kind, scope: scope, key: key), to: value.state)
     }
 
     package mutating func remove(_ kind: RecordKind, scope: String = "", key: String = "") {
-        changes[RecordKey(kind, scope: scope, key: key)] = .some(nil)
+        change(RecordKey(kind, scope: scope, key: key), to: nil)
     }
 
     /// All of a kind and a scope.
     package mutating func removeAll(_ kind: RecordKind, scope: String) throws(EncryptionError) {
         for (key, _) in try store.records(kind, scope: scope) { remove(kind, scope: scope, key: key) }
-        for place in changes.keys where place.kind == kind && place.scope.isExactly(scope) {
-            changes[place] = .some(nil)
-        }
+        for place in changed[RecordKey(kind, scope: scope)] ?? [] { change(place, to: nil) }
+    }
+
+    private mutating func change(_ place: RecordKey, to state: SecretBytes?) {
+        changes[place] = .some(state)
+        changed[RecordKey(place.kind, scope: place.scope), default: []].insert(place)
     }
 }
 

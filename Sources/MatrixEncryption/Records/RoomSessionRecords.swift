@@ -186,9 +186,11 @@ struct ShareRecord: Record, Equatable {
         case withheld
         /// No session to it could be made; it is tried again after an hour.
         case unreachable
+        /// The server has not taken the message with it. It may have come all the same.
+        case refused
     }
 
-    var outcome: Outcome
+    let outcome: Outcome
     /// From which message on the device can read.
     let index: UInt32
     let curve25519: Curve25519PublicKey
@@ -212,6 +214,11 @@ struct ShareRecord: Record, Equatable {
         writer.append(wedgingIndex)
         writer.append(time)
         return writer.state
+    }
+
+    /// What has become of it since.
+    func with(_ outcome: Outcome, at time: UInt64) -> ShareRecord {
+        ShareRecord(outcome, index: index, curve25519: curve25519, wedgingIndex: wedgingIndex, time: time)
     }
 
     init(state: SecretBytes) throws(EncryptionError) {

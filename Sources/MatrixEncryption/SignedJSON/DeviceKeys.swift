@@ -62,6 +62,13 @@ package struct DeviceKeys: Sendable, Equatable {
         try self.init(json, user: userID, device: deviceID)
     }
 
+    /// What is signed, and the signatures: without what a server says besides.
+    package var signedJSON: JSONView {
+        var object = JSONWriter()
+        for (key, value) in json.members where !key.isExactly("unsigned") { object.add(key, value) }
+        return object.view
+    }
+
     /// Checks that the owner's self-signing key vouches for the device.
     ///
     /// - Parameter key: Checked by its master key.

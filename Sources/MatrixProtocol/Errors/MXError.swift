@@ -98,6 +98,8 @@ public let kMXErrCodeStringDuplicateAnnotation = "M_DUPLICATE_ANNOTATION"
 public let kMXErrCodeStringNotYetUploaded = "M_NOT_YET_UPLOADED"
 /// The server is full.
 public let kMXErrCodeStringResourceLimitExceeded = "M_RESOURCE_LIMIT_EXCEEDED"
+/// The user has to agree to the server's terms first.
+public let kMXErrCodeStringConsentNotGiven = "M_CONSENT_NOT_GIVEN"
 /// The password is too weak.
 public let kMXErrCodeStringWeakPassword = "M_WEAK_PASSWORD"
 /// The server has forgotten the connection.

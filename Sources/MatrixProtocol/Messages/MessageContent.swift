@@ -49,6 +49,16 @@ package enum MessageContent {
         return self.text(body, html: Markdown.html(body), type: isEmote ? "m.emote" : "m.text", mentions: mentions)
     }
 
+    /// What a user has typed, with users in it who are mentioned by their names: other clients show these as pills, and notify
+    /// the users. A user whose name does not stand in the text is not mentioned.
+    package static func typed(_ text: String, naming users: [MXMention]) -> [String: Any] {
+        let isEmote = text.hasPrefix("/me ")
+        let body = isEmote ? String(text.dropFirst(4)) : text
+        let (html, mentioned) = Pills.html(body, naming: users)
+        return self.text(
+            body, html: html, type: isEmote ? "m.emote" : "m.text", mentions: Mentions(userIds: mentioned))
+    }
+
     // MARK: About another event
 
     /// An edit: the content that another message is to have.
@@ -68,6 +78,19 @@ package enum MessageContent {
         edit["m.new_content"] = new
         edit["m.relates_to"] = ["rel_type": "m.replace", "event_id": eventId]
         return edit
+    }
+
+    /// An edit that mentions those whom the message as it was did not mention.
+    ///
+    /// - Parameter old: The content that the message has by now.
+    package static func edit(
+        of eventId: String, from old: [String: Any], to content: [String: Any]
+    ) -> [String: Any] {
+        let (before, after) = (Mentions(old["m.mentions"]), Mentions(content["m.mentions"]))
+        return edit(
+            of: eventId, to: content,
+            newMentions: Mentions(
+                userIds: after.userIds.filter { !before.userIds.contains($0) }, room: after.room && !before.room))
     }
 
     /// Makes `content` an answer to an event, in the thread where that is, and mentions its sender.

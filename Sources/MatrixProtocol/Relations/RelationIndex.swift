@@ -140,6 +140,9 @@ package struct RelationIndex: Sendable {
 
     // MARK: Questions
 
+    /// Whether anything is known about an event.
+    package func hasRelations(to eventId: String) -> Bool { targets[eventId] != nil }
+
     /// What is known about an event; nil if nothing.
     ///
     /// - Parameters:

@@ -210,16 +210,18 @@ extension SessionModel {
         rooms[roomId]?.relations.redact(eventId)
     }
 
-    /// Takes over what others say about an event.
-    package mutating func add(relations events: [MXEvent], of eventId: String, in roomId: String) {
+    /// Takes over what others say about events.
+    package mutating func add(relations: [String: [MXEvent]], ofEach eventIds: [String], in roomId: String) {
         let version = rooms[roomId]?.version
-        for event in events { rooms[roomId]?.relations.add(event, in: version) }
+        for id in eventIds {
+            for event in relations[id] ?? [] { rooms[roomId]?.relations.add(event, in: version) }
+        }
         guard let room = rooms[roomId] else { return }
         if room.loadedRelations.count > 1_000 || room.relations.evictions != room.evictionsWhenLoaded {
             rooms[roomId]?.loadedRelations = []
         }
         rooms[roomId]?.evictionsWhenLoaded = room.relations.evictions
-        rooms[roomId]?.loadedRelations.insert(eventId)
+        rooms[roomId]?.loadedRelations.formUnion(eventIds)
     }
 }
 

@@ -38,6 +38,9 @@ public protocol MXStore: AnyObject, Sendable {
     /// Events of the timeline whose `m.relates_to` names this event: edits, reactions, threads; oldest first.
     func relations(to eventId: String, in roomId: String) throws(MatrixError) -> [MXEvent]
 
+    /// The same for each of several events that has any. By default they are asked for one by one.
+    func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> [String: [MXEvent]]
+
     /// Read receipts by users, in no order.
     func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt]
 
@@ -67,6 +70,16 @@ extension MXStore {
         -> MXEvent?
     {
         try state(of: roomId).first { $0.wireType == type && $0.stateKey == key }
+    }
+
+    /// What relates to each of several events.
+    public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> [String: [MXEvent]] {
+        var relations: [String: [MXEvent]] = [:]
+        for id in eventIds {
+            let events = try self.relations(to: id, in: roomId)
+            if !events.isEmpty { relations[id] = events }
+        }
+        return relations
     }
 
     /// Read receipts of one user.

@@ -319,5 +319,5 @@ extension MXUnreadThread {
 
 extension JSONView {
     /// How many there are of something, as a server says: never so many that sums overflow, and never fewer than none.
-    fileprivate var count: Int? { int.map { min(max($0, 0), Int(Int32.max)) } }
+    var count: Int? { int.map { min(max($0, 0), Int(Int32.max)) } }
 }

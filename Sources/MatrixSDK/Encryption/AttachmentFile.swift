@@ -1,6 +1,7 @@
 import Basics
 import CurlTransport
 public import Foundation
+import JSONBytes
 import MatrixEncryption
 public import MatrixProtocol
 
@@ -119,16 +120,31 @@ extension MXRestClient {
         try await download(MXAttachmentSource(of: event), to: .folder(folder), onProgress)
     }
 
+    /// The same with a bound, which the sender of the file may not keep.
+    ///
+    /// - Parameters:
+    ///   - isThumbnail: The encrypted picture that the message has instead of the file.
+    ///   - maximumSize: Bytes.
+    @discardableResult
+    package func downloadMedia(
+        of event: MXEvent, isThumbnail: Bool = false, to file: URL, maximumSize: Int,
+        onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
+    ) async throws -> MXDownload {
+        let source = isThumbnail ? try MXAttachmentSource(thumbnailOf: event) : try MXAttachmentSource(of: event)
+        return try await download(source, to: .file(file), maximumSize: maximumSize, onProgress)
+    }
+
     /// Downloads a file that a message carries, and decrypts it if it is encrypted.
     private func download(
         _ attachment: MXAttachmentSource, to target: PartialFile.Target, acceptedTypes: [String]? = nil,
-        _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
+        maximumSize: Int = .max, _ onProgress: (@Sendable (MXTransferProgress) -> Void)?
     ) async throws -> MXDownload {
         guard let encrypted = attachment.encrypted else {
             switch target {
             case .file(let file):
                 return try await downloadContent(
-                    attachment.url, to: file, acceptedTypes: acceptedTypes, onProgress: onProgress)
+                    attachment.url, to: file, acceptedTypes: acceptedTypes, maximumSize: maximumSize,
+                    onProgress: onProgress)
             case .folder(let folder):
                 return try await downloadContent(
                     attachment.url, intoFolder: folder, acceptedTypes: acceptedTypes, onProgress: onProgress)
@@ -136,7 +152,8 @@ extension MXRestClient {
         }
         let ciphertext = FileManager.default.temporaryDirectory.appending(path: "matrix-download-" + UUID().uuidString)
         defer { unlink(ciphertext.path) }
-        _ = try await downloadContent(attachment.url, to: ciphertext, onProgress: onProgress)
+        _ = try await downloadContent(
+            attachment.url, to: ciphertext, maximumSize: maximumSize, onProgress: onProgress)
         let part = MediaFile(beside: target)
         return try part.removedOnFailure {
             try AttachmentFile.decrypt(ciphertext, encrypted, to: URL(filePath: part.path))
@@ -169,10 +186,26 @@ struct MXAttachmentSource: Sendable {
             (self.url, encrypted) = (url, nil)
             return
         }
+        (url, encrypted) = try Self.encrypted(file, of: event)
+    }
+
+    /// - Throws: If the event has no encrypted thumbnail, or one that cannot be read.
+    init(thumbnailOf event: MXEvent) throws(MatrixError) {
+        let info = event.contentJSON["info"]
+        guard let file = info?["thumbnail_file"] else {
+            throw MatrixError(
+                .invalidArgument, "the event \(event.eventId) has no encrypted thumbnail", roomId: event.roomId)
+        }
+        (url, encrypted) = try Self.encrypted(file, of: event)
+        fileName = nil
+        mimeType = info?["thumbnail_info"]?["mimetype"]?.string
+    }
+
+    private static func encrypted(_ file: JSONView, of event: MXEvent) throws(MatrixError) -> (String, EncryptedFile) {
         do throws(EncryptionError) {
             let encrypted = try EncryptedFile(file)
             guard let url = encrypted.url else { throw .missingField }
-            (self.url, self.encrypted) = (url, encrypted)
+            return (url, encrypted)
         } catch {
             throw MatrixError(
                 .badResponse, "the event \(event.eventId) does not say how its file is to be read (\(error.rawValue))",

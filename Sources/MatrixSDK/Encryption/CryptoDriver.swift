@@ -59,6 +59,18 @@ final class CryptoDriver: Sendable {
         if begins { Task { self.run() } }
     }
 
+    /// The homeserver answers again: what waits for the end of a pause is sent now.
+    func retryNow() {
+        Task {
+            guard let core = core.withLock({ $0.core }), core.account.encrypts else { return }
+            do throws(MatrixError) {
+                try core.cryptoCommand { machine, _ in machine.retryNow() }
+            } catch {
+                core.report(encryptionFailure: error)
+            }
+        }
+    }
+
     private func run() {
         while goesOn() {
             guard let core = core.withLock({ $0.core }) else { continue }
@@ -135,7 +147,7 @@ final class CryptoDriver: Sendable {
                     case .success(let answer): try machine.answered(request.id, answer, &turn)
                     case .failure(let error):
                         try machine.failed(
-                            request.id, isFinal: Self.isFinal(error), code: (error as? MXError)?.errcode ?? "",
+                            request.id, isFinal: Self.isFinal(error), code: Self.code(of: error),
                             retryAfter: Self.retryAfter(error), &turn)
                     }
                 }
@@ -164,15 +176,25 @@ final class CryptoDriver: Sendable {
         return answer.view
     }
 
+    /// A server that does not know the call may learn it, and a full one may have room, or the user agree to its terms.
+    private static let passing: Set<String> = [
+        kMXErrCodeStringUnrecognized, kMXErrCodeStringResourceLimitExceeded, kMXErrCodeStringConsentNotGiven,
+    ]
+
     /// Whether the server would say the same again.
-    private static func isFinal(_ error: any Error) -> Bool {
+    static func isFinal(_ error: any Error) -> Bool {
         switch (error as? MatrixError)?.code {
         case .roomNotFound, .encryptionNotAvailable, .identityChanged, .invalidArgument: return true
         default: break
         }
-        // A server that does not know the call may learn it.
-        guard let error = error as? MXError, error.errcode != kMXErrCodeStringUnrecognized else { return false }
+        guard let error = error as? MXError, !passing.contains(error.errcode) else { return false }
         return (400..<500).contains(error.status) && ![401, 408, 429].contains(error.status)
+    }
+
+    /// What the server says of it; empty if it says nothing.
+    static func code(of error: any Error) -> String {
+        guard let error = error as? MXError else { return "" }
+        return error.status == 413 ? CryptoMachine.tooLarge : error.errcode  // proxies have no codes
     }
 
     /// Milliseconds, a day at most.

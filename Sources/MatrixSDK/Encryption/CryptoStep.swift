@@ -42,15 +42,25 @@ extension CryptoMachine {
         sync.isInitial = isInitial
         try receive(sync, &turn)
         response.setToDevice(takeForApplication(of: response.toDevice, &turn))
+        let joined = Set(response.joined.map(\.roomId))
         for room in response.joined + response.left {
-            for event in room.state + room.timeline.events where event.isEncryption {
+            let events = room.state + room.timeline.events
+            for event in events where event.isEncryption {
                 try noteEncryption(of: room.roomId, event.contentJSON, &turn)
             }
+            // Nobody tells of changes of those who have left all rooms with us, and of those in rooms that we have left.
+            if joined.contains(room.roomId), try isEncrypted(room.roomId, &turn) {
+                try track(Set(events.compactMap(\.member)).subtracting(response.leftDevices), &turn)
+            }
             // Of the devices of those who are invited only, or were before, nobody tells.
-            try noteChanged((room.state + room.timeline.events).compactMap(\.invitee), &turn)
+            try noteChanged(events.compactMap(\.invitee), &turn)
             // Who has left may be back already, and was to read nothing of what was said meanwhile (reference 8.3).
             let user = me.user
-            if room.timeline.events.contains(where: { $0.leaver.map { $0 != user } == true }) {
+            // What a gap hides is told by how it has left them.
+            let hasGone = events.contains {
+                $0.wentAway(isAfterGap: room.timeline.isLimited).map { $0 != user } == true
+            }
+            if hasGone {
                 try discardSession(of: room.roomId, &turn)
             }
         }
@@ -59,6 +69,7 @@ extension CryptoMachine {
             try receiveVerification(event, &turn)
             return event
         }
+        for room in response.left { try noteOwnLeaving(of: room.roomId, &turn) }
     }
 
     /// Verifications between users go through rooms.
@@ -80,8 +91,8 @@ extension CryptoMachine {
     private func takeForApplication(of events: [MXEvent], _ turn: inout CryptoTurn) -> [MXEvent] {
         var decrypted: [MXEvent] = []
         turn.notices.removeAll { notice in
-            guard case .toDevice(let json) = notice else { return false }
-            if let event = MXEvent(json: json) { decrypted.append(event) }
+            guard case .toDevice(let json, let senderKey) = notice else { return false }
+            if let event = MXEvent(decrypted: json, senderKey: senderKey) { decrypted.append(event) }
             return true
         }
         return events.filter { !Self.takes($0.type) } + decrypted
@@ -99,7 +110,7 @@ extension CryptoMachine {
         }
     }
 
-    /// Reads what is stored and has waited for the keys that the turn has brought.
+    /// Reads what is stored and has waited for the keys that the turn has brought, or that somebody looks at.
     private mutating func readAgain(
         _ store: any MXStore, _ turn: inout CryptoTurn
     ) throws -> [String: [MXEvent]] {
@@ -113,15 +124,32 @@ extension CryptoMachine {
         }
         var events: [String: [MXEvent]] = [:]
         for session in sessions.sorted(by: { ($0.scope, $0.key) < ($1.scope, $1.key) }) {
-            for id in try takeWaiting(roomId: session.scope, sessionId: session.key, &turn) {
-                guard let old = try store.event(id, in: session.scope) else { continue }
-                let new = try read(old, &turn)
-                if !new.isEncrypted || new.decryptionError != old.decryptionError {
-                    events[session.scope, default: []].append(new)
-                }
-            }
+            let ids = try takeWaiting(roomId: session.scope, sessionId: session.key, &turn)
+            events[session.scope, default: []] += try readAgain(ids, in: session.scope, store, &turn)
+        }
+        for (roomId, ids) in turn.lookedAt {
+            let read = Set((events[roomId] ?? []).map(\.eventId))
+            events[roomId, default: []] += try readAgain(ids.filter { !read.contains($0) }, in: roomId, store, &turn)
         }
         return events
+    }
+
+    /// - Returns: Those that are different now.
+    private mutating func readAgain(
+        _ ids: [String], in roomId: String, _ store: any MXStore, _ turn: inout CryptoTurn
+    ) throws -> [MXEvent] {
+        var waiting: [(event: MXEvent, index: UInt32)] = []
+        for id in ids {
+            guard let event = try store.event(id, in: roomId), event.isEncrypted else { continue }
+            waiting.append((event, event.messageIndex))
+        }
+        var changed: [MXEvent] = []
+        // As they were encrypted: one step of the ratchet for each, not a thousand.
+        for (old, _) in waiting.sorted(by: { $0.index < $1.index }) {
+            let new = try read(old, &turn)
+            if !new.isEncrypted || new.decryptionError != old.decryptionError { changed.append(new) }
+        }
+        return changed
     }
 }
 
@@ -146,13 +174,42 @@ extension SessionModel.Applied {
 }
 
 extension MXEvent {
+    /// A message to this device with what was inside: what is said in clear is not taken for it.
+    fileprivate init?(decrypted json: JSONView, senderKey: Curve25519PublicKey) {
+        var content = JSONWriter()
+        content.add("algorithm", Algorithm.olm)
+        content.add("sender_key", senderKey.base64)
+        var object = JSONWriter()
+        object.add("type", Self.encryptedType)
+        object.add("sender", json["sender"]?.string ?? "")
+        object.add("content", content)
+        guard let event = MXEvent(json: object.view) else { return nil }
+        self = event.withDecrypted(json)
+    }
+
+    /// Which message of its session it is.
+    fileprivate var messageIndex: UInt32 {
+        let text = wireContent["ciphertext"]?.string ?? ""
+        return (try? MegolmMessage(UnpaddedBase64.decode(text)).index) ?? 0
+    }
+
     /// Whether it switches a room's encryption on.
     fileprivate var isEncryption: Bool { wireType == "m.room.encryption" && stateKey?.isEmpty == true }
 
     /// Who has left with it, or was sent away; nil if nobody has.
-    fileprivate var leaver: String? {
+    ///
+    /// - Parameter isAfterGap: Whoever is no member may have been one before.
+    fileprivate func wentAway(isAfterGap: Bool) -> String? {
+        guard wireType == "m.room.member", let membership = contentJSON["membership"]?.string else { return nil }
+        let isGone = isAfterGap ? membership != "join" : ["leave", "ban"].contains(membership)
+        return isGone ? stateKey : nil
+    }
+
+    /// Who may read what is sent into its room, as far as it tells; nil if it does not.
+    fileprivate var member: String? {
+        if wireType == Self.encryptedType { return sender }
         guard wireType == "m.room.member" else { return nil }
-        return ["leave", "ban"].contains(contentJSON["membership"]?.string) ? stateKey : nil
+        return ["join", "invite"].contains(contentJSON["membership"]?.string) ? stateKey : nil
     }
 
     /// Who is invited by it; nil if nobody is.
@@ -201,6 +258,13 @@ extension MatrixError {
                 """
                 \(users.joined(separator: ", ")): verified, but the keys have changed since, or a device is not signed; \
                 nothing was sent. Verify the user again, or withdraw the verification
+                """)
+        case .notTaken(let users):
+            self.init(
+                .badResponse,
+                """
+                the homeserver has refused to pass keys to devices of \(users.prefix(5).joined(separator: ", ")): nothing was \
+                sent. Send the message again a little later
                 """)
         case .encryption(let error): self.init(ofEncryption: error)
         }

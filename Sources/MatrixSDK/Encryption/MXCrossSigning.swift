@@ -20,6 +20,7 @@ public final class MXCrossSigning: Sendable {
     }
 
     private let core: SessionCore
+    package var rest: MXRestClient { core.rest }
 
     init(_ core: SessionCore) { self.core = core }
 
@@ -32,6 +33,37 @@ public final class MXCrossSigning: Sendable {
         case .untrusted: return .crossSigningExists
         case .trusted: return .trustCrossSigning
         case .complete: return .canCrossSign
+        }
+    }
+
+    /// The public keys of a user's identity, as the homeserver has told them; nil if there are none, or it was not asked: see
+    /// ``MXCrypto/downloadKeys(_:forceDownload:)``.
+    public func crossSigningKeys(forUser userId: String) -> MXCrossSigningInfo? {
+        let keys = try? core.encryption { machine, turn, _, _ in try machine.identityKeys(of: userId, &turn) }
+        guard let keys, let master = keys[.master] else { return nil }
+        return MXCrossSigningInfo(
+            userId: userId, masterKey: master.base64, selfSigningKey: keys[.selfSigning]?.base64,
+            userSigningKey: keys[.userSigning]?.base64)
+    }
+
+    /// Whether this device has all its private keys.
+    public var hasAllPrivateKeys: Bool { state == .canCrossSign }
+
+    /// Asks the homeserver.
+    @discardableResult
+    public func refreshState() async throws -> State {
+        try await core.downloadKeys(of: [core.userId], isForced: true)
+        return state
+    }
+
+    /// Asks the user's other devices for the private keys that are not here. One that is asked answers if it has verified this
+    /// device: ``state`` changes then. A device that is verified later is asked, too, unless devices are named.
+    ///
+    /// - Parameter deviceIds: Of verified devices; nil is all of them.
+    /// - Throws: `MatrixError` of code `invalidArgument` if one that is named is not a verified device of the user's.
+    public func requestPrivateKeys(toDeviceIds deviceIds: [String]? = nil) throws(MatrixError) {
+        try core.cryptoCommand { machine, turn in
+            try machine.requestMissingSecrets(again: true, of: deviceIds, &turn)
         }
     }
 
@@ -61,4 +93,16 @@ public final class MXCrossSigning: Sendable {
     public func signUser(withUserId userId: String) throws(MatrixError) {
         try core.cryptoCommand { machine, turn in try machine.signUser(userId, &turn) }
     }
+}
+
+/// The public keys of a user's identity, in base64.
+public struct MXCrossSigningInfo: Hashable, Sendable {
+    /// Whose they are.
+    public let userId: String
+    /// Vouches for the other two: what other users compare.
+    public let masterKey: String
+    /// Vouches for the user's devices.
+    public let selfSigningKey: String?
+    /// Vouches for other users; only of one's own identity.
+    public let userSigningKey: String?
 }

@@ -1,4 +1,5 @@
 public import Foundation
+import Basics
 import JSONBytes
 import MatrixEncryption
 public import MatrixProtocol
@@ -32,6 +33,14 @@ public final class MXCrypto: Sendable {
 
     /// The public key that vouches for this device: its fingerprint, for people to compare.
     public var deviceEd25519Key: String? { keys?.ed25519.base64 }
+
+    /// When this device's keys were made, in milliseconds since 1970. Nil as long as the store is not open.
+    public var deviceCreationTs: UInt64? {
+        (try? core.encryption { machine, turn, _, _ in try machine.creationTime(&turn) }) ?? nil
+    }
+
+    /// What encrypts, for reports of bugs.
+    public var version: String { "MatrixEncryption (\(LibCrypto.version))" }
 
     private var keys: DeviceKeys? { core.account.opened { $0.crypto?.deviceKeys } ?? nil }
 
@@ -76,6 +85,58 @@ public final class MXCrypto: Sendable {
     }
 
     // MARK: Messages
+
+    /// Encrypts what is to be sent into a room by another way than those of ``MXRoom``. All who may read there are given the
+    /// keys first: ten seconds at most.
+    ///
+    /// - Returns: The content of an event of type `m.room.encrypted`.
+    /// - Throws: `MatrixError` of code `invalidArgument` if the room is not encrypted, `identityChanged`.
+    public func encryptEventContent(
+        _ content: [String: Any], withType type: MXEventType, in room: MXRoom
+    ) async throws -> JSONView {
+        try await encryptEventContent(eventContent(content), withType: type, in: room)
+    }
+
+    /// The same of content that may be handed from one thread to another.
+    package func encryptEventContent(
+        _ content: JSONView, withType type: MXEventType, in room: MXRoom
+    ) async throws -> JSONView {
+        guard try core.account.isEncrypted(room.roomId) else {
+            throw MatrixError(.invalidArgument, "the room is not encrypted", roomId: room.roomId)
+        }
+        return try await core.encrypted(type.identifier, content, room.roomId)
+    }
+
+    package func eventContent(_ content: [String: Any]) throws(MatrixError) -> JSONView {
+        guard let json = JSONView(try EncodedJSON(content).bytes.get()) else {
+            throw MatrixError(.invalidArgument, "the content is not JSON")
+        }
+        return json
+    }
+
+    /// Events as the homeserver has them, with what is inside of those that can be read, in the same order. Of others
+    /// ``MXEvent/decryptionError`` says why not.
+    ///
+    /// - Parameters:
+    ///   - events: With the ids of their rooms.
+    ///   - timelineId: Not needed: a message that is repeated is found in whatever timeline it is.
+    public func decryptEvents(
+        _ events: [MXEvent], inTimeline timelineId: String? = nil
+    ) throws(MatrixError) -> [MXEvent] {
+        try core.decrypted(events)
+    }
+
+    /// Looks once more for the key of an event that cannot be read: in the backup, and with the user's verified devices.
+    ///
+    /// - Throws: `MatrixError` of code `invalidArgument` if it is not an encrypted event of a room.
+    public func reRequestRoomKey(for event: MXEvent) throws(MatrixError) {
+        guard let (roomId, sessionId) = Self.session(of: event) else {
+            throw MatrixError(.invalidArgument, "there is no key to ask for: the event is not encrypted")
+        }
+        try core.cryptoCommand { machine, turn in
+            try machine.requestAgain(roomId: roomId, sessionId: sessionId, &turn)
+        }
+    }
 
     /// Whose device has encrypted an event; nil if it was not encrypted, or nobody knows.
     public func eventDeviceInfo(_ event: MXEvent) -> MXDeviceInfo? {
@@ -171,6 +232,31 @@ public final class MXCrypto: Sendable {
         }
     }
 
+    /// How much a device is trusted; nil if it is not known.
+    public func deviceTrustLevel(
+        forDevice deviceId: String, ofUser userId: String
+    ) throws(MatrixError) -> MXDeviceTrustLevel? {
+        try device(withDeviceId: deviceId, ofUser: userId).map(MXDeviceTrustLevel.init)
+    }
+
+    /// How many of these users and of their devices are verified: what a room's shield shows.
+    ///
+    /// - Parameter forceDownload: Asks the homeserver for their devices first.
+    public func trustLevelSummary(
+        forUserIds userIds: [String], forceDownload: Bool = false
+    ) async throws -> MXUsersTrustLevelSummary {
+        if forceDownload { try await downloadKeys(userIds, forceDownload: true) }
+        var summary = MXUsersTrustLevelSummary()
+        for user in Set(userIds) {
+            let devices = try devices(forUser: user)
+            summary.users += 1
+            summary.trustedUsers += try trustLevel(forUser: user).isVerified ? 1 : 0
+            summary.devices += devices.count
+            summary.trustedDevices += devices.count { $0.verification == .verified }
+        }
+        return summary
+    }
+
     // MARK: Files of keys
 
     /// All keys of messages that are here, in the file form that other clients read. The file is for its owner's eyes only:
@@ -204,9 +290,18 @@ public final class MXCrypto: Sendable {
                 }
             throw MatrixError(.invalidArgument, "the keys were not imported: \(reason)")
         }
-        let imported = try core.cryptoCommand { machine, turn in try machine.importSessions(sessions, &turn) }
+        var imported = 0
+        // Syncs go on between the parts.
+        for start in stride(from: 0, to: sessions.count, by: CryptoMachine.entriesOfATurn) {
+            let part = Array(sessions[start...].prefix(CryptoMachine.entriesOfATurn))
+            imported += try core.cryptoCommand { machine, turn in try machine.importSessions(part, &turn) }
+        }
         return (total, imported)
     }
+}
+
+extension MXCrypto {
+    package var rest: MXRestClient { core.rest }
 }
 
 extension MXSession {

@@ -47,6 +47,33 @@ public enum MXDeviceVerification: Sendable, Hashable, CaseIterable {
     }
 }
 
+/// How much a device is trusted.
+public struct MXDeviceTrustLevel: Sendable, Hashable {
+    /// What this user has decided, or concluded.
+    public let localVerificationStatus: MXDeviceVerification
+    /// Whether its owner's identity vouches for it.
+    public let isCrossSigned: Bool
+
+    init(_ device: MXDeviceInfo) {
+        (localVerificationStatus, isCrossSigned) = (device.verification, device.isCrossSigned)
+    }
+
+    /// Whether it is verified.
+    public var isVerified: Bool { localVerificationStatus == .verified }
+}
+
+/// How many of several users, and of their devices, are verified.
+public struct MXUsersTrustLevelSummary: Sendable, Hashable {
+    /// How many users there are.
+    public internal(set) var users = 0
+    /// How many of them are verified.
+    public internal(set) var trustedUsers = 0
+    /// How many devices they have.
+    public internal(set) var devices = 0
+    /// How many of those are verified.
+    public internal(set) var trustedDevices = 0
+}
+
 /// What is known of a user's identity.
 public struct MXUserTrustLevel: Sendable, Hashable {
     /// Whether the user has cross-signing keys.

@@ -34,6 +34,7 @@ public final class MXKeyBackup: Sendable {
     }
 
     private let core: SessionCore
+    package var rest: MXRestClient { core.rest }
 
     init(_ core: SessionCore) { self.core = core }
 

@@ -10,6 +10,7 @@ public import MatrixProtocol
 ///     for await change in manager.changes() where change.id == verification.id { … change.state … }
 public final class MXKeyVerificationManager: Sendable {
     private let core: SessionCore
+    package var rest: MXRestClient { core.rest }
 
     init(_ core: SessionCore) { self.core = core }
 

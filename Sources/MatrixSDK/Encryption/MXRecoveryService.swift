@@ -31,6 +31,7 @@ public final class MXRecoveryService: Sendable {
     }
 
     private let core: SessionCore
+    package var rest: MXRestClient { core.rest }
 
     init(_ core: SessionCore) { self.core = core }
 
@@ -51,13 +52,16 @@ public final class MXRecoveryService: Sendable {
     /// - Parameters:
     ///   - passphrase: Opens it, beside the recovery key; nil for none.
     ///   - isReplacement: Takes the place of what is stored: the former recovery key and passphrase open nothing any more.
+    ///   - show: Given the recovery key before anything is stored under it: what a program shows here is not lost if the program
+    ///     ends at any moment after. What it throws is thrown, and nothing is changed.
     /// - Returns: The recovery key, for the user to write down. It is not kept.
     /// - Throws: `MatrixError` of code `invalidArgument` if something is stored and is not to be replaced, or if this device
     ///   lacks a secret, which would be lost; what the homeserver says.
     @concurrent
-    public func createRecovery(withPassphrase passphrase: String? = nil, isReplacement: Bool = false) async throws
-        -> String
-    {
+    public func createRecovery(
+        withPassphrase passphrase: String? = nil, isReplacement: Bool = false,
+        showing show: @Sendable (_ recoveryKey: String) async throws -> Void = { _ in }
+    ) async throws -> String {
         if let passphrase, passphrase.isEmpty { throw MatrixError(.invalidArgument, "the passphrase is empty") }
         let data = try await stored()
         guard isReplacement || RecoveryStorageState({ data[$0] }) == .none else {
@@ -76,6 +80,7 @@ public final class MXRecoveryService: Sendable {
             guard try !hasBackup || machine.hasBackupKey(&turn) else { throw MatrixError.incompleteBackup }
             return try machine.storeSecrets(under: storage, replacing: { data[$0] }, &turn)
         }
+        try await show(storage.recoveryKey)
         // In a task of its own: whoever gives up in the middle must have the key, or the former one must open all.
         try await Task { [rest = core.rest] in
             do {

@@ -7,7 +7,7 @@ import Realtime
 
 /// Encryption of a session: turns of its machine, and messages on their way into encrypted rooms.
 extension SessionCore {
-    /// How long the keys of those who may read a message are waited for. Whoever is missing then is left out.
+    /// How long an answer of the homeserver is waited for.
     private static let patience = Duration.seconds(10)
 
     /// A step of the machine outside of a sync, stored and told when this returns.
@@ -32,11 +32,12 @@ extension SessionCore {
 
     /// A room is encrypted, whether or not a sync has said so.
     ///
-    /// - Parameter content: Of its `m.room.encryption`; nil for the usual one.
+    /// - Parameter content: Of its `m.room.encryption`; nil for the usual one, unless another is known.
     func noteEncryption(of roomId: String, _ content: JSONView? = nil) throws(MatrixError) {
         account.noteEncryption(of: roomId)
         guard account.encrypts else { return }
         try cryptoCommand { machine, turn in
+            if content == nil, try machine.isEncrypted(roomId, &turn) { return }
             try machine.noteEncryption(of: roomId, content ?? Self.usualEncryption, &turn)
         }
     }
@@ -69,10 +70,30 @@ extension SessionCore {
     /// Events of a room as the server has them, with what is inside.
     func decrypted(_ events: [MXEvent], in roomId: String) throws(MatrixError) -> [MXEvent] {
         guard account.encrypts, events.contains(where: \.isEncrypted) else { return events }
-        return try encryption { machine, turn, _, _ in
+        return try decrypted(events.map { $0.inRoom(roomId) })
+    }
+
+    /// Events of any rooms with what is inside.
+    func decrypted(_ events: [MXEvent]) throws(MatrixError) -> [MXEvent] {
+        try encryption { machine, turn, _, _ in
             var read: [MXEvent] = []
-            for event in events { read.append(try machine.read(event.inRoom(roomId), &turn)) }
+            for event in events { read.append(try machine.read(event, &turn)) }
             return read
+        }
+    }
+
+    /// Stored events that somebody looks at. Those that could not be read are read again: not all that wait for a key are
+    /// remembered.
+    func lookedAt(_ events: [MXEvent], in roomId: String) throws(MatrixError) -> [MXEvent] {
+        let waiting = events.filter { $0.isEncrypted && !$0.isRedacted && $0.decryptionError?.maySucceedLater == true }
+        guard !waiting.isEmpty, account.encrypts else { return events }
+        try cryptoCommand { _, turn in turn.lookedAt[roomId] = waiting.map(\.eventId) }
+        return try account.store { store throws(MatrixError) in
+            var shown: [MXEvent] = []
+            for event in events {
+                shown.append(event.isEncrypted ? try store.event(event.eventId, in: roomId) ?? event : event)
+            }
+            return shown
         }
     }
 
@@ -114,43 +135,60 @@ extension SessionCore {
     func encryptedForVerification(
         _ type: String, _ content: String, _ roomId: String
     ) async throws -> (type: String, content: String) {
-        guard try account.isEncrypted(roomId), let cryptoDriver else { return (type, content) }
-        let encrypted = try await sharing(
-            ofRoom: roomId, with: cryptoDriver
-        ) { machine, hasWaited, model, _, turn -> String? in
-            let isReady = try machine.prepare(
-                roomId, hasWaited: hasWaited, isForVerification: true, account: model, &turn)
-            guard isReady, let content = JSONView(Array(content.utf8)) else { return nil }
-            return try machine.encrypt(type, content, for: roomId, &turn).compactText
+        guard try account.isEncrypted(roomId), cryptoDriver != nil else { return (type, content) }
+        guard let content = JSONView(Array(content.utf8)) else {
+            throw MatrixError(.invalidArgument, "the content is not JSON", roomId: roomId)
         }
-        return (MXEvent.encryptedType, encrypted)
+        let encrypted = try await self.encrypted(type, content, roomId, isForVerification: true)
+        return (MXEvent.encryptedType, encrypted.compactText)
     }
 
-    /// Tries a step until everybody has the keys for it, or was waited for.
+    /// Content for an encrypted room, which everybody who may read there has the keys of.
+    func encrypted(
+        _ type: String, _ content: JSONView, _ roomId: String, isForVerification: Bool = false
+    ) async throws -> JSONView {
+        guard let cryptoDriver else { throw MatrixError.encryptionIsOff }
+        return try await sharing(ofRoom: roomId, with: cryptoDriver) { machine, hasWaited, model, _, turn in
+            let isReady = try machine.prepare(
+                roomId, hasWaited: hasWaited, isForVerification: isForVerification, account: model, &turn)
+            return isReady ? try machine.encrypt(type, content, for: roomId, &turn) : nil
+        }
+    }
+
+    /// Tries a step until everybody has the keys for it. Whoever gives no keys of his own is waited for, then left out; keys that
+    /// the homeserver does not take end it.
     private func sharing<Value>(
         ofRoom roomId: String, with driver: CryptoDriver, _ step: SharingStep<Value>
     ) async throws -> Value {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + options.keyPatience
+        let end = deadline + options.keySharingPatience
+        var isFirst = true
         while true {
             let answers = driver.answers
             try await loadMembers(roomId)
             _ = try account.read(roomId) { _, state in state?.isEncrypted }  // into the model, where the step finds it
             let hasWaited = ContinuousClock.now >= deadline
             let value = try encryption { machine, turn, model, changes in
-                try step(&machine, hasWaited, &model, &changes, &turn)
+                if isFirst { machine.retrySharing() }
+                return try step(&machine, hasWaited, &model, &changes, &turn)
             }
+            isFirst = false
             driver.wake()
             if let value { return value }
             try Task.checkCancellation()
-            guard !hasWaited else { throw MatrixError.timedOutForKeys(roomId: roomId) }
-            await driver.waitForAnswers(after: answers, until: deadline)
+            guard ContinuousClock.now < end else { throw MatrixError.keysNotTaken(roomId: roomId) }
+            await driver.waitForAnswers(after: answers, until: hasWaited ? end : deadline)
         }
     }
 
     /// Returns when the homeserver has told the users' devices.
     func downloadKeys(of userIds: [String], isForced: Bool) async throws {
         try cryptoCommand { machine, turn in
-            if isForced { try machine.refresh(userIds, &turn) } else { try machine.track(userIds, &turn) }
+            if isForced {
+                try machine.refresh(userIds, areMembers: false, &turn)
+            } else {
+                try machine.track(userIds, areMembers: false, &turn)
+            }
         }
         let late = MatrixError(.timedOut, "the homeserver did not tell the devices of these users in time")
         try await waitForAnswers(orThrow: late) { machine, turn in try machine.areKnown(userIds, &turn) ? () : nil }
@@ -247,7 +285,12 @@ extension RoomToEncrypt {
 }
 
 extension MatrixError {
-    fileprivate static func timedOutForKeys(roomId: String) -> MatrixError {
-        MatrixError(.timedOut, "the keys of the room's members did not come in time: nothing was sent", roomId: roomId)
+    fileprivate static func keysNotTaken(roomId: String) -> MatrixError {
+        MatrixError(
+            .timedOut,
+            """
+            the homeserver has not passed on the keys of the message in time: the message was not sent. It stays among those \
+            that have failed; send it again a little later, which gives keys only to those who have none yet
+            """, roomId: roomId)
     }
 }

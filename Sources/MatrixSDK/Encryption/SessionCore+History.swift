@@ -12,36 +12,76 @@ extension SessionCore {
     /// Bytes of a bundle that are downloaded at most: some 50,000 keys.
     private static let maximumBundleSize = 32 << 20
 
-    /// Invites a user. In an encrypted room whose history new members may read, they are given its keys first.
+    /// Invites a user. In an encrypted room whose history new members may read, they are given its keys.
     ///
-    /// What cannot be given keeps nobody from being invited.
-    func invite(_ userId: String, to roomId: String, reason: String?) async throws {
+    /// What cannot be given keeps nobody from being invited. Nobody is given keys whose invitation is refused.
+    ///
+    /// - Parameter waits: Whether to return only when the keys have gone out. The session goes on giving them otherwise.
+    /// - Returns: Why the keys could not be given; nil if they were, or there are none to give.
+    @discardableResult
+    func invite(
+        _ userId: String, to roomId: String, reason: String? = nil, waits: Bool = false
+    ) async throws -> (any Error)? {
+        var (history, failure): (EncryptedFile?, (any Error)?)
         do {
-            try await giveHistory(of: roomId, to: userId)
+            // What takes long comes first: the keys then follow the invitation at once.
+            history = try await uploadedHistory(of: roomId)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            options.logger?.report(
-                .warning, "a user who is invited cannot be given the keys of earlier messages",
-                ["matrix.room": "\(roomId)", "matrix.reason": "\(error)"])
+            failure = error
         }
         try await rest.inviteUser(userId, toRoom: roomId, reason: reason)
+        if let file = history {
+            do {
+                try cryptoCommand { machine, turn in
+                    try machine.shareHistory(of: roomId, file: file, with: userId, &turn)
+                }
+                if waits { try await finishSharing(of: roomId, with: userId) }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                failure = error
+            }
+        }
+        if let failure {
+            options.logger?.report(
+                .warning, "a user who is invited cannot be given the keys of earlier messages",
+                ["matrix.room": "\(roomId)", "matrix.reason": "\(failure)"])
+        }
+        return failure
     }
 
-    private func giveHistory(of roomId: String, to userId: String) async throws {
+    /// Returns when the homeserver has taken what the devices of an invited user are given.
+    private func finishSharing(of roomId: String, with userId: String) async throws {
+        guard let cryptoDriver else { return }
+        let end = ContinuousClock.now + options.keyPatience + options.keySharingPatience
+        while true {
+            let answers = cryptoDriver.answers
+            let isSharing = try encryption { machine, turn, _, _ in
+                try machine.isSharingHistory(of: roomId, with: userId, &turn)
+            }
+            guard isSharing else { break }
+            try Task.checkCancellation()
+            guard ContinuousClock.now < end else { throw MatrixError.historyNotTaken(roomId: roomId, by: userId) }
+            await cryptoDriver.waitForAnswers(after: answers, until: end)
+        }
+        await cryptoDriver.settle(until: end)
+        guard ContinuousClock.now < end else { throw MatrixError.historyNotTaken(roomId: roomId, by: userId) }
+    }
+
+    /// The keys of a room's history, if new members may have it.
+    private func uploadedHistory(of roomId: String) async throws -> EncryptedFile? {
         guard account.encrypts, try account.isEncrypted(roomId),
             let visibility = try account.read(roomId, { _, state in state?.historyVisibility }),
             visibility == .shared || visibility == .worldReadable,
             let bundle = try encryption({ machine, turn, _, _ in try machine.historyBundle(of: roomId, &turn) })
-        else { return }
+        else { return nil }
         var encryptor = AttachmentEncryptor(random: .system)
         let ciphertext = bundle.withUnsafeBytes { encryptor.encrypt(Array($0)) }
         var file = encryptor.finish()
         file.url = try await rest.uploadContent(Data(ciphertext))
-        let uploaded = file
-        try cryptoCommand { machine, turn in
-            try machine.shareHistory(of: roomId, file: uploaded, with: userId, &turn)
-        }
+        return file
     }
 
     /// Takes the keys that the user has offered who has invited this one to a room.
@@ -57,12 +97,28 @@ extension SessionCore {
             check.update(bytes)
             var decryptor = try check.finish()
             let bundle = SecretBytes(decryptor.decrypt(bytes))
-            try cryptoCommand { machine, turn in _ = try machine.importHistory(bundle, of: roomId, &turn) }
+            try cryptoCommand { machine, turn in try machine.importHistory(bundle, of: roomId, &turn) }
         } catch {
             options.logger?.report(
                 .warning, "the keys of earlier messages that were offered cannot be taken",
                 ["matrix.room": "\(roomId)", "matrix.reason": "\(error)"])
+            let isFinal =
+                CryptoDriver.isFinal(error) || error is EncryptionError || (error as? MatrixError)?.code == .tooLarge
+            _ = try? cryptoCommand { machine, turn in
+                try machine.noteHistoryFailed(of: roomId, isFinal: isFinal, &turn)
+            }
         }
+    }
+}
+
+extension MatrixError {
+    fileprivate static func historyNotTaken(roomId: String, by userId: String) -> MatrixError {
+        MatrixError(
+            .timedOut,
+            """
+            the homeserver has not passed them on to the devices of \(userId) in time. Whatever next uses the keys of this login \
+            goes on with it, for ten minutes
+            """, roomId: roomId)
     }
 }
 

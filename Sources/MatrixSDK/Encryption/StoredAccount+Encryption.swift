@@ -39,10 +39,12 @@ extension StoredAccount {
 
     /// The machine of the device that the store belongs to.
     ///
-    /// - Parameter changes: Its keys, if they are new.
+    /// - Parameters:
+    ///   - changes: Its keys, if they are new.
+    ///   - notices: What is to be told of them.
     static func machine(
         _ userId: String, _ deviceId: String?, _ model: SessionModel, _ store: any MXStore,
-        _ changes: inout EncryptionChanges
+        _ changes: inout EncryptionChanges, _ notices: inout [CryptoNotice]
     ) throws(MatrixError) -> CryptoMachine {
         guard let records = store as? any RecordStore else { throw .storeWithoutKeys }
         guard let deviceId else {
@@ -54,6 +56,7 @@ extension StoredAccount {
             var machine = try CryptoMachine(me: DeviceAddress(userId, deviceId), &turn)
             if isNew { try machine.noteEncryption(ofRoomsIn: model, store, &turn) }
             changes.add(turn.records)
+            notices = turn.notices
             return machine
         } catch {
             throw MatrixError(

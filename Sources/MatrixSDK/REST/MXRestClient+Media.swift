@@ -134,8 +134,12 @@ extension MXRestClient {
     /// Downloads what another user has chosen, who may have chosen much.
     ///
     /// - Parameter maximumSize: Bytes.
-    func downloadContent(_ uri: String, to file: URL, maximumSize: Int) async throws -> MXDownload {
-        try await download(uri, "download", [], to: .file(file), nil, nil, maximumSize: maximumSize)
+    func downloadContent(
+        _ uri: String, to file: URL, acceptedTypes: [String]? = nil, maximumSize: Int,
+        onProgress: (@Sendable (MXTransferProgress) -> Void)? = nil
+    ) async throws -> MXDownload {
+        try await download(
+            uri, "download", [], to: .file(file), acceptedTypes, onProgress, maximumSize: maximumSize)
     }
 
     private func download(

@@ -57,6 +57,11 @@ public struct MXSearchResults: Sendable {
         /// How the senders of these events showed when they sent them, by user id.
         public let profiles: [String: MXProfile]
 
+        /// Of a search in what is stored.
+        package init(stored event: MXEvent) {
+            (self.event, rank, eventsBefore, eventsAfter, profiles) = (event, nil, [], [], [:])
+        }
+
         init?(_ json: JSONView) {
             guard let event = json["result"].flatMap({ MXEvent(json: $0) }) else { return nil }
             self.event = event

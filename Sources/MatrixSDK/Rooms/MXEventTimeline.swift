@@ -84,14 +84,26 @@ public final class MXEventTimeline: Sendable {
     /// Whether there may be more in this direction. New events come by themselves.
     public func canPaginate(_ direction: MXTimelineDirection) -> Bool {
         guard direction == .backwards else { return false }
-        return core.account.summary(roomId)?.paginationToken != nil || remainingMessagesForBackPaginationInStore > 0
+        return core.account.summary(roomId)?.paginationToken != nil || remaining(upTo: 1) > 0
     }
 
     /// How many events the store has that were not given yet; counts to 1,000.
-    public var remainingMessagesForBackPaginationInStore: Int {
+    public var remainingMessagesForBackPaginationInStore: Int { remaining(upTo: 1000) }
+
+    private func remaining(upTo limit: Int) -> Int {
         (try? core.account.store { store throws(MatrixError) in
-            try store.events(in: roomId, before: locked.withLock { $0.position }, limit: 1000).count
+            try store.events(in: roomId, before: locked.withLock { $0.position }, limit: limit).count
         }) ?? 0
+    }
+
+    /// Goes back to an event that was given: older ones come next, as if nothing older had been given.
+    ///
+    /// - Parameter state: The room's state just before that event.
+    package func resumePagination(before eventId: String, state roomState: MXRoomState?) {
+        locked.withLock { state in
+            (state.position, state.backState, state.isPaginated) = (eventId, roomState, true)
+            state.generation += 1
+        }
     }
 
     /// Gives `count` older events to the listeners: newest first, from the store, then from the server.
@@ -113,6 +125,17 @@ public final class MXEventTimeline: Sendable {
     package func queuedPage(
         _ count: UInt, _ direction: MXTimelineDirection, onlyFromStore: Bool
     ) -> @Sendable () async throws -> [MXEvent] {
+        let page = queuedSteps(count, direction, onlyFromStore: onlyFromStore)
+        return { try await page().map(\.event) }
+    }
+
+    /// An event that was given, and the state just before it.
+    package typealias Step = (event: MXEvent, state: MXRoomState?)
+
+    /// As ``queuedPage(_:_:onlyFromStore:)``, with the states.
+    package func queuedSteps(
+        _ count: UInt, _ direction: MXTimelineDirection, onlyFromStore: Bool
+    ) -> @Sendable () async throws -> [Step] {
         let turn = turns.take()
         return {
             try self.requireBackwards(direction)
@@ -126,8 +149,8 @@ public final class MXEventTimeline: Sendable {
         }
     }
 
-    private func paginateNow(_ count: Int, _ onlyFromStore: Bool) async throws -> [MXEvent] {
-        var given: [MXEvent] = []
+    private func paginateNow(_ count: Int, _ onlyFromStore: Bool) async throws -> [Step] {
+        var given: [Step] = []
         // A server may answer with empty pages; they are bounded.
         for _ in 0..<20 {
             given += try giveFromStore(count - given.count)
@@ -145,11 +168,11 @@ public final class MXEventTimeline: Sendable {
         return given
     }
 
-    private func giveFromStore(_ count: Int) throws -> [MXEvent] {
+    private func giveFromStore(_ count: Int) throws -> [Step] {
         guard count > 0 else { return [] }
-        var steps: [(MXEvent, MXRoomState?)] = []
+        var steps: [Step] = []
         // No sync comes between the events, the state that they led to, and the place after them.
-        let events = try core.account.read(roomId) { store, current throws(MatrixError) in
+        try core.account.read(roomId) { store, current throws(MatrixError) in
             let position = locked.withLock { state in
                 state.isPaginated = true
                 return state.position
@@ -164,12 +187,12 @@ public final class MXEventTimeline: Sendable {
                 state.backState = back
                 state.position = events.last?.eventId ?? state.position
             }
-            return events
         }
-        let given = steps
+        let events = try core.lookedAt(steps.map(\.event), in: roomId)
+        let given = zip(events, steps).map { (event: $0, state: $1.state) }
         core.onQueue { _ in
             for (event, state) in given { self.deliver(event, state: state, direction: .backwards) }
         }
-        return events
+        return given
     }
 }

@@ -42,6 +42,21 @@ extension MXRoom {
         return { onProgress in try await self.send(entry, media, onProgress) }
     }
 
+    /// Puts a file's message into the queue. Its place is taken when this returns.
+    ///
+    /// - Returns: The transaction of the message, by which its echo is known, and what uploads the file and sends the message.
+    package func queuedFile(
+        _ file: URL, mimeType: String, caption: String?, threadId: String?
+    ) throws -> (
+        transactionId: String, send: @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> String
+    ) {
+        let media = OutgoingMedia(
+            file, type: MediaType(mime: mimeType).kind, mimeType: mimeType, caption: caption, thumbnail: nil,
+            threadId: threadId)
+        let entry = try enqueue(media)
+        return (entry.event.transactionId, { onProgress in try await self.send(entry, media, onProgress) })
+    }
+
     private func enqueue(_ media: OutgoingMedia) throws -> SendQueue.Entry {
         try enqueue(.roomMessage, try media.content(nil, thumbnail: nil))
     }

@@ -18,6 +18,13 @@ extension MXRoom {
         try await core.invite(userId, to: roomId, reason: reason)
     }
 
+    /// The same for a program that tells its user, and may end then: the keys have gone out.
+    ///
+    /// - Returns: Why the keys could not be given; nil if they were, or there are none to give.
+    package func inviteGivingKeys(_ userId: String) async throws -> (any Error)? {
+        try await core.invite(userId, to: roomId, waits: true)
+    }
+
     /// Removes a user, who may come back.
     public func kickUser(_ userId: String, reason: String? = nil) async throws {
         try await core.rest.kickUser(userId, fromRoom: roomId, reason: reason)

@@ -24,6 +24,11 @@ extension MXRoom {
         core.tookReceipt(roomId, upTo: newest.eventId)
     }
 
+    /// Marks the room as unread for one's own clients, whatever was read in it, or takes that back (`m.marked_unread`).
+    public func setMarkedUnread(_ isUnread: Bool) async throws {
+        try await core.rest.setRoomAccountData(["unread": isUnread], inRoom: roomId, ofType: "m.marked_unread")
+    }
+
     /// Tells the others how far we have read.
     ///
     /// - Parameter threadId: `main` or the root of a thread; nil for the whole room.

@@ -7,7 +7,8 @@ extension MXRoom {
     ///
     /// - Returns: Its id.
     /// - Throws: `MatrixError` of code `encryptionNotAvailable` in an encrypted room if the session does not encrypt
-    ///   (``MXSessionOptions/enableCrypto``), of `identityChanged` if somebody in it has other keys than were verified; what the
+    ///   (``MXSessionOptions/enableCrypto``), of `identityChanged` if somebody in it has other keys than were verified, of
+    ///   `badResponse` if the server refuses to pass the keys on, of `timedOut` if it does not within half a minute; what the
     ///   server says.
     @discardableResult
     public func sendEvent(_ type: MXEventType, content: [String: Any]) async throws -> String {
@@ -71,9 +72,13 @@ extension MXRoom {
     }
 
     /// Sends what a user has typed: Markdown, or `/me` with what the user does.
+    ///
+    /// - Parameter mentions: Users whom the text names: they are notified, and other clients show the names as pills.
     @discardableResult
-    public func sendMarkdown(_ text: String, threadId: String? = nil) async throws -> String {
-        let content = MessageContent.typed(text)
+    public func sendMarkdown(
+        _ text: String, threadId: String? = nil, mentions: [MXMention] = []
+    ) async throws -> String {
+        let content = MessageContent.typed(text, naming: mentions)
         return try await sendEvent(
             .roomMessage,
             content: threadId.map { MessageContent.inThread($0, lastEventId: nil, content) } ?? content)
@@ -99,14 +104,34 @@ extension MXRoom {
         try await sendEvent(.roomMessage, content: replyContent(to: event, text, formattedText))
     }
 
+    /// Answers an event with what a user has typed.
+    ///
+    /// - Parameter mentions: Users whom the text names, beside the event's sender.
+    @discardableResult
+    public func sendReply(to event: MXEvent, markdown text: String, mentions: [MXMention] = []) async throws -> String {
+        try await sendEvent(.roomMessage, content: replyContent(to: event, markdown: text, mentions: mentions))
+    }
+
+    package func replyContent(to event: MXEvent, markdown text: String, mentions: [MXMention]) -> [String: Any] {
+        let content = MessageContent.typed(text, naming: mentions)
+        return MessageContent.reply(to: event, with: content, currentUser: core.userId)
+    }
+
     package func replyContent(to event: MXEvent, _ text: String, _ html: String?) -> [String: Any] {
         MessageContent.reply(to: event, with: MessageContent.text(text, html: html), currentUser: core.userId)
     }
 
     /// Replaces the text of a message of our own.
+    ///
+    /// - Parameter mentions: Users whom the text names. Those whom the message did not mention before are notified.
     @discardableResult
-    public func editMessage(_ eventId: String, markdown text: String) async throws -> String {
-        try await sendEvent(.roomMessage, content: MessageContent.edit(of: eventId, to: MessageContent.typed(text)))
+    public func editMessage(
+        _ eventId: String, markdown text: String, mentions: [MXMention] = []
+    ) async throws -> String {
+        let old = storedEvent(eventId).map { edited($0).content } ?? [:]
+        let content = MessageContent.typed(text, naming: mentions)
+        return try await sendEvent(
+            .roomMessage, content: MessageContent.edit(of: eventId, from: old, to: content))
     }
 
     /// Replaces what a message of our own says: the text, or a file's caption. Nothing is left if it cannot be sent.

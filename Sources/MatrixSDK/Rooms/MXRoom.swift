@@ -100,7 +100,9 @@ public final class MXRoom: Sendable {
 
     /// An event of the room: from the store, else from the server.
     public func event(withId eventId: String) async throws -> MXEvent {
-        if let event = try core.account.event(eventId, in: roomId) { return event }
+        if let event = try core.account.event(eventId, in: roomId) {
+            return try core.lookedAt([event], in: roomId).first ?? event
+        }
         let event = try await core.rest.event(withId: eventId, inRoom: roomId)
         return try core.decrypted([event], in: roomId).first ?? event
     }
@@ -108,9 +110,15 @@ public final class MXRoom: Sendable {
     /// An event of the room, if it is stored.
     package func storedEvent(_ eventId: String) -> MXEvent? { (try? core.account.event(eventId, in: roomId)) ?? nil }
 
-    /// What stored events say about another: edits, reactions, votes.
+    /// What stored events say about each of others that anything is said about: edits, reactions, votes, answers in threads.
+    ///
+    /// ``edited(_:)`` and ``aggregations(forEvent:)`` find it in memory afterwards.
+    package func storedRelations(toEach eventIds: [String]) -> [String: [MXEvent]] {
+        core.account.readRelations(ofEach: eventIds, in: roomId)
+    }
+
     package func storedRelations(to eventId: String) -> [MXEvent] {
-        (try? core.account.store { store throws(MatrixError) in try store.relations(to: eventId, in: roomId) }) ?? []
+        storedRelations(toEach: [eventId])[eventId] ?? []
     }
 
     /// The newest message that a list shows.
@@ -135,6 +143,8 @@ public final class MXRoom: Sendable {
     /// Reactions to an event and edits of it, as far as they are known here; nil if there are none.
     public func aggregations(forEvent eventId: String) -> MXEventAggregations? {
         core.account.loadRelations(of: eventId, in: roomId)
+        let isKnown = core.account.model { $0.rooms[roomId]?.relations.hasRelations(to: eventId) }
+        guard isKnown == true else { return nil }
         let original = try? core.account.event(eventId, in: roomId)
         return core.account.model {
             $0.rooms[roomId]?.relations.aggregations(

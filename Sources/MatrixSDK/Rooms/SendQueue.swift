@@ -52,7 +52,7 @@ final class SendQueue: Sendable {
             try? remove(event)  // what the store cannot keep is not sent
             throw error
         }
-        core.tellRelations(of: event)
+        core.tellSending(of: event)
         return Entry(event: event, turn: turn)
     }
 
@@ -81,7 +81,7 @@ final class SendQueue: Sendable {
             throw error
         }
         guard let entry else { throw notFailed }
-        core.tellRelations(of: entry.event)
+        core.tellSending(of: entry.event)
         return entry
     }
 
@@ -94,7 +94,7 @@ final class SendQueue: Sendable {
             removed = event
             return MXStoreChanges(sent: event)
         }
-        if let removed { core.tellRelations(of: removed) }
+        if let removed { core.tellSending(of: removed) }
     }
 
     private var notFailed: MatrixError {
@@ -207,6 +207,7 @@ final class SendQueue: Sendable {
 
     /// - Throws: Also if it is not to be sent any more.
     private func update(_ event: MXOutgoingEvent) throws(MatrixError) {
+        defer { core.onQueue { $0.report(.sendingChanged(roomId: event.roomId)) } }
         try core.account.change { model, _ throws(MatrixError) in
             guard let updated = model.update(outgoing: event) else {
                 throw MatrixError(
@@ -223,8 +224,7 @@ final class SendQueue: Sendable {
         event.state = .failed
         event.failure = error is CancellationError ? MatrixError.cancelled.message : "\(error)"
         try? update(event)
-        core.tellRelations(of: event)
-        core.onQueue { $0.report(.sendingChanged) }
+        core.tellSending(of: event)
     }
 
     /// The server has it, whether or not the store can take that at once.
@@ -236,7 +236,7 @@ final class SendQueue: Sendable {
             isNews = changes != nil
             return changes
         }
-        core.tellRelations(of: event)
+        core.tellSending(of: event)
         guard isNews else { return }
         core.onQueue { core in core.room(event.roomId)?.echoConfirmed(event.localEventId, as: eventId) }
     }
@@ -247,8 +247,7 @@ final class SendQueue: Sendable {
             model.removeOutgoing(event)
             return MXStoreChanges(sent: event)
         }
-        core.tellRelations(of: event)
-        core.onQueue { $0.report(.sendingChanged) }
+        core.tellSending(of: event)
     }
 }
 
@@ -265,10 +264,10 @@ extension MXStoreChanges {
 }
 
 extension SessionCore {
-    /// What one's own event says about another one has changed.
-    fileprivate func tellRelations(of event: MXOutgoingEvent) {
-        guard let target = event.target else { return }
-        tell([.relationsChanged(roomId: event.roomId, eventId: target)])
+    /// A message of our own is on its way, has arrived or has failed, and so has what it says about another one.
+    fileprivate func tellSending(of event: MXOutgoingEvent) {
+        if let target = event.target { tell([.relationsChanged(roomId: event.roomId, eventId: target)]) }
+        onQueue { $0.report(.sendingChanged(roomId: event.roomId)) }
     }
 }
 

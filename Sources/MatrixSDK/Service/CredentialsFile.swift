@@ -22,7 +22,7 @@ final class CredentialsFile: Sendable {
     /// - Parameter folder: Is made if it is missing, and closed to others.
     init(in folder: URL) throws(MatrixError) {
         self.folder = folder.path
-        try Self.makePrivate(folder)
+        try PrivateFolder.make(folder)
     }
 
     /// Keeps others from logging in with the folder until ``retire()`` or ``remove(_:)``.
@@ -35,28 +35,6 @@ final class CredentialsFile: Sendable {
     }
 
     private var path: String { folder + "/" + Self.name }
-
-    private static func makePrivate(_ folder: URL) throws(MatrixError) {
-        if access(folder.path, F_OK) != 0 {
-            let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
-            do {
-                try FileManager.default.createDirectory(
-                    at: folder, withIntermediateDirectories: true, attributes: attributes)
-            } catch {
-                throw MatrixError(.file, "the session's folder \(folder.path) cannot be made")
-            }
-        }
-        var status = stat()
-        guard stat(folder.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw MatrixError(.file, "\(folder.path) is not a folder: name another for the session")
-        }
-        guard status.st_uid == geteuid(), status.st_mode & S_ISVTX == 0 else {
-            throw MatrixError(.file, "\(folder.path) is shared with others: name a folder of its own for the session")
-        }
-        guard status.st_mode & 0o077 == 0 || chmod(folder.path, 0o700) == 0 else {
-            throw MatrixError(.file, "\(folder.path) cannot be closed to others, so no session is kept there")
-        }
-    }
 
     // MARK: Reading
 
@@ -87,40 +65,7 @@ final class CredentialsFile: Sendable {
         }
         try state.withLock { state throws(MatrixError) in
             guard !state.isRetired else { throw MatrixError(.cancelled, "the login is over: its tokens are not kept") }
-            try replace(with: data)
-        }
-    }
-
-    private func replace(with data: Data) throws(MatrixError) {
-        let new = folder + "/.\(Self.name).\(UUID().uuidString)"
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure("write") }
-        let isWritten =
-            fchmod(descriptor, 0o600) == 0 && Self.write(data, to: descriptor) && fsync(descriptor) == 0
-        guard close(descriptor) == 0, isWritten, rename(new, path) == 0 else {
-            let error = failure("write")
-            unlink(new)
-            throw error
-        }
-        // So that a power cut does not bring the old tokens back, which are dead.
-        let parent = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        if parent >= 0 {
-            fsync(parent)
-            close(parent)
-        }
-    }
-
-    private static func write(_ data: Data, to descriptor: Int32) -> Bool {
-        data.withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress else { return true }
-            var offset = 0
-            while offset < bytes.count {
-                let count = Glibc.write(descriptor, start + offset, bytes.count - offset)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                offset += count
-            }
-            return true
+            guard FilePlacement.replacePrivate(path, with: data) else { throw failure("write") }
         }
     }
 

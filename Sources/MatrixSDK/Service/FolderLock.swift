@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
-import MatrixProtocol
+package import MatrixProtocol
 
 /// Keeps all other services, of all processes, from logging in with the same folder. The system lets it go with the process,
 /// however that ends.
-final class FolderLock: Sendable {
+package final class FolderLock: Sendable {
     private let descriptor: Int32
 
     /// - Throws: If another has it.
-    init(_ folder: URL) throws(MatrixError) {
+    package init(_ folder: URL) throws(MatrixError) {
         descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         while descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             if descriptor >= 0, errno == EINTR { continue }

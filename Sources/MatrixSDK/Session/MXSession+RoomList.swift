@@ -39,17 +39,28 @@ extension MXSession {
     ///
     /// - Returns: What ``stopObserving(_:)`` takes.
     package func observeRoomList(_ observer: @escaping @Sendable () -> Void) -> UUID {
-        core.observeReports { report in
+        observeReports { report in
             if report.changesRoomList { observer() }
         }
+    }
+
+    /// Calls back with everything that happens, in order, on the completion queue.
+    ///
+    /// - Returns: What ``stopObserving(_:)`` takes.
+    package func observeReports(_ observer: @escaping @Sendable (SessionReport) -> Void) -> UUID {
+        core.observeReports(observer)
     }
 
     package func stopObserving(_ id: UUID) { core.removeObserver(id) }
 
     /// The newest stored events of a room's timeline, newest first.
-    package func storedEvents(in roomId: String, limit: Int) throws(MatrixError) -> [MXEvent] {
+    ///
+    /// - Parameter eventId: Only those before this one; nil begins with the newest.
+    package func storedEvents(
+        in roomId: String, before eventId: String? = nil, limit: Int
+    ) throws(MatrixError) -> [MXEvent] {
         try core.account.store { store throws(MatrixError) in
-            try store.events(in: roomId, before: nil, limit: limit)
+            try store.events(in: roomId, before: eventId, limit: limit)
         }
     }
 

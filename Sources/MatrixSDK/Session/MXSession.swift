@@ -129,8 +129,15 @@ public final class MXSession: Sendable, MXSessionRooms {
         await settleEncryption()
     }
 
-    /// Returns when what encryption has to send is sent, or after five seconds: for programs that end. The next one goes on.
-    package func settleEncryption() async { await core.cryptoDriver?.settle(until: .now + .seconds(5)) }
+    /// Returns when what encryption has to send is sent, or after five seconds, and what has come of it is told: for programs
+    /// that end. The next one goes on.
+    package func settleEncryption() async {
+        await core.cryptoDriver?.settle(until: .now + .seconds(5))
+        await finishTelling()
+    }
+
+    /// Returns when all has been told that there is to tell now: for programs that end.
+    package func finishTelling() async { await core.finishTelling() }
 
     /// Events of a room as the server has them, with what is inside as far as the keys are here.
     package func decrypted(_ events: [MXEvent], in roomId: String) throws(MatrixError) -> [MXEvent] {

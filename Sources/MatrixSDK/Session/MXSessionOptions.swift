@@ -32,6 +32,11 @@ public struct MXSessionOptions: Sendable {
     /// Whether it gets some that are lost with the process: they would take the place of those in a store that cannot be
     /// opened just now.
     package var keepsKeysInMemory = true
+    /// How long the devices of those who may read a message, and one-time keys of theirs, are waited for. Whoever is missing
+    /// then is left out.
+    package var keyPatience: Duration = .seconds(10)
+    /// How long the homeserver then has to take the keys of the message before sending fails.
+    package var keySharingPatience: Duration = .seconds(20)
     /// Where bindings of the session are called. Listeners, callbacks and notifications have the REST client's
     /// ``MXRestClient/completionQueue``.
     public var callbackQueue = EventCallbackQueue.own

@@ -12,7 +12,7 @@ extension SessionCore {
             let page = try await rest.relations(
                 forEvent: eventId, inRoom: roomId, relationType: "m.annotation", eventType: .reaction, from: token)
             try account.change { model, _ in
-                model.add(relations: page.chunk, of: eventId, in: roomId)
+                model.add(relations: [eventId: page.chunk], ofEach: [eventId], in: roomId)
                 return nil
             }
             token = page.nextBatch

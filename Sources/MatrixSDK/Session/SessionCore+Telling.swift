@@ -7,11 +7,11 @@ import Realtime
 import Basics
 
 /// What a session tells who observes it.
-enum SessionReport: Sendable {
+package enum SessionReport: Sendable {
     case notices([SessionNotice])
     case stateChanged
-    /// A message of our own has failed, or is not to be sent any more.
-    case sendingChanged
+    /// A message of our own is on its way, has arrived, has failed, or is not to be sent any more.
+    case sendingChanged(roomId: String)
     case failed(any Error, willRetry: Bool)
 }
 
@@ -105,6 +105,11 @@ extension SessionCore {
             .warning, "a delegate is gone and hears nothing: it is held weakly, so keep a reference to it")
     }
 
+    /// Returns when all has been told that there is to tell now.
+    func finishTelling() async {
+        await withCheckedContinuation { continuation in onQueue { _ in continuation.resume() } }
+    }
+
     /// On the completion queue.
     func post(_ name: Notification.Name, roomId: String? = nil, event: MXEvent? = nil) {
         guard let session = session.withLock({ $0.session }) else { return }
@@ -160,35 +165,15 @@ extension SessionCore {
     }
 
     private func deliver(_ notice: CryptoNotice) {
+        if let logger = options.logger { MXCryptoAlarm(notice)?.report(to: logger) }
         switch notice {
         case .dropped(let type, _, let error):
             options.logger?.report(
                 .debug, "a message to this device was dropped", ["matrix.type": "\(type)", "matrix.reason": "\(error)"])
-        case .oneTimeKeysRefused:
-            options.logger?.report(
-                .error,
-                "the homeserver has other keys of this device: it cannot be reached any more. Log in as a new device")
-        case .storeWasCopied:
-            options.logger?.report(
-                .warning,
-                """
-                the store is a copy, or was put back from a backup: rooms get new keys. Use one copy only: each needs a login \
-                of its own
-                """)
-        case .ownKeysReplaced:
-            options.logger?.report(.error, "the homeserver names other keys for this device than it has")
-        case .deviceKeysRefused(let device):
-            options.logger?.report(
-                .warning, "the homeserver names other keys for a device than before: they are not used",
-                ["matrix.user": "\(device.user)", "matrix.device": "\(device.device)"])
-        case .identityChanged(let user):
-            options.logger?.report(
-                .warning, "a user has another identity than before: verify the user again",
-                ["matrix.user": "\(user)"])
         case .history(let roomId, _): Task { await takeHistory(of: roomId) }
-        case .roomKey, .withheld, .devicesChanged, .trustChanged, .signaturesRefused, .toDevice, .secretReceived,
-            .backupChanged, .backupRefused, .backupRestored,
-            .verificationChanged:
+        case .roomKey, .withheld, .devicesChanged, .identityChanged, .trustChanged, .signaturesRefused,
+            .deviceKeysRefused, .ownKeysReplaced, .oneTimeKeysRefused, .storeWasCopied, .toDevice, .secretReceived,
+            .backupChanged, .backupRefused, .backupRestored, .verificationChanged:
             break
         }
         post(.mxCryptoDidChange)
@@ -221,7 +206,7 @@ extension Notification.Name {
     public static let mxSessionDidSync = Notification.Name("kMXSessionDidSyncNotification")
     /// There is a new invitation, or one less.
     public static let mxSessionInvitedRoomsDidChange = Notification.Name("kMXSessionInvitedRoomsDidChangeNotification")
-    /// A message to this device came. `userInfo` has the event.
+    /// A message to this device came. `userInfo` has the event: `isDecrypted` says whether it was encrypted.
     public static let mxSessionOnToDeviceEvent = Notification.Name("kMXSessionOnToDeviceEventNotification")
     /// Other rooms are direct chats.
     public static let mxSessionDirectRoomsDidChange = Notification.Name("kMXSessionDirectRoomsDidChangeNotification")

@@ -91,12 +91,13 @@ final class SessionCore: HubOwner {
             try store.deleteAllData()
             throw MatrixError(.unauthenticated, "the login is over, so nothing is kept: \(ending)")
         }
-        let reason = try account.open(
+        let (reason, notices) = try account.open(
             store, userId: userId, deviceId: rest.credentials?.deviceId, encryption: encryption
         ) {
             state.withLock { $0.state == .initialised }
         }
         setState(.storeDataReady)
+        if !notices.isEmpty { tell(notices.map { .encryption($0) }) }
         if let reason { tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil) }
     }
 
@@ -207,13 +208,15 @@ final class SessionCore: HubOwner {
     /// - Returns: Whether it has changed.
     @discardableResult
     func setState(_ new: MXSessionState, from old: MXSessionState? = nil) -> Bool {
-        let isNew = state.withLock { state in
-            guard state.state != new, state.state != .closed, old == nil || state.state == old else { return false }
-            state.state = new
-            return true
+        let before: MXSessionState? = state.withLock { state in
+            guard state.state != new, state.state != .closed, old == nil || state.state == old else { return nil }
+            defer { state.state = new }
+            return state.state
         }
-        guard isNew else { return false }
+        guard let before else { return false }
         publish(new)
+        // What has failed with the syncs is not to wait longer than they.
+        if new == .running, before == .homeserverNotReachable || before == .syncError { cryptoDriver?.retryNow() }
         // The end of a background sync is no end of a start that has come meanwhile.
         let isEnd = new == .closed || new == .paused && old == nil
         if isEnd { finishStarts(with: .failure(MatrixError.sessionClosed)) }

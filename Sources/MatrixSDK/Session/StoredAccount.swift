@@ -57,25 +57,25 @@ final class StoredAccount: Sendable {
     /// - Parameters:
     ///   - encryption: Whether there is to be any.
     ///   - isAllowed: Asked in the turn in which the store is opened.
-    /// - Returns: Why the store was begun anew, if it was.
+    /// - Returns: Why the store was begun anew, if it was, and what is to be told of its keys.
     func open(
         _ store: any MXStore, userId: String, deviceId: String?, encryption: Encryption = .ifBegun,
         if isAllowed: () -> Bool
-    ) throws(MatrixError) -> String? {
+    ) throws(MatrixError) -> (rebuildReason: String?, notices: [CryptoNotice]) {
         try owner.run { () throws(MatrixError) in
             guard !isOpen, isAllowed() else {
                 throw MatrixError(
                     .invalidArgument, "the session has a store already: it is set once, before the start")
             }
             let stored = try store.open(userId: userId, deviceId: deviceId)
-            var model = SessionModel(userId: userId, stored: stored, now: .now)
+            var (model, notices) = (SessionModel(userId: userId, stored: stored, now: .now), [CryptoNotice]())
             do throws(MatrixError) {
                 // What was on its way when the last process ended has not arrived as far as anybody knows.
                 var changes = MXStoreChanges()
                 changes.outgoing = model.failInterruptedMessages()
                 var opened = Opened(store: store, model: model)
                 if try Self.encrypts(encryption, store) {
-                    opened.crypto = try Self.machine(userId, deviceId, model, store, &changes.encryption)
+                    opened.crypto = try Self.machine(userId, deviceId, model, store, &changes.encryption, &notices)
                 }
                 if !changes.isEmpty { try store.commit(changes) }
                 let isOpen = state.withLock { state in
@@ -87,7 +87,7 @@ final class StoredAccount: Sendable {
                 store.close()
                 throw error
             }
-            return stored.rebuildReason
+            return (stored.rebuildReason, notices)
         }
     }
 
@@ -367,21 +367,25 @@ final class StoredAccount: Sendable {
     ///
     /// It does not wait for a sync that is being stored.
     func loadRelations(of eventId: String, in roomId: String) {
+        let isNeeded = model { $0.needsRelations(of: eventId, in: roomId) }
+        if isNeeded == true { _ = readRelations(ofEach: [eventId], in: roomId) }
+    }
+
+    /// What the store has of others' words about each of these events that has any. The model has it then, too.
+    func readRelations(ofEach eventIds: [String], in roomId: String) -> [String: [MXEvent]] {
+        var read: [String: [MXEvent]] = [:]
         for _ in 0..<Self.attempts {
-            let (isNeeded, store, number) = state.withLock { state in
-                (
-                    state.opened?.model.needsRelations(of: eventId, in: roomId) == true, state.opened?.store,
-                    state.opened?.number
-                )
-            }
-            guard isNeeded, let store, let relations = try? store.relations(to: eventId, in: roomId) else { return }
+            let (store, number) = state.withLock { ($0.opened?.store, $0.opened?.number) }
+            guard let store, let relations = try? store.relations(toEach: eventIds, in: roomId) else { break }
+            read = relations
             let isTaken = state.withLock { state in
                 guard state.opened?.number == number else { return false }
-                state.opened?.model.add(relations: relations, of: eventId, in: roomId)
+                state.opened?.model.add(relations: relations, ofEach: eventIds, in: roomId)
                 return true
             }
-            if isTaken { return }
+            if isTaken { break }
         }
+        return read
     }
 }
 

@@ -59,17 +59,21 @@ extension MXFileStore {
 
     /// Whether the login has keys.
     package static func hasKeys(of userId: String, deviceId: String?, in folder: URL) throws(MatrixError) -> Bool {
-        try read(of: userId, deviceId: deviceId, in: folder) { try $0.record(RecordKey(OlmAccount.kind)) != nil }
-            ?? false
+        try read(of: userId, deviceId: deviceId, in: folder, since: StoreSchema.firstWithKeys) {
+            try $0.record(RecordKey(OlmAccount.kind)) != nil
+        } ?? false
     }
 
     /// Whether what is stored says that a room is encrypted, which it then stays.
     package static func isEncrypted(
         _ roomId: String, of userId: String, deviceId: String?, in folder: URL
     ) throws(MatrixError) -> Bool {
-        try read(of: userId, deviceId: deviceId, in: folder) { reader in
-            let isNoted = try reader.record(RecordKey(EncryptedRoomRecord.kind, key: roomId)) != nil
-            return try isNoted || reader.summary(of: roomId)?.isEncrypted == true
+        let isNoted = try read(of: userId, deviceId: deviceId, in: folder, since: StoreSchema.firstWithKeys) {
+            try $0.record(RecordKey(EncryptedRoomRecord.kind, key: roomId)) != nil
+        }
+        if isNoted == true { return true }
+        return try read(of: userId, deviceId: deviceId, in: folder, since: StoreSchema.first) {
+            try $0.summary(of: roomId)?.isEncrypted == true
         } ?? false
     }
 
@@ -87,9 +91,11 @@ extension MXFileStore {
 
     /// Reads the database beside its owner, who may be writing it.
     ///
+    /// - Parameter oldest: The migration after which what is read is there; nil is the newest.
     /// - Returns: Nil if it is not there, or another device's, or one that only its owner can bring up to date.
     private static func read<Value>(
-        of userId: String, deviceId: String?, in folder: URL, _ body: (StoreReader) throws -> Value
+        of userId: String, deviceId: String?, in folder: URL, since oldest: String? = nil,
+        _ body: (StoreReader) throws -> Value
     ) throws(MatrixError) -> Value? {
         let folder = try StoreFolder(of: userId, in: folder)
         guard FileManager.default.fileExists(atPath: folder.database), !folder.isMarkedAsDamaged else { return nil }
@@ -102,7 +108,13 @@ extension MXFileStore {
             defer { try? database.close() }
             return try database.read { database in
                 guard try !StoreSchema.migrator.hasBeenSuperseded(database) else { throw StoreFailure.newer(folder) }
-                guard try StoreSchema.migrator.hasCompletedMigrations(database) else { return nil }
+                let isNewEnough =
+                    if let oldest {
+                        try StoreSchema.migrator.appliedIdentifiers(database).contains(oldest)
+                    } else {
+                        try StoreSchema.migrator.hasCompletedMigrations(database)
+                    }
+                guard isNewEnough else { return nil }
                 let reader = StoreReader(database)
                 guard try reader.meta("user_id") == userId, try reader.meta("device_id") == deviceId else { return nil }
                 return try body(reader)

@@ -111,7 +111,12 @@ public final class MXMemoryStore: MXStore {
 
     /// Events of the timeline that relate to this one, oldest first.
     public func relations(to eventId: String, in roomId: String) throws(MatrixError) -> [MXEvent] {
-        try withAccount { $0.rooms[roomId]?.timeline.relations(to: eventId) ?? [] }
+        try relations(toEach: [eventId], in: roomId)[eventId] ?? []
+    }
+
+    /// The same for each of several events that has any.
+    public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> [String: [MXEvent]] {
+        try withAccount { $0.rooms[roomId]?.timeline.relations(toEach: Set(eventIds)) ?? [:] }
     }
 
     /// Read receipts by users, in no order.

@@ -59,8 +59,15 @@ struct MemoryTimeline {
         return (start..<end).reversed().map { entry(at: $0).event }
     }
 
-    func relations(to eventId: String) -> [MXEvent] {
-        (-older.count..<live.count).map(entry).filter { $0.relation == eventId }.map(\.event)
+    func relations(toEach eventIds: Set<String>) -> [String: [MXEvent]] {
+        var relations: [String: [MXEvent]] = [:]
+        for place in -older.count..<live.count {
+            let entry = entry(at: place)
+            if let target = entry.relation, eventIds.contains(target) {
+                relations[target, default: []].append(entry.event)
+            }
+        }
+        return relations
     }
 
     /// - Returns: The token of the oldest event that is left; nil if nothing was trimmed.

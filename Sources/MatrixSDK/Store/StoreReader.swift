@@ -77,11 +77,13 @@ struct StoreReader {
                 throw StoreDamage("a message that was to be sent is not readable")
             }
         }
-        let messages = try Row.fetchCursor(statement("SELECT id, json FROM to_device ORDER BY number"))
+        let messages = try Row.fetchCursor(statement("SELECT id, json, clear FROM to_device ORDER BY number"))
         while let row = try messages.next() {
             session.toDevice.append(
                 MXToDeviceMessage(
-                    id: try row.decode(atIndex: 0), event: try Self.event(try row.decode(atIndex: 1), roomId: nil)))
+                    id: try row.decode(atIndex: 0),
+                    event: try Self.event(
+                        try row.decode(atIndex: 1), clear: try row.decode(atIndex: 2), roomId: nil)))
         }
         return session
     }
@@ -211,11 +213,16 @@ struct StoreReader {
         return Set(try eventIds.filter { try place(of: $0, room: room) != nil })
     }
 
-    func relations(to eventId: String, in roomId: String) throws -> [MXEvent] {
-        guard let room = try number(of: roomId) else { return [] }
-        return try timelineEvents(
-            statement("SELECT json, clear FROM event WHERE room = ? AND relates_to = ? ORDER BY place"),
-            [room, Self.text(eventId)], roomId: roomId)
+    func relations(toEach eventIds: [String], in roomId: String) throws -> [String: [MXEvent]] {
+        guard let room = try number(of: roomId) else { return [:] }
+        var relations: [String: [MXEvent]] = [:]
+        for id in eventIds {
+            let events = try timelineEvents(
+                statement("SELECT json, clear FROM event WHERE room = ? AND relates_to = ? ORDER BY place"),
+                [room, Self.text(id)], roomId: roomId)
+            if !events.isEmpty { relations[id] = events }
+        }
+        return relations
     }
 
     private func place(of eventId: String, room: Int64) throws -> Int64? {
@@ -272,15 +279,18 @@ struct StoreReader {
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         var events: [MXEvent] = []
         while let row = try rows.next() {
-            let event = try Self.event(try row.decode(Data.self, atIndex: 0), roomId: roomId)
-            guard let clear = try row.decode(Data?.self, atIndex: 1) else {
-                events.append(event)
-                continue
-            }
-            guard let record = JSONView(Array(clear)) else { throw StoreDamage("a decrypted event is not readable") }
-            events.append(event.withDecryptionRecord(record))
+            events.append(
+                try Self.event(try row.decode(atIndex: 0), clear: try row.decode(atIndex: 1), roomId: roomId))
         }
         return events
+    }
+
+    /// - Parameter clear: What was inside, or why that is not known; nil if the event is not encrypted.
+    private static func event(_ json: Data, clear: Data?, roomId: String?) throws -> MXEvent {
+        let event = try event(json, roomId: roomId)
+        guard let clear else { return event }
+        guard let record = JSONView(Array(clear)) else { throw StoreDamage("a decrypted event is not readable") }
+        return event.withDecryptionRecord(record)
     }
 
     // MARK: Keys

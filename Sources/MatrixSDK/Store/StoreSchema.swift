@@ -66,8 +66,18 @@ enum StoreSchema {
                         PRIMARY KEY (kind, scope, key)) WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("4") { database in
+            try database.execute(
+                sql: """
+                    -- What was inside of an encrypted message; NULL for others.
+                    ALTER TABLE to_device ADD COLUMN clear BLOB;
+                    """)
+        }
         return migrator
     }()
+
+    /// The migrations after which rooms are there, and keys.
+    static let (first, firstWithKeys) = ("1", "3")
 
     static let tables = [
         "meta", "room", "event", "state", "receipt", "account_data", "presence", "outgoing", "to_device", "filter",

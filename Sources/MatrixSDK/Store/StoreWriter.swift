@@ -34,8 +34,8 @@ struct StoreWriter {
         }
         for message in changes.toDevice {
             try run(
-                "INSERT INTO to_device (id, json) VALUES (?, ?) ON CONFLICT (id) DO NOTHING", text(message.id),
-                json(message.event))
+                "INSERT INTO to_device (id, json, clear) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
+                text(message.id), json(message.event), clear(message.event))
         }
         for id in changes.toldToDevice { try run("DELETE FROM to_device WHERE id = ?", text(id)) }
         for (place, state) in changes.encryption.records { try set(state, at: place) }

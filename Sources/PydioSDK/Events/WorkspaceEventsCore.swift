@@ -78,7 +78,9 @@ final class WorkspaceEventsCore: HubOwner {
             state.withLock { $0.state = new }
             publish(SourceState(channelName: channelName, connectionState: new, underlying: new))
             publish([PydioEvent(state: new, in: workspaceId)])
-        case .sequence(let sequence): state.withLock { $0.sequence = sequence }
+        case .sequence(let sequence):
+            state.withLock { $0.sequence = sequence }
+            publish(reached: "\(sequence)")
         case .gap(let start, let end): publish(SourceGap(channelName: channelName, start: start, end: end))
         case .failed(let message, let error, let willRetry, let retryAfter):
             publish(

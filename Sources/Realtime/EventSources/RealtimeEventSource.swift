@@ -34,11 +34,18 @@ public protocol RealtimeEventSink: AnyObject, Sendable {
 
     /// The source is in another state. Does nothing unless it is implemented.
     func receive(_ state: SourceState)
+
+    /// All events that the source has before this position were handed over: it can go on from there. Sources without
+    /// positions never tell. Does nothing unless it is implemented.
+    func receive(reached position: String)
 }
 
 extension RealtimeEventSink {
     /// See ``RealtimeEventSink``.
     public func receive(_ state: SourceState) {}
+
+    /// See ``RealtimeEventSink``.
+    public func receive(reached position: String) {}
 }
 
 /// A state that a source has come to.

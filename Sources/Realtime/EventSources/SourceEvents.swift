@@ -28,9 +28,10 @@ public struct SourceEvents: Sendable {
     ///   - userId: Who caused it.
     ///   - notifies: Whether it is one to tell the user of.
     ///   - highlights: Whether it is one to point the user to.
+    ///   - origin: Whether it is new.
     public mutating func append(
         name: String, channel: String?, data: (some Sequence<UInt8>)?, userId: String? = nil, notifies: Bool = false,
-        highlights: Bool = false
+        highlights: Bool = false, origin: EventOrigin = .live
     ) {
         let start = bytes.count
         func append<Part: Sequence<UInt8>>(_ part: Part?) -> RealtimeEvent.Span {
@@ -43,6 +44,7 @@ public struct SourceEvents: Sendable {
         layout.isFrame = false
         layout.notifies = notifies
         layout.highlights = highlights
+        (layout.isKept, layout.isRepeated) = (origin != .live, origin == .repeatedCache)
         layout.name = append(name.utf8)
         layout.channel = append(channel?.utf8)
         layout.user = append(userId?.utf8)

@@ -255,6 +255,15 @@ public struct RealtimeEvent: Sendable {
         return event
     }
 
+    /// The same event on a channel whose name has lost so many bytes of its beginning, if it has one.
+    package func droppingChannelPrefix(of count: Int) -> RealtimeEvent {
+        guard layout.channel.isPresent else { return self }
+        var event = self
+        let span = layout.channel
+        event.layout.channel = Span(min(span.start + UInt32(clamping: count), span.end), span.end)
+        return event
+    }
+
     /// The frame that the event was cut from; nil for an event that was put together.
     package var frame: ArraySlice<UInt8>? { layout.isFrame ? bytes[Int(start)..<Int(end)] : nil }
 

@@ -44,6 +44,7 @@ extension HubOwner where Notice == SourceNotice {
 
     /// Told to those who observe everything.
     package func publish(reached position: String) {
+        for sink in hub.sinks { sink.receive(reached: position) }
         if hub.hasObservers { putInLine([.reached(position)]) }
     }
 

@@ -1,5 +1,7 @@
 import ArgumentParser
+import Basics
 import MatrixSDK
+import PusherHTTP
 import PusherSwift
 import PydioSDK
 
@@ -11,9 +13,13 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             the events of your Matrix rooms (see pusher-cli matrix login), with --pydio those of Pydio workspaces (see \
             pusher-cli pydio login). With either and without channels, no key is needed.
 
+            --ui shows the same on the whole screen: channels with their rates and members, and events that can be \
+            searched, paused, read in full and triggered. ? shows the keys.
+
             Examples:
               pusher-cli listen presence-room --sign-in --user-id ann --watch bob --json
               pusher-cli listen prices --matrix --notifications --pydio plans
+              pusher-cli listen prices orders --ui
             """)
 
     @Argument(help: ArgumentHelp("Channels to subscribe to.", valueName: "channel"))
@@ -21,6 +27,9 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
 
     @Flag(help: "Also print the events of Matrix rooms.")
     var matrix = false
+
+    @Flag(help: "Show everything on the whole screen.")
+    var ui = false
 
     @OptionGroup var selection: MatrixListenOptions
     @OptionGroup var pydio: PydioListenOptions
@@ -31,6 +40,9 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
 
     func checkArguments() throws {
         try NameArguments.subscribable(channels)
+        if ui, stream.output.json || stream.format != nil || stream.raw || stream.exec != nil {
+            throw ValidationError("--ui shows events on the screen: use it without --json, --format, --raw and --exec.")
+        }
         guard matrix || !selection.isGiven else {
             throw ValidationError("--room, --notifications, --since and --no-catch-up need --matrix.")
         }
@@ -56,9 +68,62 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             }
         }
         let pusher = try needsPusher ? client() : nil
+        if ui { return try await watch(pusher) }
         try await EventStream(
             pusher: pusher, channels: channels, as: user, feeds: try feeds(), mode: .everything, options: stream
         ).run().exit()
+    }
+
+    @MainActor
+    private func watch(_ pusher: Pusher?) async throws {
+        guard ScreenProgram.isPossible else {
+            throw CommandFailure(.unavailable, "--ui needs a terminal: without it, events are printed line by line")
+        }
+        let inbox = WatchInbox()
+        let source = WatchDataSource { [weak pusher] name in
+            pusher?.connection.channels.findPresence(name: name)?.members.map(\.userId) ?? []
+        }
+        let screen = WatchViewController(source)
+        inbox.receive { screen.source.received($0) }
+        let program = ScreenProgram(screen, theme: nil)
+        screen.onQuit = { program.quit() }
+        screen.onTrigger = trigger
+        StandardError.screen.withLock { $0 = { line in Task { @MainActor in screen.show(line.text) } } }
+        let events = EventStream(
+            pusher: pusher, channels: channels, as: user, feeds: try feeds(), mode: .everything, options: stream,
+            form: .screen(inbox))
+        let stream = Task {
+            let status = await events.run()
+            await MainActor.run { program.quit() }
+            return status
+        }
+        // Rates fall while nothing comes.
+        let clock = Task {
+            while !Task.isCancelled {
+                try await Task.sleep(for: .seconds(1))
+                screen.secondPassed()
+            }
+        }
+        defer { clock.cancel() }
+        do {
+            try await program.run()
+        } catch {
+            events.end()
+            throw error
+        }
+        StandardError.screen.withLock { $0 = nil }
+        inbox.close()
+        events.end()
+        if let trouble = screen.trouble { StandardError.write(TerminalText(trouble)) }
+        try await stream.value.exit()
+    }
+
+    /// By the HTTP API; nil where its credentials are missing.
+    private var trigger: ((String, String, String) async throws -> Void)? {
+        guard let settings = try? connection.settings(),
+            let client = try? settings.httpClient(proxy: connection.proxy.proxy)
+        else { return nil }
+        return { channel, event, data in _ = try await client.trigger(event: event, channels: [channel], data: data) }
     }
 
     private func feeds() throws(CommandFailure) -> [any Feed] {

@@ -8,6 +8,8 @@ enum KeyAgentRequest {
     case send(content: JSONView, roomID: String, transactionID: String?)
     case upload(path: String, mimeType: String, caption: String?, roomID: String)
     case read(events: [MXEvent], roomID: String)
+    case invite(userID: String, roomID: String)
+    case ownDevices
 
     var json: String {
         var object = JSONWriter()
@@ -24,12 +26,20 @@ enum KeyAgentRequest {
         case .read(let events, let roomID):
             object.add("read", json: "[" + events.map(\.json.compactText).joined(separator: ",") + "]")
             object.add("room_id", roomID)
+        case .invite(let userID, let roomID):
+            object.add("invite", userID)
+            object.add("room_id", roomID)
+        case .ownDevices: object.add("own_devices", json: "true")
         }
         return object.text
     }
 
     /// Nil if it is none.
     init?(_ json: JSONView) {
+        if json["own_devices"]?.bool == true {
+            self = .ownDevices
+            return
+        }
         guard let roomID = json["room_id"]?.string else { return nil }
         if let content = json["send"] {
             self = .send(content: content, roomID: roomID, transactionID: json["txn_id"]?.string)
@@ -37,6 +47,8 @@ enum KeyAgentRequest {
             self = .upload(path: path, mimeType: mimeType, caption: json["caption"]?.string, roomID: roomID)
         } else if let events = json["read"] {
             self = .read(events: (events.array ?? []).compactMap { MXEvent(json: $0) }, roomID: roomID)
+        } else if let userID = json["invite"]?.string {
+            self = .invite(userID: userID, roomID: roomID)
         } else {
             return nil
         }
@@ -55,6 +67,9 @@ enum KeyAgentRequest {
                         URL(filePath: path), mimeType: mimeType, caption: caption, to: roomID, onProgress: { _ in }))
             case .read(let events, let roomID):
                 return .read(try await keys.read(events, in: roomID).map { ($0.event.decryptionRecord, $0.shield) })
+            case .invite(let userID, let roomID):
+                return .invited(withoutKeys: try await keys.invite(userID, to: roomID))
+            case .ownDevices: return .ownDevices(try await keys.ownDevices())
             }
         } catch {
             let status = (error as? any ReportableError)?.exitStatus ?? .unavailable
@@ -68,6 +83,9 @@ enum KeyAgentAnswer {
     case sent(String)
     /// What is inside of each event, or why that is not known; nil of one that is not encrypted.
     case read([(record: JSONView?, shield: MXMessageShield)])
+    /// Why the keys of earlier messages could not be given; nil if they were.
+    case invited(withoutKeys: String?)
+    case ownDevices([String: DeviceStanding])
     case failed(CommandFailure)
 
     var json: String {
@@ -82,6 +100,13 @@ enum KeyAgentAnswer {
                 return object.text
             }
             object.add("read", json: "[" + texts.joined(separator: ",") + "]")
+        case .invited(let reason):
+            object.add("invited", json: "true")
+            if let reason { object.add("without_keys", reason) }
+        case .ownDevices(let devices):
+            var standings = JSONWriter()
+            for (id, standing) in devices.sorted(by: { $0.key < $1.key }) { standings.add(id, standing.rawValue) }
+            object.add("own_devices", standings)
         case .failed(let failure):
             object.add("error", failure.description)
             object.add("status", json: "\(failure.exitStatus.rawValue)")
@@ -98,6 +123,13 @@ enum KeyAgentAnswer {
                 (events.array ?? []).map { event in
                     (event["record"], event["shield"]?.string.flatMap(MXMessageShield.init) ?? .unknownDevice)
                 })
+        } else if json["invited"] != nil {
+            self = .invited(withoutKeys: json["without_keys"]?.string)
+        } else if let devices = json["own_devices"] {
+            let standings = devices.members.map { id, standing in
+                (id, standing.string.flatMap(DeviceStanding.init) ?? .unverified)
+            }
+            self = .ownDevices(Dictionary(standings) { $1 })
         } else if let text = json["error"]?.string {
             let status = json["status"]?.int.flatMap { ExitStatus(rawValue: Int32(clamping: $0)) }
             self = .failed(CommandFailure(status ?? .unavailable, text))

@@ -8,10 +8,16 @@ struct MatrixAccount: Sendable {
     let store: MatrixStore
     /// The homeserver, for people.
     let serverName: String
+    private let file: MatrixCredentialFile
+    /// As it was: the client forgets its own with the login.
+    private let token: String?
 
-    /// The one that is logged in.
-    init(_ options: MXRestClientOptions) throws(CommandFailure) {
-        let credentials = try MatrixCredentialFile().load()
+    /// One that is logged in.
+    init(
+        _ options: MXRestClientOptions, in file: MatrixCredentialFile = MatrixCredentialFile()
+    ) throws(CommandFailure) {
+        let credentials = try file.load()
+        (self.file, token) = (file, credentials.accessToken)
         userID = credentials.userId ?? ""
         let store = MatrixStore(userID: userID, deviceID: credentials.deviceId)
         self.store = store
@@ -21,8 +27,14 @@ struct MatrixAccount: Sendable {
             // After a soft logout the device can log in again.
             guard !ending.isSoftLogout else { return }
             // A session that has the store open erases it itself.
-            try? MatrixCredentialFile().remove(credentials.accessToken) { () throws(MatrixError) in try store.delete() }
+            try? file.remove(credentials.accessToken) { () throws(MatrixError) in try store.delete() }
         }
+    }
+
+    /// The login is over: nothing that is kept of it stays.
+    func removeLogin() throws {
+        try file.remove(token) { () throws(MatrixError) in try store.delete() }
+        try ChatDrafts().remove(of: userID)
     }
 
     /// A session without a store: see ``openStore(of:patience:)``.
@@ -38,7 +50,9 @@ struct MatrixAccount: Sendable {
         options.callbackQueue = .queue(EventStream.queue)
         (options.enableCrypto, options.beginsEncryption) = (true, beginsEncryption)
         options.keepsKeysInMemory = false
-        return MXSession(matrixRestClient: client, options: options)
+        let session = MXSession(matrixRestClient: client, options: options)
+        watchAlarms(of: session)
+        return session
     }
 
     /// Rooms as they are now, the one with the newest message first.
@@ -48,13 +62,16 @@ struct MatrixAccount: Sendable {
 
     /// A session that is up to date, and does not go on: what is stored of the account, and one sync from there.
     ///
-    /// - Parameter patience: How long to wait for another process that has the store, before a copy is taken.
+    /// - Parameters:
+    ///   - patience: How long to wait for another process that has the store, before a copy is taken.
+    ///   - mentionsVerification: Whether a device that is not verified matters to `body`.
     func withSession<Value>(
-        patience: Duration = .zero, beginsEncryption: Bool = false, _ body: (MXSession) async throws -> Value
+        patience: Duration = .zero, beginsEncryption: Bool = false, mentionsVerification: Bool = false,
+        _ body: (MXSession) async throws -> Value
     ) async throws -> Value {
         let session = makeSession(beginsEncryption: beginsEncryption)
         defer { session.close() }
-        _ = await openStore(of: session, patience: patience)
+        let store = await openStore(of: session, patience: patience)
         do {
             try await session.syncOnce()
         } catch let error as MatrixError where error.code == .store {
@@ -65,9 +82,15 @@ struct MatrixAccount: Sendable {
             try await substitute.syncOnce()
             return try await body(substitute)
         }
-        let value = try await body(session)
-        await session.settleEncryption()
-        return value
+        do {
+            let value = try await body(session)
+            await session.settleEncryption()
+            if mentionsVerification { mentionVerification(of: session, in: store.file) }
+            return value
+        } catch {
+            await session.finishTelling()
+            throw error
+        }
     }
 
     /// The same for what needs the keys of this login, which one process has at a time.
@@ -81,7 +104,9 @@ struct MatrixAccount: Sendable {
     /// The same for what another process that has the keys does as well: see ``KeyAgent``.
     func withRoomKeys<Value>(_ body: (any RoomKeys) async throws -> Value) async throws -> Value {
         if let agent = await keyAgent { return try await body(agent) }
-        return try await withSession(patience: Self.keyPatience, beginsEncryption: true) { session in
+        return try await withSession(
+            patience: Self.keyPatience, beginsEncryption: true, mentionsVerification: true
+        ) { session in
             if session.hasKeys { return try await body(SessionKeys(session: session, account: self)) }
             // It may have begun to listen meanwhile.
             guard let agent = await keyAgent else { throw keysAreInUse }
@@ -115,14 +140,15 @@ struct MatrixAccount: Sendable {
     private var keysAreInUse: CommandFailure {
         guard store.ownership != .free else {
             return CommandFailure(
-                .unavailable, "this needs the keys of the login, and their store cannot be used; nothing was done")
+                .unavailable, "this needs the keys of the login, and their store cannot be used; nothing was done",
+                lacksKeys: true)
         }
         return CommandFailure(
             .unavailable,
             """
-            this needs the keys of the login, which are used by \(ownerOfKeys), perhaps a pusher-cli matrix listen: end it, \
+            this needs the keys of the login, which are used by \(store.ownerName), perhaps a pusher-cli matrix listen: end it, \
             then try again; nothing was done
-            """)
+            """, lacksKeys: true)
     }
 
     /// Whether a room is encrypted, as the store or the homeserver says: no server can switch encryption off.
@@ -168,13 +194,9 @@ struct MatrixAccount: Sendable {
         CommandFailure(
             .unavailable,
             """
-            \(ownerOfKeys) listens with this login already, and the keys of encrypted rooms can be received by one process \
+            \(store.ownerName) listens with this login already, and the keys of encrypted rooms can be received by one process \
             only: end it, or log in a second time with another XDG_CONFIG_HOME
             """)
-    }
-
-    private var ownerOfKeys: String {
-        if case .owned(let process?) = store.ownership { "process \(process)" } else { "another process" }
     }
 
     /// How long another process that has the keys is waited for: most commands end soon.

@@ -1,9 +1,46 @@
 import Foundation
 import MatrixSDK
 
-/// Who is logged in, with the token.
+/// Who is logged in, with the token. Beside the login that all commands are for there may be others, for `chat`.
 struct MatrixCredentialFile {
-    private let store = PrivateFile("matrix.json", ifReadByOthers: "log out everywhere and log in again")
+    private static let name = "matrix.json"
+    private static let prefix = "matrix-%40"
+
+    private let store: PrivateFile
+
+    /// - Parameter user: Whose login beside the first it is; nil for the first.
+    init(beside user: String? = nil) {
+        let encoded = user?.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["-", ".", "_"]))
+        self.init(named: encoded.map { "matrix-\($0).json" } ?? Self.name)
+    }
+
+    private init(named name: String) {
+        store = PrivateFile(name, ifReadByOthers: "log out everywhere and log in again")
+    }
+
+    /// Those that are there, the first login before the others, which are in the order of their names.
+    static var all: [MatrixCredentialFile] {
+        let first = MatrixCredentialFile()
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: first.store.folder.path)) ?? []
+        let others = names.filter { $0.hasPrefix(prefix) && $0.hasSuffix(".json") }.sorted()
+        return (first.store.exists ? [first] : []) + others.map { MatrixCredentialFile(named: $0) }
+    }
+
+    /// The one of a user: `@alice:example.org`, or `alice` where that is no more than one.
+    static func of(_ user: String) throws(CommandFailure) -> MatrixCredentialFile {
+        var fitting: [MatrixCredentialFile] = []
+        for file in all {
+            guard let id = try file.loadIfPresent()?.userId else { continue }
+            if id == user { return file }
+            if id.hasPrefix("@\(user):") { fitting.append(file) }
+        }
+        guard let file = fitting.first, fitting.count == 1 else {
+            throw CommandFailure(
+                .refused,
+                fitting.isEmpty ? "\(user) is not logged in" : "more than one \(user) is logged in: give the server")
+        }
+        return file
+    }
 
     var file: URL { store.file }
 

@@ -77,6 +77,7 @@ final class MatrixFeed: Feed {
                 return failed(error)
             }
             try? await session.start()
+            await account.mentionVerificationOnceKnown(of: session, in: state.withLock { $0.file })
         }
     }
 

@@ -18,6 +18,9 @@ struct MatrixStore: Sendable {
 
     var ownership: StoreOwnership { MXFileStore.ownership(of: userID, in: folder) }
 
+    /// Who owns it, for people.
+    var ownerName: String { ownership.name }
+
     /// - Parameter notes: Names of what was noted; their values as of the same moment.
     func copy(
         notes: [String]
@@ -101,9 +104,9 @@ extension MatrixAccount {
                         MatrixStore.warn(error)
                         return OpenedStore()
                     }
-                case .owned(let process):
+                case .owned:
+                    let owner = store.ownerName
                     let waited = start.duration(to: .now)
-                    let owner = process.map { "process \($0)" } ?? "another process"
                     guard waited >= patience else {
                         say("\(owner), which uses what is stored")
                         break
@@ -114,9 +117,9 @@ extension MatrixAccount {
                             return OpenedStore(notes: copy.notes, ownerNeedsKeys: copy.ownerNeedsKeys)
                         }
                     } catch {
-                        return OpenedStore()
+                        return OpenedStore(ownerNeedsKeys: store.hasKeys)
                     }
-                    guard waited < Self.firstSyncPatience else { return OpenedStore() }
+                    guard waited < Self.firstSyncPatience else { return OpenedStore(ownerNeedsKeys: store.hasKeys) }
                     say("\(owner), which asks for your rooms")
                 }
                 try? await Task.sleep(for: .milliseconds(50))
@@ -132,6 +135,13 @@ extension MXFileStore {
         var values: [String: String] = [:]
         for name in notes { values[name] = try? note(name) }
         return values
+    }
+}
+
+extension StoreOwnership {
+    /// The process that owns the store, for people.
+    fileprivate var name: String {
+        if case .owned(let process?) = self { "process \(process)" } else { "another process" }
     }
 }
 

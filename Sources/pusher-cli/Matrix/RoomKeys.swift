@@ -17,6 +17,36 @@ protocol RoomKeys: Sendable {
 
     /// Events of a room with what is inside, as far as the keys are here.
     func read(_ events: [MXEvent], in roomID: String) async throws -> [ReadEvent]
+
+    /// Invites a user, who is given the keys of earlier messages if new members may read those.
+    ///
+    /// - Returns: Why the keys could not be given; nil if they were, or there are none to give.
+    func invite(_ userID: String, to roomID: String) async throws -> String?
+
+    /// What the homeserver's list of the user's own devices is worth, by their ids. Those without keys are missing.
+    func ownDevices() async throws -> [String: DeviceStanding]
+}
+
+/// How much one of the user's own devices is trusted.
+enum DeviceStanding: String, Sendable, CaseIterable {
+    case verified
+    case unverified = "not verified"
+    /// It gets no keys.
+    case blocked
+    /// The homeserver names other keys than at first: an alarm.
+    case changed = "keys changed"
+
+    init(_ device: MXDeviceInfo) {
+        if device.hasRefusedKeys {
+            self = .changed
+        } else {
+            switch device.verification {
+            case .verified: self = .verified
+            case .unverified: self = .unverified
+            case .blocked: self = .blocked
+            }
+        }
+    }
 }
 
 /// The keys of a session that is up to date.
@@ -40,5 +70,16 @@ struct SessionKeys: RoomKeys {
         try session.decrypted(events, in: roomID).map { event in
             ReadEvent(event: event, shield: session.crypto?.shield(of: event.inRoom(roomID)) ?? .none)
         }
+    }
+
+    func invite(_ userID: String, to roomID: String) async throws -> String? {
+        try await account.encryptedRoom(roomID, in: session).inviteGivingKeys(userID).map { Complaint.text($0) }
+    }
+
+    func ownDevices() async throws -> [String: DeviceStanding] {
+        guard let crypto = session.crypto else { return [:] }
+        try await crypto.downloadKeys([account.userID], forceDownload: true)
+        let devices = try crypto.devices(forUser: account.userID)
+        return Dictionary(devices.map { ($0.deviceId, DeviceStanding($0)) }) { $1 }
     }
 }

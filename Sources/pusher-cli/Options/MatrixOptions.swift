@@ -12,8 +12,11 @@ struct MatrixOptions: ParsableArguments {
     }
 
     /// The account that `login` has left.
-    func account() throws(CommandFailure) -> MatrixAccount {
-        let account = try MatrixAccount(rest)
+    ///
+    /// - Parameter user: Another one; nil for the first.
+    func account(of user: String? = nil) throws(CommandFailure) -> MatrixAccount {
+        let file = if let user { try MatrixCredentialFile.of(user) } else { MatrixCredentialFile() }
+        let account = try MatrixAccount(rest, in: file)
         StatusLine.wait(for: "the answer of \(account.serverName)")
         return account
     }

@@ -6,6 +6,8 @@ struct DeviceRecord: ListRecord {
     let device: MXDevice
     /// Whether it is the one that this login made.
     let isCurrent: Bool
+    /// `verified`, for instance; nil if nobody knows.
+    let standing: String?
 
     private var lastSeen: Date? {
         device.lastSeenTs.flatMap { $0 == 0 ? nil : Date(timeIntervalSince1970: Double($0) / 1000) }
@@ -17,16 +19,17 @@ struct DeviceRecord: ListRecord {
         line.add("name", device.displayName)
         line.add("last_seen", lastSeen.map(JSONLine.text))
         line.add("address", device.lastSeenIp)
+        line.add("trust", standing)
         line.add("current", json: String(isCurrent))
         return line.text
     }
 
-    /// `Phone  ABCDEFGHIJ  2026-01-31 12:00  192.0.2.1  this device`
+    /// `Phone  ABCDEFGHIJ  2026-01-31 12:00  192.0.2.1  verified  this device`
     func columns(style: TextStyle) -> [TerminalText] {
         let parts: [TerminalText?] = [
             style.event(device.displayName ?? ""), style.channel(device.deviceId),
             lastSeen.map { style.dim(Record.minute($0)) }, device.lastSeenIp.map { TerminalText($0) },
-            isCurrent ? "this device" : nil,
+            standing.map { TerminalText($0) }, isCurrent ? "this device" : nil,
         ]
         return parts.map { $0 ?? "" }
     }

@@ -11,6 +11,8 @@ enum Record: Sendable {
     case gap(PusherGap)
     case signedIn(userID: String)
     case event(PusherEvent)
+    /// From a stream, with its number there and how often it was delivered.
+    case consumed(PusherEvent, sequence: UInt64, deliveries: Int)
     case watchlist(PusherEvent)
     case memberAdded(channel: String, PusherPresenceChannelMember)
     case memberRemoved(channel: String, PusherPresenceChannelMember)
@@ -38,12 +40,11 @@ enum Record: Sendable {
             line.add("from", JSONLine.text(of: gap.start))
             line.add("to", JSONLine.text(of: gap.end))
         case .signedIn(let userID): line.add("user_id", userID)
-        case .event(let event):
-            line.add("channel", event.channelName)
-            line.add("event", event.eventName)
-            line.add("data", event.data)
-            line.add("user_id", event.userId)
-            if event.origin != .live { line.add("cached", json: "true") }
+        case .event(let event): Self.add(event, to: &line)
+        case .consumed(let event, let sequence, let deliveries):
+            Self.add(event, to: &line)
+            line.add("sequence", json: "\(sequence)")
+            if deliveries > 1 { line.add("deliveries", deliveries) }
         case .watchlist(let event):
             line.add("event", event.eventName)
             line.add("user_ids", json: Self.userIDs(event).flatMap(JSON.text))
@@ -74,13 +75,21 @@ enum Record: Sendable {
         return line.text
     }
 
+    private static func add(_ event: PusherEvent, to line: inout JSONLine) {
+        line.add("channel", event.channelName)
+        line.add("event", event.eventName)
+        line.add("data", event.data)
+        line.add("user_id", event.userId)
+        if event.origin != .live { line.add("cached", json: "true") }
+    }
+
     private var type: String {
         switch self {
         case .state, .matrixState, .pydioState: "state"
         case .subscribed: "subscribed"
         case .gap: "gap"
         case .signedIn: "signed_in"
-        case .event, .matrixEvent, .pydioEvent: "event"
+        case .event, .consumed, .matrixEvent, .pydioEvent: "event"
         case .watchlist: "watchlist"
         case .memberAdded: "member_added"
         case .memberRemoved: "member_removed"
@@ -99,13 +108,13 @@ enum Record: Sendable {
             .inColumns()
     }
 
-    private var columns: (subject: String, what: String, detail: String) {
+    var columns: (subject: String, what: String, detail: String) {
         switch self {
         case .state(let from, let to, let socketID):
             ("-", to.stringValue(), "was \(from.stringValue())" + (socketID.map { ", socket id \($0)" } ?? ""))
         case .subscribed(let channel, let members):
             (channel, "subscribed", members.map { $0 == 1 ? "1 member" : "\($0) members" } ?? "")
-        case .event(let event):
+        case .event(let event), .consumed(let event, _, _):
             (
                 event.channelName ?? "-", event.eventName,
                 (event.data ?? "") + (event.userId.map { "  (from \($0))" } ?? "")

@@ -1,5 +1,6 @@
 import Basics
 import Foundation
+import TerminalUI
 
 /// One line on a terminal's standard error that is written over and over; nothing anywhere else.
 ///
@@ -105,7 +106,7 @@ enum StatusLine {
     private static func draw(_ text: TerminalText, _ state: inout State) {
         guard isShown, !state.isOver, state.writes == 0 else { return }
         state.isWritten = true
-        let row = text.cut(to: TerminalSize.columns(of: 2) - 1)
+        let row = text.cut(to: TerminalSize(of: 2).columns - 1)
         StandardError.writeToTerminal("\r\u{1B}[K\(row.text)")
     }
 

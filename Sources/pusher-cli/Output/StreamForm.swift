@@ -14,11 +14,13 @@ enum StreamForm: Sendable {
     case template(StreamTemplate, RecordSeparator)
     /// A process for each event.
     case command(EventProcesses)
+    /// On the whole screen.
+    case screen(WatchInbox)
 
     /// Whether names are wanted where there are ids.
     var isForPeople: Bool {
         switch self {
-        case .columns: true
+        case .columns, .screen: true
         case .json, .raw, .template, .command: false
         }
     }
@@ -43,6 +45,7 @@ enum StreamForm: Sendable {
             guard let event = record.event else { return tellApart(record, at: time) }
             processes.run(for: event, at: time)
             return true
+        case .screen(let inbox): return inbox.add(record, at: time)
         }
     }
 
@@ -58,7 +61,7 @@ enum StreamForm: Sendable {
     /// Begins nothing more.
     func stop() {
         switch self {
-        case .columns, .json, .raw, .template: break
+        case .columns, .json, .raw, .template, .screen: break
         case .command(let processes): processes.stop()
         }
     }
@@ -66,7 +69,7 @@ enum StreamForm: Sendable {
     /// Ends what was begun.
     func end() {
         switch self {
-        case .columns, .json, .raw, .template: break
+        case .columns, .json, .raw, .template, .screen: break
         case .command(let processes): processes.end()
         }
     }
@@ -74,7 +77,7 @@ enum StreamForm: Sendable {
     /// Whether ``finish()`` may take long.
     var isSlowToFinish: Bool {
         switch self {
-        case .columns, .json, .raw, .template: false
+        case .columns, .json, .raw, .template, .screen: false
         case .command: true
         }
     }
@@ -84,7 +87,7 @@ enum StreamForm: Sendable {
     /// - Returns: How a command ends with what has become of it.
     func finish() async -> ExitStatus {
         switch self {
-        case .columns, .json, .raw, .template: .done
+        case .columns, .json, .raw, .template, .screen: .done
         case .command(let processes): await processes.finish()
         }
     }
@@ -129,7 +132,7 @@ extension Record {
     /// Nil if it is no event.
     var event: EventFields? {
         switch self {
-        case .event(let event):
+        case .event(let event), .consumed(let event, _, _):
             EventFields(
                 channel: event.channelName, name: event.eventName, data: event.data, userID: event.userId)
         case .matrixEvent(let event):

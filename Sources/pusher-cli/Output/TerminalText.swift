@@ -1,4 +1,5 @@
 import Basics
+import TerminalUI
 
 /// A line for a terminal: what the source says is taken as it is, whatever is interpolated is escaped, whoever wrote it.
 ///
@@ -44,7 +45,7 @@ struct TerminalText: Hashable, ExpressibleByStringInterpolation {
     }
 
     /// The columns that it takes, whatever it is painted with.
-    var width: Int { pieces.reduce(0) { $0 + (Self.isSequence($1) ? 0 : DisplayWidth.of($1)) } }
+    var width: Int { pieces.reduce(0) { $0 + (Self.isSequence($1) ? 0 : WidthProfile.unicode.width(of: $1)) } }
 
     /// Its beginning, with `…` at the end, if it is wider than this.
     func cut(to maximum: Int) -> TerminalText {
@@ -56,7 +57,7 @@ struct TerminalText: Hashable, ExpressibleByStringInterpolation {
                 continue
             }
             for character in piece where room >= 0 {
-                room -= DisplayWidth.of(character)
+                room -= WidthProfile.unicode.width(of: character)
                 result += room >= 0 ? String(character) : "…"
             }
         }

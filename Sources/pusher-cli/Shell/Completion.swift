@@ -1,11 +1,5 @@
 import Basics
-
-/// What Tab makes of the text before the cursor.
-struct Completion: Hashable, Sendable {
-    let text: String
-    /// What the last word can become; one that fits alone is in the text already.
-    var candidates: [String] = []
-}
+import TerminalUI
 
 /// The words that the shell knows beside its commands.
 struct ShellVocabulary: Sendable {

@@ -1,4 +1,5 @@
 import Foundation
+import TerminalUI
 
 /// The history as it outlives the shell: `history` in the folder of ``PrivateFile/Base/state``, one line each.
 ///

@@ -1,4 +1,5 @@
 import Basics
+import TerminalUI
 
 /// The history of this shell, and the file that keeps it. A file that cannot be used is told of once; the shell goes on.
 final class KeptHistory: Sendable {

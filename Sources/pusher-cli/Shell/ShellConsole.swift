@@ -1,25 +1,18 @@
-import Dispatch
-import CLinux
 import Foundation
 import Basics
+import TerminalUI
 
 /// The terminal at which somebody types: it reads keys, and keeps the prompt below everything that is printed meanwhile.
 final class ShellConsole: Sendable {
     private struct State {
         var editor: LineEditor
-        var decoder = KeyDecoder()
         /// Whether the terminal is ours.
         var isOpen = false
         /// Columns before the cursor in the row of the prompt; nil while no prompt is shown.
         var cursor: Int?
-        /// Of the keys, to tell whether any followed.
-        var reads = 0
-        var sources: [any DispatchSourceProtocol] = []
     }
 
     private static let prompt = "pusher> "
-    /// The Escape key alone sends what other keys begin with.
-    private static let escapeDelay = DispatchTimeInterval.milliseconds(50)
     private static let maximumListed = 200
 
     /// The lines that were entered, until somebody leaves.
@@ -28,8 +21,7 @@ final class ShellConsole: Sendable {
     private let entered: AsyncStream<String>.Continuation
     private let vocabulary: @Sendable () -> ShellVocabulary
     private let keeps: @Sendable (String) -> Void
-    private let terminal = RawTerminal(STDIN_FILENO)
-    private let queue = DispatchQueue(label: "pusher-cli.keys")
+    private let reader = TerminalReader(STDIN_FILENO)
     private let state: Lock<State>
 
     /// - Parameters:
@@ -55,26 +47,23 @@ final class ShellConsole: Sendable {
     // MARK: From beginning to end
 
     func open() throws(CommandFailure) {
-        if !terminal.isForeground { stop(SIGTTIN) }
-        try terminal.makeRaw()
-        let sources = [watchKeys()] + watchSignals()
-        state.withLock { $0.sources = sources }
+        do throws(TerminalError) {
+            try reader.open { [weak self] event in self?.received(event) }
+        } catch {
+            throw CommandFailure(.unavailable, error.description)
+        }
         show()
     }
 
     /// No more lines. The terminal is as it was, even if what is printed waits for somebody.
     func leave() {
-        terminal.leave()
+        reader.close()
         entered.finish()
     }
 
     func close() {
         hide()
         leave()
-        state.withLock { state in
-            for source in state.sources { source.cancel() }
-            state.sources = []
-        }
     }
 
     private func show() {
@@ -113,7 +102,7 @@ final class ShellConsole: Sendable {
     private static func erasing(_ state: inout State) -> String? {
         guard let cursor = state.cursor else { return nil }
         state.cursor = nil
-        let rows = cursor / TerminalSize.columns(of: STDIN_FILENO)
+        let rows = cursor / TerminalSize(of: STDIN_FILENO).columns
         return "\r" + (rows > 0 ? "\u{1B}[\(rows)A" : "") + "\u{1B}[J"
     }
 
@@ -122,7 +111,7 @@ final class ShellConsole: Sendable {
         let editor = state.editor
         let view = LineView(
             prompt: editor.searchPrompt ?? Self.prompt, before: editor.before, after: editor.after,
-            columns: TerminalSize.columns(of: STDIN_FILENO))
+            columns: TerminalSize(of: STDIN_FILENO).columns)
         let code = Self.erasing(&state) ?? "\r"
         write(code + view.text + "\r" + (view.cursor > 0 ? "\u{1B}[\(view.cursor)C" : ""))
         state.cursor = view.cursor
@@ -143,37 +132,17 @@ final class ShellConsole: Sendable {
 
     // MARK: Keys
 
-    private func watchKeys() -> any DispatchSourceProtocol {
-        let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
-        source.setEventHandler { [weak self] in self?.readKeys() }
-        source.resume()
-        return source
-    }
-
-    private func readKeys() {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = read(STDIN_FILENO, &buffer, buffer.count)
-        guard count > 0 else {
-            if count < 0, errno == EINTR || errno == EAGAIN { return }
-            if count < 0, errno == EIO, !terminal.isForeground { return stop(SIGTTIN) }
-            return entered.finish()  // the terminal is gone
-        }
-        let (keys, isWaiting, reads) = state.withLock { state in
-            state.reads += 1
-            return (state.decoder.decode(buffer[..<count]), state.decoder.isWaiting, state.reads)
-        }
-        for key in keys { handle(key) }
-        if isWaiting {
-            queue.asyncAfter(deadline: .now() + Self.escapeDelay) { [weak self] in self?.nothingFollowed(reads) }
+    private func received(_ event: TerminalReader.Event) {
+        switch event {
+        case .input(.resize): state.withLock { paint(&$0) }
+        case .input(let key): handle(key)
+        case .stopping: hide()
+        case .continued: show()
+        case .gone: entered.finish()
         }
     }
 
-    private func nothingFollowed(_ reads: Int) {
-        let keys = state.withLock { $0.reads == reads ? $0.decoder.flush() : [] }
-        for key in keys { handle(key) }
-    }
-
-    private func handle(_ key: Key) {
+    private func handle(_ key: TerminalInput) {
         // Asked for without the lock, since what is printed is waited for with others held.
         let known = key == .tab ? vocabulary() : ShellVocabulary()
         let effect = state.withLock { state in
@@ -188,7 +157,7 @@ final class ShellConsole: Sendable {
             keeps(line)
             entered.yield(line)
         case .ended: entered.finish()
-        case .suspended: suspend()
+        case .suspended: reader.suspend()
         case .edited, .dropped, .warned, .cleared, .listed, .refused: break
         }
     }
@@ -211,68 +180,11 @@ final class ShellConsole: Sendable {
     }
 
     private func list(_ words: [String]) {
-        let columns = TerminalSize.columns(of: STDIN_FILENO)
+        let columns = TerminalSize(of: STDIN_FILENO).columns
         for line in ColumnLayout.grid(words.prefix(Self.maximumListed).map { TerminalText($0) }, width: columns) {
             write(line.text + "\n")
         }
         let rest = words.count - Self.maximumListed
         if rest > 0 { write("and \(rest) more\n") }
-    }
-
-    // MARK: Signals
-
-    private func watchSignals() -> [any DispatchSourceProtocol] {
-        func watch(_ number: Int32, _ onSignal: @escaping @Sendable (ShellConsole) -> Void)
-            -> any DispatchSourceProtocol
-        {
-            signal(number, SIG_IGN)  // else the default action comes before the source
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { [weak self] in self.map(onSignal) }
-            source.resume()
-            return source
-        }
-        return [
-            watch(SIGWINCH) { $0.repaint() }, watch(SIGTSTP) { $0.suspend() }, watch(SIGCONT) { $0.continued() },
-        ]
-    }
-
-    private func repaint() {
-        state.withLock { state in paint(&state) }
-    }
-
-    /// Gives the terminal back to the shell that started this, until that continues this process.
-    private func suspend() {
-        hide()
-        terminal.restore()
-        stop(SIGTSTP)
-        takeBack()
-    }
-
-    private func continued() {
-        if terminal.isForeground { takeBack() } else { stop(SIGTTIN) }
-    }
-
-    private func takeBack() {
-        guard terminal.isForeground else { return }
-        do {
-            try terminal.makeRaw()
-            show()
-        } catch {
-            entered.finish()
-        }
-    }
-
-    /// Stops this process as the signal does by default. One that nobody could continue is not stopped.
-    private func stop(_ number: Int32) {
-        var watched = sigaction()
-        sigaction(number, nil, &watched)
-        signal(number, SIG_DFL)
-        var (numbers, masked) = (sigset_t(), sigset_t())
-        sigemptyset(&numbers)
-        sigaddset(&numbers, number)
-        pthread_sigmask(SIG_UNBLOCK, &numbers, &masked)  // Dispatch keeps signals from its threads
-        raise(number)
-        pthread_sigmask(SIG_SETMASK, &masked, nil)
-        sigaction(number, &watched, nil)
     }
 }

@@ -4,6 +4,7 @@ import PusherHTTP
 import PusherProtocol
 import PusherSwift
 import Basics
+import TerminalUI
 
 /// One client, and what the shell's commands do with it.
 final class ShellSession: PusherDelegate {

@@ -379,6 +379,86 @@ import Testing
         #expect(uploads() == 0)
     }
 
+    /// The server would take up the one before it again.
+    @Test func deletingThemGoesOnInTheNextProcess_upToWhatIsNewer() throws {
+        for _ in 0..<3 { try alice.makeBackup(isReplacement: true) }
+        try alice.turn { try $0.deleteBackup(&$1) }
+        for request in try alice.turn({ try $0.requests(&$1) }) {
+            let answer = try server.answer(request, from: alice.address)
+            try alice.turn { try $0.answered(request.id, answer, &$1) }
+        }
+        #expect(server.backups.versions.map(\.id) == ["1", "2"])
+        try alice.restart()
+        try alice.pump()
+        #expect(server.backups.versions.isEmpty)
+        // One that another device has made since is nobody's wish to lose.
+        let second = try alice.second()
+        try alice.verify(second)
+        for _ in 0..<2 { try alice.makeBackup(isReplacement: true) }
+        try alice.turn { try $0.deleteBackup(&$1) }
+        for request in try alice.turn({ try $0.requests(&$1) }) {
+            let answer = try server.answer(request, from: alice.address)
+            try alice.turn { try $0.answered(request.id, answer, &$1) }
+        }
+        try second.makeBackup(isReplacement: true)
+        #expect(server.backups.versions.map(\.id) == ["4", "6"])
+        try alice.restart()
+        try alice.pump()
+        #expect(server.backups.versions.map(\.id) == ["4", "6"])
+        try alice.restart()
+        try alice.pump()
+        #expect(server.backups.versions.map(\.id) == ["4", "6"])
+    }
+
+    /// Servers may name their versions as they like.
+    @Test(arguments: [("a", "b"), ("99999999999999999998", "99999999999999999999"), ("9", "b")])
+    func aNewerBackupIsNotDeletedWhateverItsName(old: String, new: String) throws {
+        try alice.makeBackup()
+        server.backups.rename("1", to: old)
+        try alice.checkBackup()
+        try alice.turn { try $0.deleteBackup(&$1) }
+        for request in try alice.turn({ try $0.requests(&$1) }) {
+            let answer = try server.answer(request, from: alice.address)
+            try alice.turn { try $0.answered(request.id, answer, &$1) }
+        }
+        server.backups.add(object { $0.add("algorithm", "m.megolm_backup.v1.curve25519-aes-sha2") })
+        server.backups.rename("2", to: new)
+        try alice.pump()
+        #expect(server.backups.versions.map(\.id) == [new])
+        try alice.restart()
+        try alice.pump()
+        #expect(server.backups.versions.map(\.id) == [new])
+    }
+
+    @Test func thoseBeforeItAreDeletedWhateverTheLengthOfTheirNumbers() throws {
+        for _ in 0..<3 { try alice.makeBackup(isReplacement: true) }
+        for (id, name) in [("1", "9"), ("2", "99999999999999999999"), ("3", "100000000000000000000")] {
+            server.backups.rename(id, to: name)
+        }
+        try alice.checkBackup()
+        try alice.turn { try $0.deleteBackup(&$1) }
+        try alice.pump()
+        #expect(server.backups.versions.isEmpty)
+    }
+
+    /// Its answer may be of before.
+    @Test func aCheckThatIsWishedDuringAnotherIsMadeAfterIt() throws {
+        try alice.makeBackup()
+        try alice.turn { machine, _ in machine.checkBackup() }
+        let first = try #require(
+            try alice.turn { try $0.requests(&$1) }.first { $0.call == .checkBackup })
+        let old = try server.answer(first, from: alice.address)
+        let second = try alice.second()
+        try alice.verify(second)
+        try second.makeBackup(isReplacement: true)
+        try alice.turn { machine, _ in machine.checkBackup() }
+        try alice.turn { try $0.answered(first.id, old, &$1) }
+        #expect(try alice.turn { try $0.isBackupChanging(&$1) })
+        try alice.pump()
+        #expect(try alice.turn { try $0.backupVersion(&$1) }?.version == "2")
+        #expect(try alice.turn { try !$0.isBackupChanging(&$1) })
+    }
+
     @Test(.rule("R34")) func whatTheUserHasDeletedIsNotWrittenToAgain() throws {
         try alice.makeBackup()
         let old = server.backups.versions[0].content

@@ -168,6 +168,7 @@ package final class KeyServer {
     private func query(_ body: JSONView, from address: DeviceAddress) -> JSONView {
         let users = (body["device_keys"]?.members ?? []).map(\.key)
         let asked = users.filter { !failures.contains(server(of: $0)) }
+        let known = Dictionary(grouping: self.devices, by: \.key.user)
         return object { answer in
             answer.add(
                 "device_keys",
@@ -176,7 +177,7 @@ package final class KeyServer {
                         writer.add(
                             user,
                             object { devices in
-                                for (address, device) in self.devices where address.user == user {
+                                for (address, device) in known[user] ?? [] {
                                     if let keys = device.keys { devices.add(address.device, keys) }
                                 }
                             })
@@ -240,9 +241,9 @@ package final class KeyServer {
                     writer.add("sender", address.user)
                     writer.add("content", content)
                 }
-                for address in devices.keys where address.user == user && ["*", address.device].contains(target) {
-                    devices[address]?.messages.append(message)
-                }
+                let addresses =
+                    target == "*" ? devices.keys.filter { $0.user == user } : [DeviceAddress(user, target)]
+                for address in addresses { devices[address]?.messages.append(message) }
             }
         }
         return object { _ in }

@@ -10,7 +10,7 @@ package struct ServerRefusal: Error {
 /// Backups of room keys, as Synapse keeps them.
 package struct ServerBackups {
     package struct Version {
-        package let id: String
+        package var id: String
         package var content: JSONView
         /// By room and session.
         package var rooms: [String: [String: JSONView]] = [:]
@@ -29,6 +29,11 @@ package struct ServerBackups {
     package mutating func add(_ content: JSONView) {
         last += 1
         versions.append(Version(id: "\(last)", content: content))
+    }
+
+    /// Names of versions are the server's affair.
+    package mutating func rename(_ id: String, to name: String) {
+        for index in versions.indices where versions[index].id == id { versions[index].id = name }
     }
 
     mutating func answer(_ call: CryptoRequest.Call, _ body: JSONView) throws -> JSONView {

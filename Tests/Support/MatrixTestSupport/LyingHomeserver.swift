@@ -16,16 +16,22 @@ package final class LyingHomeserver: Sendable {
         package let bob: TestDevice
         /// In no room before a test says so.
         package let eve: TestDevice
+        /// More devices, which a test has made.
+        package var others: [TestDevice] = []
         /// What the client is told of rooms, in order.
         package var events: [(roomId: String, json: JSONView)] = []
         /// Whether it is told of changed devices.
         package var tellsChanges = true
         /// How many one-time keys it is said to have, whatever is true.
         package var saidKeyCount: Int?
-        /// Of several events of a room it is told the last one, and that there were others.
+        /// Of several events of a room it is told the last one, that there were others, and the state that they have left.
         package var cutsTimelines = false
         /// Types of state that it is not told of.
         package var hiddenState: Set<String> = []
+        /// The code with which it refuses to take messages to devices.
+        package var toDeviceRefusal: String?
+        /// How long each answer about keys takes.
+        package var delay: Duration = .zero
         /// The next question for all keys of the backup is refused: this one has taken its place.
         package var swapsBackupOnDownload: JSONView?
         /// By its type, as set with `PUT`.
@@ -76,6 +82,7 @@ package final class LyingHomeserver: Sendable {
             return .ok
         }
         server.on("GET", "versions", .json(#"{"versions":["v1.11","v1.18"]}"#))
+        server.on("GET", "v1/media/config", .ok)
         server.on("POST", "/_matrix/media/v3/upload") { request in
             world.withLock { world in
                 let id = "m\(world.media.count)"
@@ -98,7 +105,7 @@ package final class LyingHomeserver: Sendable {
             ("GET", "v3/room_keys/keys", { .downloadRoomKeys(version: $0.parameter("version") ?? "") }),
         ]
         for (method, path, call) in calls {
-            server.on(method, path) { request in world.withLock { $0.answer(call(request), request) } }
+            server.on(method, path) { request in world.withLock { $0.answer(call(request), request).after($0.delay) } }
         }
     }
 
@@ -197,9 +204,13 @@ extension LyingHomeserver.World {
     }
 
     private func state(of roomId: String) -> [JSONView] {
+        state(within: events.filter { $0.roomId == roomId }.map(\.json))
+    }
+
+    private func state(within events: some Sequence<JSONView>) -> [JSONView] {
         var state: [String: JSONView] = [:]
         var keys: [String] = []
-        for (room, json) in events where room == roomId {
+        for json in events {
             guard let type = json["type"]?.string, let key = json["state_key"]?.string, !hiddenState.contains(type)
             else { continue }
             if state.updateValue(json, forKey: type + "\n" + key) == nil { keys.append(type + "\n" + key) }
@@ -241,7 +252,8 @@ extension LyingHomeserver.World {
                 (text != nil || $0["state_key"] == nil) && !hiddenState.contains($0["type"]?.string ?? "")
             }
             let shown = cutsTimelines ? Array(timeline.suffix(1)) : timeline
-            let state = text == nil ? state(of: roomId) : []
+            let gap = timeline.count > shown.count ? state(within: timeline.dropLast(shown.count)) : []
+            let state = text == nil ? state(of: roomId) : gap
             return
                 #"""
                 "\#(roomId)":{"state":{"events":\#(Self.list(state))},
@@ -274,6 +286,7 @@ extension LyingHomeserver.World {
             swapsBackupOnDownload = nil
             keys.backups.add(backup)
         }
+        if case .sendToDevice = call, let toDeviceRefusal { return .error(403, toDeviceRefusal) }
         do {
             let body = String(decoding: request.body, as: UTF8.self)
             return .json(

@@ -26,11 +26,10 @@ package struct ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        if terminal != nil {
-            // A session, in which the terminal that is opened first is the controlling one; and no signal is blocked.
-            let newSession: Int16 = 0x80
-            posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
-        }
+        // No signal is blocked, as on threads of Dispatch. With a terminal, a session, in which the terminal that is opened
+        // first is the controlling one.
+        let newSession: Int16 = 0x80
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | (terminal == nil ? 0 : newSession))
         for (number, handle) in [input, output, errors].enumerated() {
             if let terminal {
                 posix_spawn_file_actions_addopen(&actions, Int32(number), terminal, O_RDWR, 0)

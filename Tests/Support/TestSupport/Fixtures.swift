@@ -15,6 +15,11 @@ package enum Fixtures {
         String(decoding: try data(path), as: UTF8.self)
     }
 
+    /// For what a test writes again when its reader asks for that.
+    package static func rewrite(_ path: String, _ text: String) throws {
+        try Data(text.utf8).write(to: url(path))
+    }
+
     private static func url(_ path: String) -> URL {
         URL(filePath: #filePath).deletingLastPathComponent()  // TestSupport
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -15,6 +15,24 @@ struct EncryptionLedger {
         func mayBeRead(by device: DeviceAddress) -> Bool { device == sender || audience.contains(device) }
     }
 
+    /// Devices of the same user that each one trusts, or has trusted: they are given what it can read.
+    var verified: [DeviceAddress: Set<DeviceAddress>] = [:]
+
+    /// Whether a device may have the key of a message: from its sender, or from another device of its user.
+    func mayRead(_ message: Message, _ device: DeviceAddress) -> Bool {
+        if message.mayBeRead(by: device) { return true }
+        // Whoever was given it gives it on.
+        var (givers, seen) = (
+            message.audience.union([message.sender]).filter { $0.user == device.user }, Set<DeviceAddress>()
+        )
+        while let giver = givers.popFirst() {
+            if giver == device { return true }
+            guard seen.insert(giver).inserted else { continue }
+            givers.formUnion(verified[giver] ?? [])
+        }
+        return false
+    }
+
     /// By event ids.
     var messages: [String: Message] = [:]
     /// What was sent with each index of a session, and of a channel.
@@ -39,6 +57,8 @@ enum EncryptionKind: String, CaseIterable {
     case logins = "devices logged in"
     case logouts = "devices logged out"
     case blocks = "devices blocked"
+    case verifications = "devices verified"
+    case askedReads = "messages read on request"
     case restarts = "processes restarted"
     case undone = "… before a commit"
     case unsent = "… before sending"

@@ -30,6 +30,8 @@ struct EncryptionSchedule: Schedule {
         case login(user: Int)
         case logout(device: Int)
         case block(Bool, device: Int, by: Int)
+        /// A device and the others of its user trust each other from now on.
+        case verify(device: Int)
         case discardSession(device: Int, room: Int)
     }
 
@@ -89,6 +91,7 @@ struct EncryptionSchedule: Schedule {
         (7, { .end(device: $0.below(devices), ends.pick(&$0)) }), (4, { .login(user: $0.below(users)) }),
         (2, { .logout(device: $0.below(devices)) }),
         (3, { .block($0.chance(60), device: $0.below(devices), by: $0.below(devices)) }),
+        (5, { .verify(device: $0.below(devices)) }),
         (1, { .discardSession(device: $0.below(devices), room: $0.below(rooms)) }),
     ])
 }

@@ -61,6 +61,12 @@ final class EncryptionSimulation: Simulation {
         case .block(let isBlocked, let device, let blocker):
             guard let device = client(device), let blocker = client(blocker), device !== blocker else { return }
             block(isBlocked, device.address, by: blocker)
+        case .verify(let device):
+            guard let device = client(device) else { return }
+            for other in clients
+            where other !== device && !other.isLoggedOut && other.address.user == device.address.user {
+                verify(device, other)
+            }
         case .discardSession(let device, let room):
             client(device).map { turn($0) { try $0.discardSession(of: EncryptionServer.id(room), &$1) } }
         }
@@ -113,6 +119,24 @@ final class EncryptionSimulation: Simulation {
             return true
         }
         if isKnown == true, isBlocked { statistics.count(.blocks) }
+    }
+
+    private func verify(_ one: EncryptionClient, _ other: EncryptionClient) {
+        for (client, device) in [(one, other), (other, one)] {
+            // From now on it gives that device what it is asked for, and asks it.
+            let isKnown = turn(client) { machine, turn in
+                guard
+                    try machine.devices(of: device.address.user, &turn).contains(where: { $0.address == device.address }
+                    )
+                else { return false }
+                try machine.setTrust(.verified, of: device.address, &turn)
+                return true
+            }
+            guard isKnown == true else { continue }
+            statistics.count(.verifications)
+            ledger.verified[client.address, default: []].insert(device.address)
+            pump(client)
+        }
     }
 
     // MARK: Processes
@@ -187,10 +211,14 @@ final class EncryptionSimulation: Simulation {
         _ stored: inout EncryptionClient.Stored
     ) throws -> Bool {
         let message = ledger.messages[event.eventId]
+        let mayRead = message.map { ledger.mayRead($0, reader) } ?? false
         switch try machine.decrypt(event, &turn) {
         case .success(let clear):
-            check(message?.mayBeRead(by: reader) == true, "\(reader.device) reads \(event.eventId), and must not")
+            check(mayRead, "\(reader.device) reads \(event.eventId), and must not")
             check(message?.text == clear["content"]?["body"]?.string, "\(event.eventId) says something else")
+            if message?.mayBeRead(by: reader) == false, stored.read.insert(event.eventId).inserted {
+                statistics.count(.askedReads)
+            }
             stored.read.insert(event.eventId)
             return true
         case .failure(let failure):
@@ -232,7 +260,7 @@ final class EncryptionSimulation: Simulation {
     /// Also those try who were not told of it: who has left, or was logged out, may come by it.
     private func compare(_ client: EncryptionClient, _ event: EncryptedEvent, _ message: EncryptionLedger.Message) {
         statistics.count(.comparisons)
-        let (mayRead, device) = (message.mayBeRead(by: client.address), client.address.device)
+        let (mayRead, device) = (ledger.mayRead(message, client.address), client.address.device)
         var turn = CryptoTurn(Records(client.records), now: milliseconds, random: source)
         var machine = client.machine
         let result = try? machine.decrypt(event, &turn)
@@ -241,7 +269,8 @@ final class EncryptionSimulation: Simulation {
         case .failure(let failure):
             if !mayRead { statistics.count(.refusals) }
             let isTold = client.stored.told.contains(event.eventId) || ledger.calm[event.eventId] != nil
-            let mustRead = mayRead && isTold && !message.isIncomplete
+            // Whoever is asked may not have it yet, and is not asked again.
+            let mustRead = message.mayBeRead(by: client.address) && isTold && !message.isIncomplete
             check(!mustRead || client.isLoggedOut, "\(device) cannot read \(event.eventId): \(failure)")
             check(!client.stored.read.contains(event.eventId), "\(device) has forgotten \(event.eventId)")
         case nil: check(false, "\(device) cannot try to read \(event.eventId)")

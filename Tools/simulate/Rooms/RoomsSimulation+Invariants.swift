@@ -206,7 +206,7 @@ extension RoomsSimulation {
         if model.needsRelations(of: event.eventId, in: id),
             let relations = try? disk.relations(to: event.eventId, in: id)
         {
-            model.add(relations: relations, of: event.eventId, in: id)
+            model.add(relations: [event.eventId: relations], ofEach: [event.eventId], in: id)
         }
         let index = model.rooms[id]?.relations
         let known = index?.aggregations(forEvent: event.eventId, original: event, currentUser: RoomsServer.me)

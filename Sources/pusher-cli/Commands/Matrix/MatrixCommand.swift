@@ -17,7 +17,8 @@ struct MatrixCommand: AsyncParsableCommand {
             """,
         subcommands: [
             MatrixLoginCommand.self, MatrixLogoutCommand.self, MatrixRoomsCommand.self, MatrixListenCommand.self,
-            MatrixSendCommand.self, MatrixMessagesCommand.self, MatrixCreateCommand.self, MatrixJoinCommand.self,
+            MatrixChatCommand.self, MatrixSendCommand.self, MatrixMessagesCommand.self, MatrixCreateCommand.self,
+            MatrixJoinCommand.self,
             MatrixLeaveCommand.self, MatrixInviteCommand.self, MatrixKickCommand.self, MatrixBanCommand.self,
             MatrixUnbanCommand.self, MatrixTopicCommand.self, MatrixMembersCommand.self, MatrixReactCommand.self,
             MatrixSearchCommand.self, MatrixReadCommand.self, MatrixReceiptsCommand.self, MatrixUploadCommand.self,

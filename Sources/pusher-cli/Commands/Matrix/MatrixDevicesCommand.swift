@@ -8,6 +8,10 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
             Prints each device's name and id, and when and from which address it was last seen. The device of this \
             login comes first; to log it out, use pusher-cli matrix logout.
 
+            If this login takes part in encryption, each line also says whether this device trusts the other one: verified, \
+            not verified, blocked, no keys (it cannot read encrypted rooms), or keys changed, which is an alarm: log that \
+            device out. pusher-cli matrix verify verifies one.
+
             Deleting a device logs it out. The homeserver requires your password for that, and the command asks for it \
             at the terminal.
 
@@ -57,7 +61,24 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
             try check(devices, current)
             return try await SignalWatch.finishing { try await logOut(account) }
         }
-        _ = output.write(devices.map { DeviceRecord(device: $0, isCurrent: $0.deviceId == current) }.sorted())
+        let standings = try await standings(account)
+        _ = output.write(
+            devices.map { device in
+                DeviceRecord(
+                    device: device, isCurrent: device.deviceId == current,
+                    standing: standings.map { $0[device.deviceId]?.rawValue ?? "no keys" })
+            }.sorted())
+    }
+
+    /// Nil if nobody knows.
+    private func standings(_ account: MatrixAccount) async throws -> [String: DeviceStanding]? {
+        guard account.store.hasKeys else { return nil }
+        do {
+            return try await account.withRoomKeys { try await $0.ownDevices() }
+        } catch let error as any ReportableError where error.exitStatus != .interrupted {
+            StandardError.write("warning: nobody knows which of them are verified: \(Complaint.text(error))")
+            return nil
+        }
     }
 
     private func currentDevice(_ account: MatrixAccount) async throws -> String? {

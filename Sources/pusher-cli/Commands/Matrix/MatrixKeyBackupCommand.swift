@@ -9,7 +9,7 @@ struct MatrixKeyBackupCommand: AsyncParsableCommand {
             backup, writes the keys that wait for it, and says how many are left.
 
             Use pusher-cli matrix recovery create instead of --create to get a backup together with the recovery key that \
-            opens it on another device.
+            opens it on another device. A recovery key that you have already does not open a backup made with --create.
 
             Examples:
               pusher-cli matrix keys backup
@@ -34,7 +34,8 @@ struct MatrixKeyBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await matrix.account().withKeys { session in
-            guard let backup = session.crypto?.backup else { return }
+            guard let crypto = session.crypto else { return }
+            let backup = crypto.backup
             if delete {
                 try await backup.deleteKeyBackupVersion()
                 _ = StandardOutput.write("deleted: the homeserver has no backup of keys any more")
@@ -47,6 +48,13 @@ struct MatrixKeyBackupCommand: AsyncParsableCommand {
                         .badData, "there is a backup already: --force replaces it; nothing was changed")
                 }
                 try await backup.createKeyBackupVersion(isReplacement: force)
+                if let recovery = try? await crypto.recoveryService.status(), recovery != .none {
+                    StandardError.write(
+                        """
+                        warning: the recovery key does not open this backup: pusher-cli matrix recovery create --force makes \
+                        one that does
+                        """)
+                }
             }
             switch backup.state {
             case .unknown, .disabled:

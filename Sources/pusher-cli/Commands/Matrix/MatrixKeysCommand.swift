@@ -44,15 +44,10 @@ struct MatrixKeysCommand: AsyncParsableCommand {
                 guard let crypto = session.crypto else { return Data() }
                 return try await crypto.exportRoomKeys(withPassword: password)
             }
-            let part = URL(filePath: url.path + ".part-\(getpid())")
-            guard
-                FileManager.default.createFile(
-                    atPath: part.path, contents: keys, attributes: [.posixPermissions: 0o600]),
-                rename(part.path, url.path) == 0
-            else {
-                let reason = String(cString: strerror(errno))
-                unlink(part.path)
-                throw CommandFailure(.badData, "\(file) cannot be written: \(reason)")
+            do throws(CommandFailure) {
+                try PrivateFile.replace(url, with: keys)
+            } catch {
+                throw CommandFailure(.badData, error.description)
             }
             _ = StandardOutput.write(TerminalText(url.path))
         }

@@ -12,6 +12,9 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             When the homeserver no longer accepts the token but keeps your device, log in again as the same user: the \
             device goes on.
 
+            --add keeps who is logged in and logs in one more account, which pusher-cli matrix chat shows too. The other \
+            commands are for the first account.
+
             Examples:
               pusher-cli matrix login @alice:example.org
               pusher-cli matrix login http://localhost:8008 --user alice
@@ -45,6 +48,9 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The name to show in your list of devices.", valueName: "name"))
     var deviceName = "pusher-cli"
 
+    @Flag(help: "Log in one more account, for chat.")
+    var add = false
+
     @OptionGroup var matrix: MatrixOptions
 
     func validate() throws {
@@ -75,7 +81,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let file = MatrixCredentialFile()
+        let file = try fileToBegin
         let old = try await credentialsToReplace(in: file)
         try file.makeFolder()  // before a token is made that cannot be kept
         StatusLine.wait(for: "the answer of \(askedServer)")
@@ -85,16 +91,36 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             throw CommandFailure(.interrupted, "interrupted: not logged in")
         }
         do {
-            try file.save(credentials, insteadOf: old)
+            try fileToEnd(file, credentials).save(credentials, insteadOf: old)
         } catch {
             // Nobody would ever use that token; of a device that goes on it may be somebody's.
             if !tokenStdin, old == nil { try? await client.logout() }
             throw error
         }
-        try await matrix.account().beginEncryption()
+        try await matrix.account(of: credentials.userId).beginEncryption()
         let device = credentials.deviceId.map { ", device \($0)" } ?? ""
         _ = StandardOutput.write(
             "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
+    }
+
+    /// Where an earlier login of the same account may be, or the first one.
+    private var fileToBegin: MatrixCredentialFile {
+        get throws(CommandFailure) {
+            let name = user ?? account
+            guard add, !MatrixCredentialFile.all.isEmpty else { return MatrixCredentialFile() }
+            guard isUser || user != nil else { return MatrixCredentialFile(beside: name) }
+            return (try? MatrixCredentialFile.of(name)) ?? MatrixCredentialFile(beside: name)
+        }
+    }
+
+    /// Who has logged in may be known only now.
+    private func fileToEnd(
+        _ file: MatrixCredentialFile, _ credentials: MXCredentials
+    ) throws(CommandFailure) -> MatrixCredentialFile {
+        guard add, let user = credentials.userId, try file.loadIfPresent() == nil, !MatrixCredentialFile.all.isEmpty
+        else { return file }
+        if let same = try? MatrixCredentialFile.of(user) { throw Self.isLoggedIn(same) }
+        return MatrixCredentialFile(beside: user)
     }
 
     /// Those of a device that a soft logout has left, if it is the same user's; nil if there are none.
@@ -118,7 +144,10 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     }
 
     private static func isLoggedIn(_ file: MatrixCredentialFile) -> CommandFailure {
-        CommandFailure(.refused, "\(file.file.path) already exists: log out first, with pusher-cli matrix logout")
+        CommandFailure(
+            .refused,
+            "\(file.file.path) already exists: log out first, with pusher-cli matrix logout, or log in one more account with --add"
+        )
     }
 
     /// Who is asked first, for people.

@@ -8,16 +8,20 @@ struct MatrixLogoutCommand: AsyncParsableCommand {
             A token that is no longer valid is deleted. If the homeserver cannot be reached, the token and the stored \
             rooms are kept.
 
-            Example:
+            Examples:
               pusher-cli matrix logout
+              pusher-cli matrix logout --user @bob:example.org
             """)
+
+    @Option(
+        help: ArgumentHelp("The account, if it was logged in with --add. Default: the first.", valueName: "user"))
+    var user: String?
 
     @OptionGroup var matrix: MatrixOptions
 
     func run() async throws {
-        let account = try matrix.account()
-        let token = account.client.credentials?.accessToken
+        let account = try matrix.account(of: user)
         try await account.client.logout()
-        try MatrixCredentialFile().remove(token) { () throws(MatrixError) in try account.store.delete() }
+        try account.removeLogin()
     }
 }

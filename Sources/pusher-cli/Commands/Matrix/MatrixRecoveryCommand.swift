@@ -1,4 +1,5 @@
 import ArgumentParser
+import Basics
 import MatrixSDK
 
 struct MatrixRecoveryCommand: AsyncParsableCommand {
@@ -42,8 +43,8 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
             commandName: "create", abstract: "Set up recovery, and print the recovery key.",
             discussion: """
                 Makes what is missing: your cross-signing keys, for which the homeserver may require your password, and the \
-                backup of keys. Then stores them under a new recovery key, and prints that: write it down, it is not shown \
-                again.
+                backup of keys. Then prints a new recovery key, and stores them under it: write it down, it is not shown \
+                again. Until the command says that recovery is set up, the former key may be the one in use.
 
                 Examples:
                   pusher-cli matrix recovery create
@@ -83,11 +84,31 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
                 }
                 try await makeIdentity(crypto, account)
                 try await makeBackup(crypto.backup)
-                let key = try await crypto.recoveryService.createRecovery(
-                    withPassphrase: secret, isReplacement: force || reset)
-                StandardError.write("write this recovery key down and keep it safe; it is not shown again:")
-                _ = StandardOutput.write(TerminalText(key))
+                try await makeRecovery(crypto.recoveryService, secret)
             }
+        }
+
+        /// The key is shown before it is in use: nothing that happens later takes it away.
+        private func makeRecovery(_ service: MXRecoveryService, _ secret: String?) async throws {
+            let isShown = Lock(false)
+            do {
+                _ = try await service.createRecovery(withPassphrase: secret, isReplacement: force || reset) { key in
+                    StandardError.write("write this recovery key down and keep it safe; it is not shown again:")
+                    guard StandardOutput.write(TerminalText(key)) else {
+                        throw CommandFailure(
+                            .unwritable, "the recovery key could not be printed: no recovery was set up")
+                    }
+                    isShown.withLock { $0 = true }
+                }
+            } catch  where isShown.withLock({ $0 }) && !(error is CancellationError) {
+                throw CommandFailure(
+                    (error as? any ReportableError)?.exitStatus ?? .unavailable,
+                    """
+                    \(Complaint.text(error)): nobody knows whether the recovery key above is in use. Keep it together with the \
+                    former one, and run pusher-cli matrix recovery create --force
+                    """)
+            }
+            StandardError.write("recovery is set up: the key is in use from now on")
         }
 
         private func newPassphrase() throws(CommandFailure) -> String {
@@ -176,6 +197,13 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
                         """
                         warning: not taken, since they do not belong to what is in use now: \
                         \(result.refused.joined(separator: ", "))
+                        """)
+                }
+                if case .available(_, isWeak: true)? = try? await crypto.recoveryService.status() {
+                    StandardError.write(
+                        """
+                        warning: whoever runs the homeserver could guess the passphrase of this recovery, whose key is made in \
+                        too few rounds: pusher-cli matrix recovery create --force makes a new one
                         """)
                 }
                 let isVerified = crypto.crossSigning.state == .canCrossSign

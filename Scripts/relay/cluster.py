@@ -1,0 +1,180 @@
+"""Three servers of NATS with JetStream, one cluster on the loopback interface."""
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+COUNT = 3
+RECOVERY = 40  # seconds; with data, all three together: up to 24 were measured
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Server:
+    def __init__(self, folder, name, ports, routes):
+        self.name, (self.port, self.http, route), self.process = name, ports, None
+        self.file, self.log = folder / f"{name}.conf", folder / f"{name}.log"
+        self.is_stopped = False
+        self.file.write_text(f"""
+server_name: {name}
+listen: "127.0.0.1:{self.port}"
+http: "127.0.0.1:{self.http}"
+log_file: "{self.log}"
+logtime: true
+max_payload: 1MB
+max_pending: 64MB
+write_deadline: "10s"
+ping_interval: "10s"
+ping_max: 2
+jetstream {{ store_dir: "{folder / name}", max_memory_store: 64MB, max_file_store: 2GB }}
+cluster {{
+    name: relay-test, listen: "127.0.0.1:{route}", no_advertise: true
+    routes: [{", ".join(f'"nats://127.0.0.1:{port}"' for port in routes)}]
+}}
+""")
+
+    @property
+    def is_running(self):
+        return self.process is not None and not self.is_stopped
+
+    def start(self):
+        program = shutil.which("nats-server") or "/usr/sbin/nats-server"
+        self.process = subprocess.Popen(
+            [program, "-c", self.file], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+
+    def kill(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+            self.is_stopped = False
+
+    def stop(self):
+        self.process.send_signal(signal.SIGSTOP)
+        self.is_stopped = True
+
+    def resume(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.is_stopped = False
+
+    def get(self, path):
+        """What the monitor says; None if it does not answer."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}", timeout=2) as answer:
+                return json.load(answer)
+        except (OSError, ValueError):
+            return None
+
+    def streams(self):
+        """What it has of each stream, by name."""
+        answer = self.get("/jsz?streams=1") or {}
+        return {stream["name"]: stream for account in answer.get("account_details") or []
+                for stream in account.get("stream_detail") or []}
+
+
+class Cluster:
+    def __init__(self, folder):
+        folder.mkdir()
+        ports = free_ports(3 * COUNT)
+        routes = ports[2 * COUNT:]
+        self.restarts = 0
+        self.servers = [Server(folder, f"server-{index + 1}", ports[index::COUNT], routes) for index in range(COUNT)]
+
+    @property
+    def urls(self):
+        return ",".join(f"nats://127.0.0.1:{server.port}" for server in self.servers)
+
+    def start(self):
+        for server in self.servers:
+            server.start()
+        self.wait_until_ready()
+
+    def wait_until_ready(self):
+        for _ in range(4):
+            if wait(self.is_ready, RECOVERY):
+                return
+            self.restart_stuck()
+        sys.exit("relay-test: the servers do not become ready")
+
+    def restart_stuck(self):
+        """Servers of 2.9 that were killed sometimes reset their copy of a stream ("last sequence mismatch") and then do not
+        fill it again. A restart heals them."""
+        for server in self.servers:
+            if server.is_running and (server.get("/healthz") or {}).get("status") != "ok":
+                print(f"{time.strftime('%H:%M:%S')} restarted, since it does not recover: {server.name}", flush=True)
+                self.restarts += 1
+                server.process.terminate()
+                server.process.wait()
+                server.start()
+
+    def is_ready(self):
+        """healthz alone is not enough: it is well without a quorum, too."""
+        leaders = set()
+        for server in self.servers:
+            meta = (server.get("/jsz") or {}).get("meta_cluster") or {}
+            if not meta.get("leader") or meta.get("cluster_size") != COUNT:
+                return False
+            if (server.get("/healthz") or {}).get("status") != "ok":
+                return False
+            leaders.add(meta["leader"])
+        return len(leaders) == 1
+
+    def leader(self, stream="EVENTS"):
+        for server in self.servers:
+            if server.is_running:
+                name = (server.streams().get(stream) or {}).get("cluster", {}).get("leader")
+                if name == server.name:
+                    return server
+        return None
+
+    def is_settled(self):
+        """Whether all replicas of all streams have everything: else the next fault would be two at once."""
+        if not all(server.is_running for server in self.servers):
+            return False
+        led = {}
+        for server in self.servers:
+            for name, stream in server.streams().items():
+                led.setdefault(name, False)
+                if stream["cluster"].get("leader") == server.name:
+                    replicas = stream["cluster"].get("replicas") or []
+                    led[name] = len(replicas) == COUNT - 1 and all(replica.get("current") for replica in replicas)
+        return bool(led) and all(led.values())
+
+    def last_sequences(self, stream):
+        return {server.name: (server.streams().get(stream) or {}).get("state", {}).get("last_seq")
+                for server in self.servers}
+
+    def close(self):
+        running = [server for server in self.servers if server.process]
+        for server in running:
+            server.process.send_signal(signal.SIGCONT)
+            server.process.terminate()
+        for server in running:
+            try:
+                server.process.wait(5)
+            except subprocess.TimeoutExpired:
+                server.kill()
+
+
+def wait(condition, seconds, pause=0.2):
+    """Whether it came true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(pause)
+    return True

@@ -1,0 +1,67 @@
+import Realtime
+import CurlTransport
+import Basics
+import JSONBytes
+
+/// The events that a consumer reads, for `for await`.
+///
+/// It has one reader: iterate it once, from one task. Reading slowly stops the servers from sending more. It ends when the loop
+/// is left, the task is cancelled, or the consumer is closed, and when the stream cannot be read at all, which the consumer
+/// reports: what was not handed out by then goes to other workers.
+///
+/// An event whose data is of another form than asked for is reported, put aside, and left out.
+public struct ConsumedEvents<Value: Sendable>: AsyncSequence, Sendable {
+    typealias Decode = @Sendable (RealtimeEvent) throws -> Value
+
+    /// It lives for as long as it is read.
+    private let consumer: EventConsumer
+    private let events: EventSequence<ReceivedEvent>
+    private let reader: ConsumerReader
+    private let decode: Decode
+
+    init(_ consumer: EventConsumer, name: String?, decode: @escaping Decode) {
+        let core = consumer.core
+        // Never full: the reader asks for no more than there is room for.
+        let buffer = EventBuffer<ReceivedEvent>(policy: .suspend(limit: .max))
+        let reader = ConsumerReader(core, name: name) { events in
+            for event in events { _ = buffer.add(event) }
+        } onEnd: {
+            buffer.finish()
+        }
+        core.add(reader)
+        (self.consumer, self.reader, self.decode) = (consumer, reader, decode)
+        events = EventSequence(buffer) { core.remove(reader) }
+    }
+
+    /// Reads the sequence, which ends with it.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var events: EventSequence<ReceivedEvent>.AsyncIterator
+        fileprivate let reader: ConsumerReader
+        fileprivate let decode: Decode
+        fileprivate let consumer: EventConsumer
+
+        /// The next event; nil at the end.
+        public mutating func next() async -> ConsumedEvent<Value>? { await next(isolation: nil) }
+
+        /// The next event; nil at the end.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> ConsumedEvent<Value>? {
+            while let received = await events.next(isolation: actor) {
+                let reader = reader
+                do {
+                    let event = ConsumedEvent(received, try decode(received.event))
+                    NetworkActor.execute { reader.began(received) }
+                    return event
+                } catch {
+                    let place = (error as? DecodingError)?.place ?? "its data does not fit"
+                    NetworkActor.execute { reader.failed(received, "its data cannot be decoded: " + place) }
+                }
+            }
+            return nil
+        }
+    }
+
+    /// The iterator; see the type for how many there may be.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(events: events.makeAsyncIterator(), reader: reader, decode: decode, consumer: consumer)
+    }
+}

@@ -1,0 +1,202 @@
+import CurlTransport
+import Realtime
+import RelayProtocol
+import Basics
+
+/// Joins the readers of a consumer to who listens, by a hub.
+final class ConsumerCore: HubOwner {
+    private struct State: Sendable {
+        var terms = TermFilter()
+        /// Readers that want the fences first; nil once they are known.
+        var toStart: [ConsumerReader]? = []
+        var readers: [ConsumerReader] = []
+        var fences: RecordWatch?
+        /// That of the bindings.
+        var hubReader: ConsumerReader?
+        var holds = 0
+        var isClosed = false
+    }
+
+    let options: EventConsumerOptions
+    let connection: NATSConnection
+    let hub: EventHub<SourceNotice>
+    private let state = Lock(State())
+
+    init(_ nats: NATSOptions, _ options: EventConsumerOptions) {
+        self.options = options
+        connection = NATSConnection(nats)
+        hub = EventHub(options.callbackQueue, capacity: CallbackLoad(count: 1024, byteCount: 16 << 20))
+    }
+
+    var connectionState: ConnectionState { connection.connectionState }
+
+    var lateEventCount: Int { state.withLock { $0.terms.staleCount } }
+
+    // MARK: Life
+
+    /// Connects with the first reader.
+    func add(_ reader: ConsumerReader) {
+        let (isFirst, isToStart) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isClosed else { return (false, false) }
+            state.readers.append(reader)
+            let isFirst = state.fences == nil
+            if isFirst { state.fences = makeFences() }
+            guard state.toStart == nil else {
+                state.toStart?.append(reader)
+                return (isFirst, false)
+            }
+            return (isFirst, true)
+        }
+        if isFirst { connect() }
+        if isToStart { NetworkActor.execute { reader.start() } }
+    }
+
+    func remove(_ reader: ConsumerReader) {
+        state.withLock { state in
+            state.readers.removeAll { $0 === reader }
+            state.toStart?.removeAll { $0 === reader }
+        }
+        NetworkActor.execute { reader.close() }
+    }
+
+    private func connect() {
+        connection.observe { [weak self] news in
+            switch news {
+            case .connected: self?.publish(.connected)
+            case .disconnected: self?.publish(.reconnecting)
+            case .closed: self?.publish(.disconnected)
+            case .failed(let error): self?.failed("\(error)", willRetry: true, error)
+            }
+        }
+        publish(.connecting)
+        state.withLock { $0.fences }?.start()
+        connection.start()
+    }
+
+    /// Bindings, and hubs that this one is attached to, get events from now on.
+    func start() {
+        let reader = ConsumerReader(self, name: nil) { [weak self] events in self?.deliver(events) }
+        let isNew = state.withLock { state in
+            guard state.hubReader == nil, !state.isClosed else { return false }
+            state.hubReader = reader
+            return true
+        }
+        if isNew { add(reader) }
+    }
+
+    /// - Parameter then: Called at the end.
+    func close(then: @escaping @Sendable () -> Void = {}) {
+        let old = state.withLock { state in
+            defer { state = State(terms: state.terms, toStart: nil, isClosed: true) }
+            return state
+        }
+        old.fences?.close()
+        // What waits is given back before the connection ends.
+        NetworkActor.execute { [self] in
+            for reader in old.readers { reader.close() }
+            connection.calls.run { [self] in
+                connection.close(then: then)
+                NetworkActor.execute { [self] in hub.close() }
+            }
+        }
+    }
+
+    // MARK: Terms
+
+    /// The last fence of each slot, and those that come: a worker of a group does not get them all as messages.
+    private func makeFences() -> RecordWatch {
+        let prefix = options.prefix
+        return RecordWatch(
+            connection, stream: options.stream, filter: "\(prefix).\(RelayMessage.fenceSource).*.term",
+            headers: RelayMessage.headerNames
+        ) { [weak self] news in
+            switch news {
+            case .records(let records):
+                for record in records {
+                    let fence = try? RelayMessage(
+                        subject: record.subject, prefix: prefix, payload: record.payload, header: record.message.header)
+                    if let fence { _ = self?.isLate(fence, position: record.revision) }
+                }
+            case .complete: self?.fencesAreKnown()
+            case .failed(let error, let willRetry):
+                // The terms of the messages themselves are left to go by.
+                if !willRetry || error.kind == .timeout || error.kind == .permission { self?.fencesAreKnown() }
+                if !willRetry { self?.failed("the fences cannot be read: \(error)", willRetry: false, error) }
+            }
+        }
+    }
+
+    private func fencesAreKnown() {
+        let readers = state.withLock { state in
+            defer { state.toStart = nil }
+            return state.toStart ?? []
+        }
+        for reader in readers { NetworkActor.execute { reader.start() } }
+    }
+
+    func isLate(_ message: RelayMessage, position: UInt64) -> Bool {
+        state.withLock { $0.terms.isStale(message, position: position) }
+    }
+
+    // MARK: What comes, for the hub
+
+    @NetworkActor
+    private func deliver(_ events: [ReceivedEvent]) {
+        var batch = SourceEvents()
+        for received in events {
+            let event = received.event
+            batch.append(
+                name: event.eventName, channel: event.channelName.map { options.channelPrefix + $0 },
+                data: event.hasData ? event.dataBytes : nil, userId: event.userId,
+                origin: event.origin)
+        }
+        publish(batch)
+        // Behind the bindings.
+        runCallback { [weak self] in
+            NetworkActor.execute { self?.state.withLock { $0.hubReader }?.ended(events) }
+        }
+    }
+
+    private func publish(_ new: ConnectionState) {
+        publish(SourceState(channelName: options.channelPrefix, connectionState: new, underlying: new))
+    }
+
+    func failed(_ message: String, willRetry: Bool, _ error: NATSError? = nil) {
+        publish(
+            SourceFailure(message, channelName: options.channelPrefix, willRetry: willRetry, underlying: error))
+    }
+
+    func failed(_ error: NATSError, willRetry: Bool, reader: ConsumerReader) {
+        failed(willRetry ? "\(error); it is tried again" : "\(error)", willRetry: willRetry, error)
+        guard !willRetry else { return }
+        remove(reader)
+        state.withLock { state in
+            if state.hubReader === reader { state.hubReader = nil }
+        }
+    }
+
+    // MARK: Who is too slow
+
+    func hold(for reader: EventReader) { change(by: 1) }
+
+    func release(for reader: EventReader) { change(by: -1) }
+
+    func hold(_ isHeld: Bool) { change(by: 0) }
+
+    private func change(by change: Int) {
+        state.withLock { $0.holds += change }
+        NetworkActor.execute { [self] in
+            let (reader, holds) = state.withLock { ($0.hubReader, $0.holds) }
+            reader?.hold(holds > 0 || hub.isHeldBySinks)
+        }
+    }
+
+    func lost(_ loss: EventLoss, channelName: String?) {
+        switch loss {
+        case .oldest: break
+        case .rest: failed("a sequence of events was read too slowly and has ended", willRetry: false)
+        }
+    }
+
+    func execute(_ job: @escaping @Sendable () -> Void) { NetworkActor.execute { job() } }
+}

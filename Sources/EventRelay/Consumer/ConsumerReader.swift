@@ -1,0 +1,217 @@
+import CurlTransport
+import Foundation
+import Realtime
+import RelayProtocol
+import Basics
+import JSONBytes
+
+/// Reads what one sequence, or the bindings of a consumer, want: drops what is late, puts aside what cannot be read, and keeps
+/// the server from delivering again what only waits here.
+@NetworkActor
+final class ConsumerReader {
+    typealias Take = @Sendable @NetworkActor ([ReceivedEvent]) -> Void
+
+    private nonisolated let core: ConsumerCore
+    private nonisolated let name: String?
+    private nonisolated let take: Take
+    private nonisolated let onEnd: @Sendable () -> Void
+    /// Nil before the start, and after the end.
+    private var reader: PullReader?
+    /// What waits to be handled, by its number.
+    private var waiting: [UInt64: DeliveryReceipt] = [:]
+    private var timer: NetworkTimer?
+    private var isClosed = false
+
+    /// - Parameters:
+    ///   - name: Nil for events of all names.
+    ///   - take: Gets events in order. For each, ``began(_:)`` or ``ended(_:)`` is called.
+    nonisolated init(
+        _ core: ConsumerCore, name: String?, take: @escaping Take, onEnd: @escaping @Sendable () -> Void = {}
+    ) {
+        (self.core, self.name, self.take, self.onEnd) = (core, name, take, onEnd)
+    }
+
+    private nonisolated var hasAcks: Bool { core.options.group != nil }
+
+    // MARK: Life
+
+    func start() {
+        guard reader == nil, !isClosed else { return }
+        let reader = PullReader(
+            core.connection, stream: core.options.stream, settings: core.options.settings(event: name),
+            headers: RelayMessage.headerNames, window: core.options.prefetch
+        ) { [weak self] report in self?.received(report) }
+        self.reader = reader
+        reader.start()
+    }
+
+    /// What waits goes to others.
+    func close() {
+        isClosed = true
+        reader?.end()
+        reader = nil
+        timer = nil
+        // The server delivers them again in this order.
+        for (_, receipt) in waiting.sorted(by: { $0.key < $1.key }) { receipt.nakSoon() }
+        waiting = [:]
+        onEnd()
+    }
+
+    func hold(_ isHeld: Bool) { reader?.hold(isHeld) }
+
+    // MARK: Who handles
+
+    /// From now on the application answers for it.
+    func began(_ received: ReceivedEvent) {
+        waiting[received.info.consumerSequence] = nil
+        reader?.taken(1, bytes: received.delivery.byteCount)
+    }
+
+    /// Bindings were called with these.
+    func ended(_ received: [ReceivedEvent]) {
+        for event in received {
+            event.receipt.ackSoon()
+            began(event)
+        }
+    }
+
+    /// Nobody can use it.
+    func failed(_ received: ReceivedEvent, _ reason: String) {
+        began(received)
+        putAside(received.delivery, received.receipt, reason)
+    }
+
+    // MARK: What comes
+
+    private func received(_ report: PullReader.Report) {
+        switch report {
+        case .began: break
+        case .failed(let error, let willRetry): core.failed(error, willRetry: willRetry, reader: self)
+        case .delivered(let deliveries):
+            var events: [ReceivedEvent] = []
+            for delivery in deliveries {
+                if let event = read(delivery) {
+                    events.append(event)
+                } else {
+                    reader?.taken(1, bytes: delivery.byteCount)
+                }
+            }
+            guard !events.isEmpty else { return }
+            if hasAcks {
+                for event in events { waiting[event.info.consumerSequence] = event.receipt }
+                refresh()
+            }
+            take(events)
+        }
+    }
+
+    /// - Returns: Nil if there is nothing in it to hand on.
+    private func read(_ delivery: Delivery) -> ReceivedEvent? {
+        let receipt = DeliveryReceipt(core.connection, subject: hasAcks ? delivery.message.reply : nil)
+        let message: RelayMessage
+        do throws(RelayMessage.Malformed) {
+            message = try RelayMessage(
+                subject: delivery.message.subject, prefix: core.options.prefix, payload: delivery.message.payload,
+                header: delivery.message.header)
+        } catch {
+            putAside(delivery, receipt, "it cannot be read: " + error.reason)
+            return nil
+        }
+        let isLate = core.isLate(message, position: delivery.info.streamSequence)
+        guard !isLate || core.options.late == .flag else {
+            receipt.ackSoon()
+            return nil
+        }
+        switch message.content {
+        case .fence: receipt.ackSoon()
+        case .gap(let gap):
+            core.publish(
+                SourceGap(
+                    channelName: core.options.channelPrefix + (gap.channel ?? ""), start: Date(milliseconds: gap.start),
+                    end: Date(milliseconds: gap.end)))
+            receipt.ackSoon()
+        case .event(let event):
+            if let limit = core.options.maximumDeliveries, hasAcks, delivery.info.deliveries > limit {
+                putAside(delivery, receipt, "it was delivered \(limit) times without an ack")
+                return nil
+            }
+            return ReceivedEvent(
+                event: event, info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
+                delivery: delivery, receipt: receipt)
+        }
+        return nil
+    }
+
+    // MARK: What waits
+
+    /// A reader that is slow, but gets to everything in the end, is not sent the same again.
+    private func refresh() {
+        guard timer == nil else { return }
+        let timer = NetworkTimer { [weak self] in
+            guard let self else { return }
+            self.timer = nil
+            for receipt in waiting.values { receipt.inProgressSoon() }
+            if !waiting.isEmpty { refresh() }
+        }
+        self.timer = timer
+        timer.set(.now + core.options.ackWait / 3)
+    }
+
+    // MARK: Dead letters
+
+    /// Keeps a message that nobody can handle, and ends its delivery only when it is kept.
+    private func putAside(_ delivery: Delivery, _ receipt: DeliveryReceipt, _ reason: String) {
+        let core = core
+        let what = "message \(delivery.info.streamSequence) of stream \(core.options.stream)"
+        guard hasAcks, let consumer = core.options.durableName(event: name) else {
+            return core.failed("\(what) is left out: \(reason)", willRetry: false)
+        }
+        let isKept =
+            core.options.undecodable == .deadLetter || delivery.info.deliveries > core.options.maximumDeliveries ?? .max
+        guard isKept else {
+            receipt.terminateSoon()
+            return core.failed("\(what) is not delivered again: \(reason)", willRetry: false)
+        }
+        let letter = deadLetter(delivery, consumer, reason)
+        core.connection.publish(letter) { result in
+            switch result {
+            case .success:
+                receipt.terminateSoon()
+                core.failed("\(what) is now a dead letter, \(letter.subject): \(reason)", willRetry: false)
+            case .failure(let error):
+                receipt.nakSoon(after: .seconds(5))
+                core.failed(
+                    "\(what) cannot be made a dead letter, and will be delivered again: \(error)", willRetry: true,
+                    error)
+            }
+        }
+    }
+
+    private func deadLetter(_ delivery: Delivery, _ consumer: String, _ reason: String) -> OutgoingMessage {
+        let (prefix, info) = ("\(core.options.deadLetterPrefix).\(consumer)", delivery.info)
+        var subject = "\(prefix).\(delivery.message.subject)"
+        if !NATSSubject.isValid(subject) { subject = "\(prefix).\(info.streamSequence)" }
+        var headers = delivery.message.encodedHeaders
+        headers.append(("Relay-Dead-Stream", info.stream))
+        headers.append(("Relay-Dead-Sequence", "\(info.streamSequence)"))
+        headers.append(("Relay-Dead-Reason", HeaderValue.encode(reason)))
+        return OutgoingMessage(
+            subject: subject, headers: headers, payload: delivery.message.payload,
+            messageID: MessageID.deadLetter(
+                stream: info.stream, consumer: info.consumer, sequence: info.streamSequence))
+    }
+}
+
+extension IncomingMessage {
+    /// Those that were read and can be sent again as they are.
+    fileprivate var encodedHeaders: [(name: String, value: String)] {
+        RelayMessage.headerNames.compactMap { name in
+            guard let value = header(name), NATSSubject.isHeader(value), !value.contains("Nats-") else { return nil }
+            return (name, value)
+        }
+    }
+}
+
+extension Date {
+    fileprivate init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}

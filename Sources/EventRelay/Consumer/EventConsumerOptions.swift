@@ -1,0 +1,117 @@
+public import Foundation
+public import Realtime
+import RelayProtocol
+
+/// What a consumer reads, and how.
+public struct EventConsumerOptions: Sendable {
+    /// Where to begin. A group that exists already goes on where it was.
+    @nonexhaustive
+    public enum Start: Hashable, Sendable {
+        /// With what comes from now on.
+        case new
+        /// With the oldest event that the stream has.
+        case beginning
+        /// With the event of this number in the stream.
+        case sequence(UInt64)
+        /// With the first event that was stored at this time or later.
+        case time(Date)
+    }
+
+    /// What happens to a message that cannot be read. Either way it is reported once.
+    @nonexhaustive
+    public enum Undecodable: Hashable, Sendable {
+        /// It is kept under a subject of its own; see ``EventConsumerOptions/deadLetterPrefix``.
+        case deadLetter
+        /// It is not delivered again.
+        case terminate
+    }
+
+    /// What happens to an event that an old owner of its channel has written when there was a new one already.
+    @nonexhaustive
+    public enum Late: Hashable, Sendable {
+        /// It is counted: ``EventConsumer/lateEventCount``.
+        case drop
+        /// It is counted and delivered, with ``ConsumedEvent/isLate``.
+        case flag
+    }
+
+    /// The stream's name.
+    public var stream = "EVENTS"
+    /// What the subjects of the stream begin with.
+    public var prefix = "ev"
+    /// A subject of NATS, with its wildcards: `ev.pusher.price.>`. It must lie below the prefix, and takes the place of source,
+    /// channel and the event's name. Nil: those decide.
+    public var subject: String?
+    /// `pusher`, `matrix` or `pydio`; nil for all of them.
+    public var source: String?
+    /// The name of one channel, such as `price` or `matrix:!room:example.org`; nil for all channels.
+    public var channel: String?
+    /// Workers of the same group share its events: each goes to one of them, and the servers keep the group's place. Nil: this
+    /// consumer gets every event, and nobody keeps its place.
+    public var group: String?
+    /// Whether the group is made where there is none. It takes permissions that reading does not.
+    public var createsGroup = true
+    /// Where a new group begins, or a consumer without one.
+    public var start = Start.new
+    /// After that much time without an ack, an event is delivered again.
+    public var ackWait = Duration.seconds(30)
+    /// How many events are fetched before they are asked for, 256 at most. With fewer, workers of a group that are slow share more
+    /// evenly.
+    public var prefetch = 256
+    /// How many events of the group may be without an ack; then nobody in it gets more.
+    public var maximumAckPending = 4096
+    /// After that many deliveries without an ack, an event becomes a dead letter. Nil: it is delivered for ever.
+    public var maximumDeliveries: Int? = 10
+    /// Dead letters are published as `<prefix>.<group>.<subject>`, which a stream has to take.
+    public var deadLetterPrefix = "dead"
+    /// What happens to messages that cannot be read.
+    public var undecodable = Undecodable.deadLetter
+    /// What happens to events of an old owner.
+    public var late = Late.drop
+    /// Where bindings are called.
+    public var callbackQueue = EventCallbackQueue.own
+    /// What the names of channels begin with where the consumer is attached to a client.
+    public var channelPrefix = "relay:"
+
+    /// All events that come from now on.
+    public init() {}
+
+    /// The subject for events of a name; nil for all that the stream has.
+    func filter(event: String?) -> String? {
+        if let subject { return subject }
+        guard source != nil || channel != nil || event != nil else { return nil }
+        let source = source ?? channel.map { Self.source(of: $0) }
+        let tokens = [
+            source.map { SubjectToken.encode($0) }, channel.map { RelayMessage.token(of: $0, source ?? "") },
+            event.map { SubjectToken.encode($0) },
+        ]
+        return ([prefix] + tokens.map { $0 ?? "*" }).joined(separator: ".")
+    }
+
+    /// Channels of Pusher have no colon in their names; all others begin with their source.
+    private static func source(of channel: String) -> String {
+        channel.firstIndex(of: ":").map { String(channel[..<$0]) } ?? "pusher"
+    }
+
+    /// One for each name of events that is read: they have different filters.
+    func durableName(event: String?) -> String? {
+        group.map { group in SubjectToken.encode(event.map { "\(group)/\($0)" } ?? group) }
+    }
+
+    func settings(event: String?) -> ConsumerSettings {
+        var settings = ConsumerSettings(durableName: durableName(event: event), filter: filter(event: event))
+        settings.createsDurable = createsGroup
+        settings.ackWait = ackWait
+        settings.maximumAckPending = maximumAckPending
+        settings.start =
+            switch start {
+            case .new: .new
+            case .beginning: .beginning
+            case .sequence(let sequence): .sequence(max(sequence, 1))
+            // The servers have nothing older than this, and refuse times before 1970.
+            case .time(let date) where date.timeIntervalSince1970 < 1: .beginning
+            case .time(let date): .time(Int64(min(date.timeIntervalSince1970, 9e9) * 1e9))
+            }
+        return settings
+    }
+}

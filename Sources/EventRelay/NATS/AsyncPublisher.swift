@@ -1,0 +1,206 @@
+import CNATS
+import CurlTransport
+import Basics
+package import RelayProtocol
+
+/// Publishes many messages at once, and hands back what has become of each.
+///
+/// Nothing is sent a second time from here, and nothing waits for room: whoever publishes counts what is under way, resends in
+/// order, and stops reading its sources.
+package final class AsyncPublisher: Sendable {
+    /// What the publisher's owner calls a message.
+    package typealias Token = Int
+
+    package enum Outcome: Hashable, Sendable {
+        case stored(StoredMessage)
+        /// `mayRetry` says whether the same message, with the same id, may be stored later. After a time-out it may be stored
+        /// already.
+        case failed(NATSError)
+    }
+
+    package typealias Results = [(token: Token, outcome: Outcome)]
+
+    private struct State: Sendable {
+        var context: PublishContext?
+        var results = SerialInbox<(token: Token, outcome: Outcome)>()
+        var isClosed = false
+    }
+
+    private let connection: NATSConnection
+    private let maximumFlight: Int
+    private let wait: Duration
+    private let onResults: @Sendable @NetworkActor (Results) -> Void
+    private let calls = BlockingCalls("nats.publish")
+    private let state = Lock(State())
+
+    /// - Parameters:
+    ///   - flight: How many messages its owner has under way at most. Beyond twice as many, libnats would block.
+    ///   - wait: For an ack. Without a limit, a lost one would never be told.
+    ///   - onResults: Gets results in batches, in any order of messages, on the I/O thread.
+    package init(
+        _ connection: NATSConnection, flight: Int = 512, wait: Duration = .seconds(2),
+        onResults: @escaping @Sendable @NetworkActor (Results) -> Void
+    ) {
+        self.connection = connection
+        maximumFlight = flight
+        self.wait = wait
+        self.onResults = onResults
+    }
+
+    /// Hands messages over, in order, and returns at once. Each has one result, unless the publisher is closed before.
+    package func publish(_ messages: [(token: Token, message: OutgoingMessage)]) {
+        calls.run { [self] in
+            var failed: Results = []
+            for (token, message) in messages {
+                do throws(NATSError) {
+                    try context(for: message).publish(message, token: token, wait: wait)
+                } catch {
+                    failed.append((token, .failed(error)))
+                }
+            }
+            report(failed)
+        }
+    }
+
+    /// Nothing more is reported.
+    package func close() {
+        let context = state.withLock { state in
+            defer { state = State(isClosed: true) }
+            return state.context
+        }
+        _ = context  // let go of after the lock
+    }
+
+    /// One for each connection of the library: what was under way on the last one has failed.
+    private func context(for message: OutgoingMessage) throws(NATSError) -> PublishContext {
+        guard let link = connection.link else {
+            throw NATSError(.notConnected, "\(message.task) failed: there is no connection to a server")
+        }
+        if let context = state.withLock({ $0.context }), context.link === link { return context }
+        let flight = PublishFlight { [weak self] token, outcome in
+            self?.report([(token, outcome)])
+        } explain: { [weak connection] error, subject, start in
+            connection?.explained(error, subject: subject, since: start) ?? error
+        }
+        let context = try PublishContext(link, flight, maximumPending: maximumFlight * 2)
+        let (old, isClosed) = state.withLock { state in
+            defer { state.context = state.isClosed ? nil : context }
+            return (state.context, state.isClosed)
+        }
+        guard !isClosed else { throw NATSError(.notConnected, "\(message.task) failed: the publisher is closed") }
+        // libnats forgets what is under way without a word when its context goes.
+        report(
+            (old?.flight.abandon() ?? []).map {
+                ($0, .failed(NATSError(.notConnected, "a publish failed: the connection was lost")))
+            })
+        return context
+    }
+
+    private func report(_ results: Results) {
+        guard !results.isEmpty else { return }
+        let isOurs = state.withLock { state in
+            guard !state.isClosed else { return false }
+            for result in results { state.results.add(result) }
+            return state.results.begin()
+        }
+        guard isOurs else { return }
+        NetworkActor.execute { [self] in
+            while case let batch = state.withLock({ $0.results.all() }), !batch.isEmpty { onResults(Array(batch)) }
+        }
+    }
+}
+
+/// A JetStream context of the library for one connection.
+///
+/// `@unchecked Sendable`: the pointer is set once, and libnats locks what it points to.
+private final class PublishContext: @unchecked Sendable {
+    let link: NATSLink
+    let flight: PublishFlight
+    private let raw: OpaquePointer
+    private let closure: UInt
+
+    init(_ link: NATSLink, _ flight: PublishFlight, maximumPending: Int) throws(NATSError) {
+        let closure = NATSCallbacks.add(flight)
+        var options = jsOptions()
+        jsOptions_Init(&options)
+        options.PublishAsync.MaxPending = Int64(maximumPending)
+        options.PublishAsync.StallWait = 1
+        options.PublishAsync.AckHandlerClosure = UnsafeMutableRawPointer(bitPattern: closure)
+        options.PublishAsync.AckHandler = { _, message, ack, error, closure in
+            NATSCallbacks.object(of: closure, as: PublishFlight.self)?.ended(message, ack?.pointee, error?.pointee)
+            natsMsg_Destroy(message)
+        }
+        var context: OpaquePointer?
+        let status = natsConnection_JetStream(&context, link.connection, &options)
+        guard status == NATS_OK, let context else {
+            NATSCallbacks.remove(closure)
+            throw NATSError(status, during: "a publish")
+        }
+        (self.link, self.flight, raw, self.closure) = (link, flight, context, closure)
+    }
+
+    deinit {
+        NATSCallbacks.remove(closure)
+        jsCtx_Destroy(raw)
+    }
+
+    func publish(_ message: OutgoingMessage, token: Int, wait: Duration) throws(NATSError) {
+        try message.withRaw { rawMessage throws(NATSError) in
+            let id = UInt(bitPattern: rawMessage)
+            // Before: the ack may come before the call returns.
+            flight.add(id, token, message.subject)
+            let status = message.withPublishOptions(wait: wait) { js_PublishMsgAsync(raw, &rawMessage, &$0) }
+            guard status != NATS_OK else { return }
+            flight.remove(id)
+            throw NATSError(status, during: message.task)
+        }
+    }
+}
+
+/// What is under way, by the address of the library's message, which comes back with the ack.
+private final class PublishFlight: Sendable {
+    private struct Message: Sendable {
+        let token: AsyncPublisher.Token
+        let subject: String
+        let start: MonotonicInstant
+    }
+
+    private let messages = Lock<[UInt: Message]>([:])
+    private let onResult: @Sendable (AsyncPublisher.Token, AsyncPublisher.Outcome) -> Void
+    private let explain: @Sendable (NATSError, String, MonotonicInstant) -> NATSError
+
+    init(
+        onResult: @escaping @Sendable (AsyncPublisher.Token, AsyncPublisher.Outcome) -> Void,
+        explain: @escaping @Sendable (NATSError, String, MonotonicInstant) -> NATSError
+    ) {
+        (self.onResult, self.explain) = (onResult, explain)
+    }
+
+    func add(_ id: UInt, _ token: AsyncPublisher.Token, _ subject: String) {
+        let message = Message(token: token, subject: subject, start: .now)
+        messages.withLock { $0[id] = message }
+    }
+
+    func remove(_ id: UInt) { messages.withLock { $0[id] = nil } }
+
+    /// What has no result yet, and will have none.
+    func abandon() -> [AsyncPublisher.Token] {
+        messages.withLock { messages in
+            defer { messages = [:] }
+            return messages.values.map(\.token).sorted()
+        }
+    }
+
+    /// On the library's thread for acks.
+    func ended(_ raw: OpaquePointer?, _ ack: jsPubAck?, _ failure: jsPubAckErr?) {
+        guard let message = messages.withLock({ $0.removeValue(forKey: UInt(bitPattern: raw)) }) else { return }
+        if let ack {
+            let stored = StoredMessage(sequence: ack.Sequence, isDuplicate: ack.Duplicate)
+            return onResult(message.token, .stored(stored))
+        }
+        let error = NATSError(
+            failure?.Err ?? NATS_ERR, Int(failure?.ErrCode.rawValue ?? 0), during: "the publish to \(message.subject)",
+            text: (failure?.ErrText).map { String(cString: $0) } ?? "")
+        onResult(message.token, .failed(explain(error, message.subject, message.start)))
+    }
+}

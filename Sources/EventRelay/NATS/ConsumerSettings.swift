@@ -1,0 +1,136 @@
+import CNATS
+import Basics
+
+/// What a consumer of JetStream is to be like. Where it starts and what it reads cannot be changed later.
+package struct ConsumerSettings: Hashable, Sendable {
+    package enum Start: Hashable, Sendable {
+        /// With what is stored from now on.
+        case new
+        /// With the oldest message that the stream has.
+        case beginning
+        case sequence(UInt64)
+        /// In nanoseconds since 1970.
+        case time(Int64)
+        /// With the last message of each subject.
+        case lastOfEachSubject
+    }
+
+    /// Nil: one that nobody else knows, that needs no acks, and that ends with its reader.
+    package var durableName: String?
+    /// Whether the durable one is made where there is none.
+    package var createsDurable = true
+    /// Nil: all subjects.
+    package var filter: String?
+    package var start = Start.new
+    /// When a message without an ack is delivered again.
+    package var ackWait = Duration.seconds(30)
+    /// How many messages may be without an ack, with all readers together: then nothing more comes for any of them.
+    package var maximumAckPending = 4096
+
+    package init(durableName: String? = nil, filter: String? = nil, start: Start = .new) {
+        (self.durableName, self.filter, self.start) = (durableName, filter, start)
+    }
+
+    /// Calls `body` with the settings as libnats has them.
+    ///
+    /// - Parameter name: Of one that is not durable.
+    func withRaw<Result>(name: String, _ body: (inout jsConsumerConfig) -> Result) -> Result {
+        var raw = jsConsumerConfig()
+        jsConsumerConfig_Init(&raw)
+        raw.DeliverPolicy = js_DeliverAll
+        switch start {
+        case .new: raw.DeliverPolicy = js_DeliverNew
+        case .beginning: raw.DeliverPolicy = js_DeliverAll
+        case .sequence(let sequence):
+            (raw.DeliverPolicy, raw.OptStartSeq) = (js_DeliverByStartSequence, sequence)
+        case .time(let time): (raw.DeliverPolicy, raw.OptStartTime) = (js_DeliverByStartTime, time)
+        case .lastOfEachSubject: raw.DeliverPolicy = js_DeliverLastPerSubject
+        }
+        return withOptional(filter) { filter in
+            withOptional(durableName) { durable in
+                name.withCString { name in
+                    raw.FilterSubject = filter
+                    if durable != nil {
+                        raw.Durable = durable
+                        raw.AckPolicy = js_AckExplicit
+                        raw.AckWait = ackWait.wholeNanoseconds
+                        raw.MaxDeliver = -1
+                        raw.MaxAckPending = Int64(maximumAckPending)
+                    } else {
+                        raw.Name = name
+                        raw.AckPolicy = js_AckNone
+                        raw.InactiveThreshold = Duration.seconds(30).wholeNanoseconds
+                        (raw.Replicas, raw.MemoryStorage) = (1, true)
+                    }
+                    return body(&raw)
+                }
+            }
+        }
+    }
+}
+
+/// A consumer that there is.
+struct FoundConsumer: Sendable {
+    let name: String
+    /// Messages that it has not delivered yet.
+    let pending: Int
+    /// The place in the stream up to which it has delivered everything, or was not asked to.
+    let position: UInt64
+}
+
+extension NATSConnection {
+    /// Finds the durable consumer, or makes one. Blocks.
+    ///
+    /// - Parameter name: Of one that is not durable.
+    static func findOrMakeConsumer(
+        _ settings: ConsumerSettings, name: String, stream: String, _ link: NATSLink
+    ) throws(NATSError) -> FoundConsumer {
+        try validate(stream)
+        if let filter = settings.filter, !NATSSubject.isValid(filter, allowsWildcards: true) {
+            throw NATSError(.invalidArgument, "a subject to read cannot be used")
+        }
+        if let durable = settings.durableName {
+            try validate(durable)
+            if let found = try find(durable, settings, stream, link) { return found }
+        }
+        let task = "the creation of consumer \(settings.durableName ?? name) of stream \(stream)"
+        var (info, code) = (UnsafeMutablePointer<jsConsumerInfo>?.none, jsErrCode(0))
+        let status = withJSOptions(wait: .seconds(5)) { options in
+            settings.withRaw(name: name) { js_AddConsumer(&info, link.jetStream, stream, &$0, options, &code) }
+        }
+        defer { jsConsumerInfo_Destroy(info) }
+        guard status == NATS_OK, let info else { throw NATSError(status, Int(code.rawValue), during: task) }
+        return FoundConsumer(info.pointee)
+    }
+
+    private static func find(
+        _ name: String, _ settings: ConsumerSettings, _ stream: String, _ link: NATSLink
+    ) throws(NATSError) -> FoundConsumer? {
+        let task = "the question for consumer \(name) of stream \(stream)"
+        var (info, code) = (UnsafeMutablePointer<jsConsumerInfo>?.none, jsErrCode(0))
+        let status = withJSOptions(wait: .seconds(5)) {
+            js_GetConsumerInfo(&info, link.jetStream, stream, name, $0, &code)
+        }
+        defer { jsConsumerInfo_Destroy(info) }
+        if code.rawValue == 10014, settings.createsDurable { return nil }
+        guard status == NATS_OK, let info, let config = info.pointee.Config?.pointee else {
+            throw NATSError(status, Int(code.rawValue), during: task)
+        }
+        let filter = config.FilterSubject.map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        guard filter == settings.filter, config.DeliverSubject == nil, config.AckPolicy == js_AckExplicit else {
+            throw NATSError(
+                .differentSettings,
+                "consumer \(name) of stream \(stream) exists, and reads \(filter ?? "everything") or is no pull consumer"
+                    + " with acks: choose another group, or delete it")
+        }
+        return FoundConsumer(info.pointee)
+    }
+}
+
+extension FoundConsumer {
+    fileprivate init(_ info: jsConsumerInfo) {
+        self.init(
+            name: info.Name.map { String(cString: $0) } ?? "", pending: Int(clamping: info.NumPending),
+            position: info.Delivered.Stream)
+    }
+}

@@ -1,0 +1,298 @@
+import CNATS
+import CurlTransport
+package import Realtime
+import Basics
+
+/// A connection to a NATS cluster, which is made anew for as long as it is wanted: libnats reconnects, and when it gives up,
+/// as after two refused logins, another connection follows.
+///
+/// Nothing is kept while there is none: calls fail at once, and what was under way fails.
+package final class NATSConnection: Sendable {
+    /// What observers are told, in order.
+    package enum News: Sendable {
+        case connected
+        /// It is tried again.
+        case disconnected
+        /// Told once each: an attempt that failed, a missing permission, messages that the library dropped.
+        case failed(NATSError)
+        case closed
+    }
+
+    package typealias Observer = @Sendable (News) -> Void
+
+    private enum Status: Sendable {
+        case idle
+        case connecting
+        case connected(NATSLink)
+        /// libnats tries to.
+        case reconnecting(NATSLink)
+        /// libnats has given up, or has never connected: we try.
+        case waiting
+        case closed
+    }
+
+    private struct State: Sendable {
+        var status = Status.idle
+        var attempts = 0
+        var observers: [(id: Int, observer: Observer)] = []
+        var lastObserver = 0
+        var news = SerialInbox<News>()
+        var violations: [Violation] = []
+        var lastFailure: NATSError?
+
+        var link: NATSLink? {
+            switch status {
+            case .connected(let link), .reconnecting(let link): link
+            case .idle, .connecting, .waiting, .closed: nil
+            }
+        }
+
+        var connectionState: ConnectionState {
+            switch status {
+            case .idle, .closed: .disconnected
+            case .connecting: .connecting
+            case .connected: .connected
+            case .reconnecting, .waiting: .reconnecting
+            }
+        }
+    }
+
+    /// A missing permission. A call learns of it by a time-out only.
+    private struct Violation: Sendable {
+        let text: String
+        let time: MonotonicInstant
+    }
+
+    package let options: NATSOptions
+    private let state = Lock(State())
+    private let life = BlockingCalls("nats.life")
+    /// Requests that block.
+    let calls = BlockingCalls("nats.calls")
+
+    package init(_ options: NATSOptions) { self.options = options }
+
+    // MARK: Life
+
+    /// Connects, and keeps the connection until ``close()``.
+    ///
+    /// - Throws: Why the first attempt failed; then nothing more is tried.
+    package func connect() async throws(NATSError) {
+        try await result { done in
+            self.life.run {
+                self.attempt { error in
+                    if error != nil { self.state.withLock { $0.status = .idle } }
+                    done(error.map { .failure($0) } ?? .success(()))
+                }
+            }
+        }.get()
+    }
+
+    /// The same, trying again and again from the start.
+    package func start() {
+        life.run { [self] in
+            guard case .idle = state.withLock({ $0.status }) else { return }
+            attemptAgain()
+        }
+    }
+
+    /// Ends it for good, once what was written is sent.
+    ///
+    /// - Parameter then: Called at the end.
+    package func close(then: @escaping @Sendable () -> Void = {}) {
+        let link = state.withLock { state -> NATSLink? in
+            defer { state.status = .closed }
+            return state.link
+        }
+        life.run { [self] in
+            link?.close()
+            tell(.closed)
+            then()
+        }
+    }
+
+    package var connectionState: ConnectionState { state.withLock { $0.connectionState } }
+
+    /// - Returns: What ends it.
+    @discardableResult
+    package func observe(_ observer: @escaping Observer) -> Int {
+        state.withLock { state in
+            state.lastObserver += 1
+            state.observers.append((state.lastObserver, observer))
+            return state.lastObserver
+        }
+    }
+
+    package func removeObserver(_ id: Int) {
+        let old = state.withLock { state in
+            defer { state.observers.removeAll { $0.id == id } }
+            return state.observers
+        }
+        _ = old  // let go of after the lock
+    }
+
+    // MARK: Attempts, one at a time
+
+    private func attempt(_ done: (NATSError?) -> Void) {
+        let isWanted = state.withLock { state in
+            switch state.status {
+            case .idle, .waiting:
+                state.status = .connecting
+                return true
+            case .connecting, .connected, .reconnecting, .closed: return false
+            }
+        }
+        guard isWanted else { return done(NATSError(.notConnected, "the connection is in use, or was closed")) }
+        do throws(NATSError) {
+            let link = try NATSLink(options, owner: self)
+            let isClosed = state.withLock { state in
+                guard case .connecting = state.status else { return true }
+                state.status = .connected(link)
+                state.attempts = 0
+                state.lastFailure = nil
+                return false
+            }
+            if isClosed { link.close() } else { tell(.connected) }
+            done(nil)
+        } catch {
+            done(error)
+        }
+    }
+
+    private func attemptAgain() {
+        attempt { error in
+            guard let error else { return }
+            let (delay, isNew) = state.withLock { state -> (Duration?, Bool) in
+                guard case .connecting = state.status else { return (nil, false) }
+                state.status = .waiting
+                state.attempts += 1
+                defer { state.lastFailure = error }
+                // Who is refused will be refused again, until somebody changes something.
+                let longest = error.mayRetry ? 2000 : 10_000
+                let delay = Int.random(in: 0...min(250 << min(state.attempts, 8), longest)) + 100
+                return (.milliseconds(delay), state.lastFailure != error)
+            }
+            guard let delay else { return }
+            if isNew { tell(.failed(error)) }
+            life.run(after: delay) { [weak self] in self?.attemptAgain() }
+        }
+    }
+
+    // MARK: What libnats tells, on its threads
+
+    func linkWasLost(_ closure: UnsafeMutableRawPointer?) {
+        let isNew = state.withLock { state in
+            guard case .connected(let link) = state.status, link.isOf(closure) else { return false }
+            state.status = .reconnecting(link)
+            return true
+        }
+        if isNew { tell(.disconnected) }
+    }
+
+    func linkReturned(_ closure: UnsafeMutableRawPointer?) {
+        let isNew = state.withLock { state in
+            guard case .reconnecting(let link) = state.status, link.isOf(closure) else { return false }
+            state.status = .connected(link)
+            return true
+        }
+        if isNew { tell(.connected) }
+    }
+
+    func linkClosed(_ closure: UnsafeMutableRawPointer?) {
+        let (link, wasConnected) = state.withLock { state -> (NATSLink?, Bool) in
+            guard let link = state.link, link.isOf(closure) else { return (nil, false) }
+            defer { state.status = .waiting }
+            if case .connected = state.status { return (link, true) }
+            return (link, false)
+        }
+        guard link != nil else { return }
+        if wasConnected { tell(.disconnected) }
+        life.run { [weak self] in self?.attemptAgain() }
+    }
+
+    func errorCame(_ status: natsStatus, _ text: String) {
+        let error = NATSError(status, during: "something on the connection to NATS", text: text)
+        switch error.kind {
+        case .permission:
+            let violation = Violation(text: text, time: .now)
+            state.withLock { $0.violations = $0.violations.suffix(31) + [violation] }
+        // A reader looks for itself.
+        case .timeout, .notConnected: return
+        default: break
+        }
+        tell(.failed(error))
+    }
+
+    private func tell(_ news: News) {
+        let isOurs = state.withLock { state in
+            state.news.add(news)
+            return state.news.begin()
+        }
+        guard isOurs else { return }
+        while let (news, observers) = state.withLock({ state in state.news.next().map { ($0, state.observers) } }) {
+            for (_, observer) in observers { observer(news) }
+        }
+    }
+
+    // MARK: Calls
+
+    /// The library's connection while there is one.
+    var link: NATSLink? {
+        state.withLock { state in
+            if case .connected(let link) = state.status { link } else { nil }
+        }
+    }
+
+    /// Runs `body`, which blocks, when its turn has come.
+    ///
+    /// - Parameters:
+    ///   - task: What it does, as the beginning of an error.
+    ///   - subject: A time-out of a call to it may be a missing permission.
+    ///   - limit: An answer that comes later counts as none: libnats waits by the wall clock, which can be set.
+    func call<Value: Sendable>(
+        _ task: String, subject: String? = nil, limit: Duration? = nil, on queue: BlockingCalls? = nil,
+        _ body: @escaping @Sendable (NATSLink) throws(NATSError) -> Value,
+        then: @escaping @Sendable (Result<Value, NATSError>) -> Void
+    ) {
+        (queue ?? calls).run { [self] in
+            guard let link else {
+                return then(.failure(NATSError(.notConnected, "\(task) failed: there is no connection to a server")))
+            }
+            let start = MonotonicInstant.now
+            do throws(NATSError) {
+                let value = try body(link)
+                if let limit, MonotonicInstant.now - start > limit {
+                    throw NATSError(.timeout, "\(task) failed: the answer came too late")
+                }
+                then(.success(value))
+            } catch {
+                then(.failure(explained(error, subject: subject, since: start)))
+            }
+        }
+    }
+
+    func call<Value: Sendable>(
+        _ task: String, subject: String? = nil, limit: Duration? = nil, on queue: BlockingCalls? = nil,
+        _ body: @escaping @Sendable (NATSLink) throws(NATSError) -> Value
+    ) async throws(NATSError) -> Value {
+        try await result { done in
+            self.call(task, subject: subject, limit: limit, on: queue, body, then: done)
+        }.get()
+    }
+
+    private func result<Value: Sendable>(
+        _ body: (@escaping @Sendable (Result<Value, NATSError>) -> Void) -> Void
+    ) async -> Result<Value, NATSError> {
+        await withCheckedContinuation { continuation in body { continuation.resume(returning: $0) } }
+    }
+
+    /// A time-out that comes of a missing permission says so.
+    func explained(_ error: NATSError, subject: String?, since start: MonotonicInstant) -> NATSError {
+        guard error.kind == .timeout, let subject else { return error }
+        let isForbidden = state.withLock { state in
+            state.violations.contains { $0.time >= start && $0.text.contains("\"\(subject)") }
+        }
+        return isForbidden
+            ? NATSError(.permission, "the user may not publish or subscribe to \(subject)", jsErrCode: error.jsErrCode)
+            : error
+    }
+}

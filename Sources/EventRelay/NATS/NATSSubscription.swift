@@ -1,0 +1,76 @@
+import CNATS
+import CurlTransport
+import Dispatch
+import Basics
+
+/// A subscription of the library. What comes is handed to the I/O thread, in order and in batches.
+///
+/// `@unchecked Sendable`: the pointer is set once, and libnats locks what it points to.
+final class NATSSubscription: @unchecked Sendable {
+    let link: NATSLink
+    private let raw: OpaquePointer
+    private let closure: UInt
+    private let inbox: Inbox
+
+    /// - Parameters:
+    ///   - headers: Names of those that are read.
+    ///   - onMessages: Is not called any more once the subscription is gone.
+    init(
+        _ link: NATSLink, subject: String, headers: [String],
+        onMessages: @escaping @Sendable @NetworkActor ([IncomingMessage]) -> Void
+    ) throws(NATSError) {
+        let inbox = Inbox(headers, onMessages)
+        let closure = NATSCallbacks.add(inbox)
+        var raw: OpaquePointer?
+        let status = natsConnection_Subscribe(
+            &raw, link.connection, subject,
+            { _, _, message, closure in
+                guard let message else { return }
+                NATSCallbacks.object(of: closure, as: Inbox.self)?.add(message)
+                natsMsg_Destroy(message)
+            }, UnsafeMutableRawPointer(bitPattern: closure))
+        guard status == NATS_OK, let raw else {
+            NATSCallbacks.remove(closure)
+            throw NATSError(status, during: "the subscription to \(subject)")
+        }
+        (self.link, self.raw, self.closure, self.inbox) = (link, raw, closure, inbox)
+    }
+
+    deinit {
+        NATSCallbacks.remove(closure)
+        let raw = UInt(bitPattern: raw)
+        // It sends the end of the subscription, and may block.
+        DispatchQueue.global().async { [link] in
+            natsSubscription_Destroy(OpaquePointer(bitPattern: raw))
+            _ = link
+        }
+    }
+
+    /// Tells the server that nobody is there any more. Blocks.
+    func end() { natsSubscription_Unsubscribe(raw) }
+
+    private final class Inbox: Sendable {
+        private let headers: [String]
+        private let onMessages: @Sendable @NetworkActor ([IncomingMessage]) -> Void
+        private let messages = Lock(SerialInbox<IncomingMessage>())
+
+        init(_ headers: [String], _ onMessages: @escaping @Sendable @NetworkActor ([IncomingMessage]) -> Void) {
+            (self.headers, self.onMessages) = (headers, onMessages)
+        }
+
+        /// On the subscription's thread.
+        func add(_ raw: OpaquePointer) {
+            let message = IncomingMessage(raw, headers: headers)
+            let isOurs = messages.withLock { messages in
+                messages.add(message)
+                return messages.begin()
+            }
+            guard isOurs else { return }
+            NetworkActor.execute { [weak self] in
+                while let batch = self?.messages.withLock({ $0.all() }), !batch.isEmpty {
+                    self?.onMessages(Array(batch))
+                }
+            }
+        }
+    }
+}

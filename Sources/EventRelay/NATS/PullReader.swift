@@ -1,0 +1,245 @@
+import CNATS
+package import CurlTransport
+package import RelayProtocol
+import Basics
+import JSONBytes
+import Realtime
+
+/// A message with what JetStream says of its delivery.
+package struct Delivery: Sendable {
+    package let message: IncomingMessage
+    package let info: DeliveryInfo
+
+    var byteCount: Int { message.payload.count + message.subject.utf8.count }
+}
+
+/// Reads a stream by a consumer, and goes on after whatever the servers do.
+@NetworkActor
+package final class PullReader: Shell {
+    package enum Report: Sendable {
+        /// The consumer was found or made.
+        case began(pending: Int)
+        /// Who has used them says so with ``PullReader/taken(_:bytes:)``.
+        case delivered([Delivery])
+        /// Told once for each kind, until it works again.
+        case failed(NATSError, willRetry: Bool)
+    }
+
+    package nonisolated let driver: Driver<PullMachine>
+    package nonisolated let connection: NATSConnection
+    private nonisolated let stream: String
+    private nonisolated let settings: ConsumerSettings
+    private nonisolated let headers: [String]
+    private nonisolated let onReport: @Sendable @NetworkActor (Report) -> Void
+    private nonisolated let calls = BlockingCalls("nats.reader")
+    private nonisolated let observation = Lock<Int?>(nil)
+
+    private var subscription: NATSSubscription?
+    private var inbox = ""
+    private var consumer = ""
+    private var lastConsumerSequence: UInt64 = 0
+    /// The place in the stream after which one that is not durable goes on, unless it tells the last of each subject anew.
+    private var position: UInt64?
+    private var hasBegun = false
+    private var reported: NATSError.Kind?
+
+    /// What an attempt has led to.
+    private struct Prepared: Sendable {
+        let subscription: NATSSubscription
+        let inbox: String
+        let consumer: FoundConsumer
+    }
+
+    /// - Parameters:
+    ///   - headers: Names of those that are read.
+    ///   - window: How many messages wait here at most.
+    package nonisolated init(
+        _ connection: NATSConnection, stream: String, settings: ConsumerSettings, headers: [String] = [],
+        window: Int = PullMachine.usualWindow,
+        onReport: @escaping @Sendable @NetworkActor (Report) -> Void
+    ) {
+        (self.connection, self.stream, self.settings, self.headers) = (connection, stream, settings, headers)
+        self.onReport = onReport
+        driver = Driver(PullMachine(window: window))
+    }
+
+    deinit {
+        if let id = observation.withLock({ $0 }) { connection.removeObserver(id) }
+    }
+
+    // MARK: Life
+
+    package nonisolated func start() {
+        let id = connection.observe { [weak self] news in
+            switch news {
+            case .connected: self?.call { machine, now in machine.connected(now: now) }
+            case .disconnected, .closed: self?.call { machine, now in machine.disconnected(now: now) }
+            case .failed: break
+            }
+        }
+        observation.withLock { $0 = id }
+        if connection.connectionState == .connected { call { machine, now in machine.connected(now: now) } }
+    }
+
+    package nonisolated func close() { NetworkActor.execute { [self] in end() } }
+
+    /// The server is told before anything that is sent after this: a message that is given back must not come here again.
+    func end() {
+        call { machine, _ in machine.end() }
+        closeDriver()
+        guard let subscription else { return }
+        self.subscription = nil
+        connection.calls.run { subscription.end() }
+        guard settings.durableName == nil else { return }
+        connection.sendSoon("$JS.API.CONSUMER.DELETE.\(stream).\(consumer)", "")
+    }
+
+    // MARK: Who reads
+
+    package nonisolated func taken(_ count: Int, bytes: Int) {
+        call { machine, now in machine.taken(count, bytes: bytes, now: now) }
+    }
+
+    package nonisolated func hold(_ isHeld: Bool) {
+        call { machine, now in machine.hold(isHeld, now: now) }
+    }
+
+    // MARK: What the machine orders
+
+    package func carryOut(_ action: PullMachine.Action) {
+        switch action {
+        case .prepare(let attempt): prepare(attempt)
+        case .request(let request): send(request)
+        }
+    }
+
+    private func prepare(_ attempt: Int) {
+        let name = "reader-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        var settings = settings
+        // Where the new one begins is decided here: nothing more is taken from the old one.
+        if settings.durableName == nil { inbox = "" }
+        if settings.durableName == nil, settings.start != .lastOfEachSubject, let position {
+            settings.start = .sequence(position + 1)
+        }
+        let newInbox = "\(connection.options.inboxPrefix).\(name)"
+        // A durable one goes on with its subscription: what is on its way there counts.
+        let kept = settings.durableName == nil ? nil : subscription.map { ($0, inbox: self.inbox) }
+        connection.call(
+            "the reading of stream \(stream)", subject: apiSubject, on: calls,
+            { [self, settings] link throws(NATSError) in
+                let found = try NATSConnection.findOrMakeConsumer(settings, name: name, stream: stream, link)
+                if let (subscription, inbox) = kept, subscription.link === link {
+                    return Prepared(subscription: subscription, inbox: inbox, consumer: found)
+                }
+                let subscription = try NATSSubscription(link, subject: newInbox + ".*", headers: headers) {
+                    [weak self] messages in self?.received(messages, by: newInbox)
+                }
+                return Prepared(subscription: subscription, inbox: newInbox, consumer: found)
+            },
+            then: { [weak self] result in
+                NetworkActor.execute { self?.prepared(attempt, result) }
+            })
+    }
+
+    /// The one that is asked first: a time-out may be a missing permission.
+    private nonisolated var apiSubject: String {
+        settings.durableName.map { "$JS.API.CONSUMER.INFO.\(stream).\($0)" } ?? "$JS.API.CONSUMER.CREATE.\(stream)"
+    }
+
+    private func prepared(_ attempt: Int, _ result: Result<Prepared, NATSError>) {
+        switch result {
+        case .success(let prepared):
+            // What follows is carried out after this.
+            guard call({ machine, now in machine.prepared(attempt, now: now) }) else { return }
+            (subscription, inbox) = (prepared.subscription, prepared.inbox)
+            (consumer, lastConsumerSequence) = (prepared.consumer.name, 0)
+            (hasBegun, reported) = (true, nil)
+            position = max(position ?? 0, prepared.consumer.position)
+            onReport(.began(pending: prepared.consumer.pending))
+        case .failure(let error):
+            let willRetry = mayRetry(error)
+            call { machine, now in machine.preparationFailed(attempt, mayRetry: willRetry, now: now) }
+            report(error, willRetry: willRetry)
+        }
+    }
+
+    private func mayRetry(_ error: NATSError) -> Bool {
+        switch error.kind {
+        case .invalidArgument, .differentSettings, .unsupportedServer: false
+        // What was there before comes back with its server.
+        case .notFound, .permission, .authentication, .quotaExceeded: hasBegun
+        default: true
+        }
+    }
+
+    private func report(_ error: NATSError, willRetry: Bool) {
+        // Who observes the connection knows that there is none.
+        guard error.kind != .notConnected, reported != error.kind else { return }
+        reported = error.kind
+        onReport(.failed(error, willRetry: willRetry))
+    }
+
+    private func send(_ request: PullMachine.Request) {
+        var json = JSONWriter()
+        json.add("expires", json: "\(PullMachine.expiry.wholeNanoseconds)")
+        json.add("batch", json: "\(request.batch)")
+        json.add("max_bytes", json: "\(request.bytes)")
+        json.add("idle_heartbeat", json: "\(PullMachine.heartbeat.wholeNanoseconds)")
+        let payload = json.view.compactText
+        let subject = "$JS.API.CONSUMER.MSG.NEXT.\(stream).\(consumer)"
+        let reply = "\(inbox).\(request.number)"
+        connection.call(
+            "a request for messages of stream \(stream)", on: calls,
+            { link throws(NATSError) in
+                let status = natsConnection_PublishRequestString(link.connection, subject, reply, payload)
+                guard status == NATS_OK else { throw NATSError(status, during: "a request for messages") }
+            },
+            then: { [weak self] result in
+                guard case .failure = result else { return }
+                self?.call { machine, now in machine.answered(request.number, status: 503, now: now) }
+            })
+    }
+
+    // MARK: What comes
+
+    private func received(_ messages: [IncomingMessage], by origin: String) {
+        guard subscription != nil, origin == inbox else { return }  // it has ended, or was replaced
+        var deliveries: [Delivery] = []
+        for message in messages {
+            if let info = message.reply.flatMap({ DeliveryInfo(ackSubject: $0) }) {
+                let delivery = Delivery(message: message, info: info)
+                guard isNext(info) else {
+                    inbox = ""  // what comes behind it is not taken either
+                    handleSoon { machine, now in machine.lostOrder(now: now) }
+                    break
+                }
+                handleSoon { machine, now in machine.delivered(bytes: delivery.byteCount, now: now) }
+                guard isNew(info) else {
+                    handleSoon { machine, now in machine.taken(1, bytes: delivery.byteCount, now: now) }
+                    continue
+                }
+                deliveries.append(delivery)
+            } else if let status = message.status,
+                let number = message.subject.split(separator: ".").last.flatMap({ Int($0) })
+            {
+                handleSoon { machine, now in machine.answered(number, status: status, now: now) }
+            }
+        }
+        if !deliveries.isEmpty { onReport(.delivered(deliveries)) }
+    }
+
+    /// A server whose copy of the stream lags behind lets a new consumer begin earlier than it is asked to.
+    private func isNew(_ info: DeliveryInfo) -> Bool {
+        guard settings.durableName == nil, settings.start != .lastOfEachSubject else { return true }
+        guard info.streamSequence > position ?? 0 else { return false }
+        position = info.streamSequence
+        return true
+    }
+
+    /// Nothing tells a reader without acks that it has missed a message but its number.
+    private func isNext(_ info: DeliveryInfo) -> Bool {
+        guard settings.durableName == nil else { return true }
+        defer { lastConsumerSequence = info.consumerSequence }
+        return info.consumerSequence == lastConsumerSequence + 1
+    }
+}

@@ -1,0 +1,248 @@
+import Basics
+import CurlTransport
+import Foundation
+import JSONBytes
+import Logging
+import PeerLog
+import Realtime
+import RelayProtocol
+
+/// What stands between the machine of a relay, the servers of NATS and the sources.
+///
+///     source ──► inlet ──► machine: outbox ──► publisher ──► stream
+///     bucket ──► watch ──► machine: ownership ──► records, sources
+final class RelayCore: Shell {
+    typealias M = RelayMachine<OutgoingMessage>
+
+    struct State: Sendable {
+        var observers: [@Sendable (RelayReport) -> Void] = []
+        /// Of the units that run here.
+        var terms: [String: Int] = [:]
+        /// Units that are not subscribed yet: up to when all of theirs is in the stream, in milliseconds since 1970.
+        var starting: [String: Int64] = [:]
+        /// Since when sources are not read; nil if they are.
+        var heldSince: Date?
+        var finish: CheckedContinuation<Void, Never>?
+        var isFinished = false
+    }
+
+    let options: EventRelayOptions
+    let relay: RelayID
+    let sources: [String: any RelaySource]
+    let driver: Driver<M>
+    /// Heartbeats and records have a connection of their own: what waits for the stream must not keep them.
+    let records: NATSConnection
+    let stream: NATSConnection
+    let positions: PositionStore
+    let lines = UnitLines()
+    /// Heartbeats wait for nothing else.
+    let beats = BlockingCalls("nats.beats")
+    private let allSources: [any RelaySource]
+    private let publisher = Lock<AsyncPublisher?>(nil)
+    private let watch = Lock<RecordWatch?>(nil)
+    let state = Lock(State())
+
+    init(_ options: EventRelayOptions, _ sources: [any RelaySource]) {
+        var options = options
+        let relay = RelayID(name: options.name, random: .random(in: .min ... .max))
+        options.nats.name = "\(relay)"
+        self.options = options
+        self.relay = relay
+        allSources = sources
+        var owners: [String: any RelaySource] = [:]
+        for source in sources {
+            for unit in source.units { owners[unit] = source }
+        }
+        self.sources = owners
+        let units = owners.keys.sorted()
+        let loop = NetworkLoop()
+        driver = Driver(
+            M(options.ownership(relay, units: units), units: units, limits: options.limits, now: loop.now), on: loop)
+        records = NATSConnection(options.nats)
+        stream = NATSConnection(options.nats)
+        positions = PositionStore(stream, bucket: options.bucket)
+    }
+
+    /// How long what is left may take to be stored and given back at the end.
+    private static let leavingLimit = Duration.seconds(8)
+
+    // MARK: Life
+
+    /// Begins to relay; what fails later is tried again.
+    func start() async throws(NATSError) {
+        try await records.connect()
+        try await stream.connect()
+        for name in [options.stream, "KV_" + options.bucket] where try await stream.streamStatus(name) == nil {
+            throw NATSError(.notFound, "there is no stream \(name): set it up first")
+        }
+        records.observe { [weak self] news in
+            switch news {
+            case .connected: self?.report(.connection(isConnected: true))
+            case .disconnected: self?.report(.connection(isConnected: false))
+            case .failed(let error): self?.report(.natsFailed(error))
+            case .closed: break
+            }
+        }
+        positions.onFailure = { [weak self] error in self?.report(.natsFailed(error)) }
+        let publisher = AsyncPublisher(stream, flight: options.maximumFlight) { [weak self] results in
+            self?.published(results)
+        }
+        self.publisher.withLock { $0 = publisher }
+        let watch = RecordWatch(records, stream: "KV_" + options.bucket, filter: "$KV.\(options.bucket).>") {
+            [weak self] news in self?.seen(news)
+        }
+        self.watch.withLock { $0 = watch }
+        watch.start()
+        call { _, _ in }
+    }
+
+    /// Returns when all is given back, or after a while: a stream that takes nothing must not keep a program from ending.
+    func leave() async {
+        call { machine, now in machine.own(now: now) { $0.leave(now: $1) } }
+        let patience = Task { [self] in
+            try await Task.sleep(for: Self.leavingLimit)
+            let slots = peek { $0.ownership.held.count }
+            report(.leftBehind(slots: slots))
+            finish()
+        }
+        defer { patience.cancel() }
+        await withCheckedContinuation { continuation in
+            let isFinished = state.withLock { state in
+                if !state.isFinished { state.finish = continuation }
+                return state.isFinished
+            }
+            if isFinished { continuation.resume() }
+        }
+    }
+
+    func close() {
+        let (publisher, watch) = (publisher.withLock { $0 }, watch.withLock { $0 })
+        publisher?.close()
+        watch?.close()
+        records.close()
+        stream.close()
+        NetworkActor.execute { [self] in closeDriver() }
+    }
+
+    // MARK: What comes
+
+    func receive(_ event: RealtimeEvent, id: String?, from inlet: RelayInlet) {
+        let time = Date().milliseconds
+        add(from: inlet, byteCount: event.byteCount + 512, time: time) { [options, relay] number, source in
+            let author = RelayMessage.Author(unit: inlet.unit, term: inlet.term, sequence: number)
+            let message = RelayMessage(.event(event), source: source, author: author, time: time, id: id)
+            let messageID =
+                id.map { MessageID.make([source, $0]) }
+                ?? MessageID.make([inlet.unit, "\(relay)", "\(inlet.term)", "\(number)"])
+            return message.outgoing(prefix: options.prefix, messageID: messageID, stream: options.stream)
+        }
+    }
+
+    func receive(_ gap: RelayGap, from inlet: RelayInlet) {
+        // Until it is stored, what lies in it is not told of.
+        add(from: inlet, byteCount: 1024, time: gap.start) { [options] number, source in
+            let author = RelayMessage.Author(unit: inlet.unit, term: inlet.term, sequence: number)
+            let message = RelayMessage(.gap(gap), source: source, author: author, time: gap.end)
+            return message.outgoing(
+                prefix: options.prefix,
+                messageID: MessageID.make(["gap", inlet.unit, "\(relay)", "\(inlet.term)", "\(number)"]),
+                stream: options.stream)
+        }
+    }
+
+    private func add(
+        from inlet: RelayInlet, byteCount: Int, time: Int64,
+        _ make: (_ number: Int, _ source: String) -> OutgoingMessage
+    ) {
+        guard state.withLock({ $0.terms[inlet.unit] == inlet.term }) else { return }
+        let source = inlet.unit.prefix { $0 != ":" }.description
+        call { machine, now in
+            machine.add(inlet.unit, byteCount: byteCount, time: time, now: now) { number, _ in make(number, source) }
+        }
+    }
+
+    func reached(_ position: String, from inlet: RelayInlet) {
+        guard state.withLock({ $0.terms[inlet.unit] == inlet.term }) else { return }
+        call { machine, now in machine.mark(inlet.unit, position: position, now: now) }
+    }
+
+    /// What sources had sent before then was given to the inlets: it is a second on its way at most. In milliseconds since 1970.
+    var receivedTime: Int64 {
+        state.withLock { state in
+            let time = (state.heldSince ?? Date()).milliseconds - 1000
+            return state.starting.values.min().map { min($0, time) } ?? time
+        }
+    }
+
+    func report(_ report: RelayReport) {
+        for observer in state.withLock({ $0.observers }) { observer(report) }
+        options.logger?.report(.info, "the relay reports", ["relay.report": "\(report)"])
+    }
+
+    // MARK: What the machine orders
+
+    func carryOut(_ action: M.Action) {
+        switch action {
+        case .beat(let heartbeat): beat(heartbeat)
+        case .write(let write): self.write(write)
+        case .readSlot(let slot): read(slot)
+        case .readHeartbeat(let relay): read(relay)
+        case .fence(let slot, let term, _): fence(slot, term)
+        case .start(let unit, let slot, let term, let predecessor): start(unit, slot, term, predecessor)
+        case .stop(let unit): stop(unit)
+        case .finish(let unit): finish(unit)
+        case .send(let entries):
+            publisher.withLock { $0 }?.publish(entries.map { (Int(truncatingIfNeeded: $0.token), $0.message) })
+        case .reached(let unit, let term, let position): positions.store(position, of: unit, term: term)
+        case .lost(let entry):
+            report(.eventLost(unit: entry.unit, channel: nil, reason: "it is larger than the stream takes"))
+        case .hold(let isHeld):
+            let isFull = peek { $0.outbox.isStreamFull }
+            report(.held(isHeld, isStreamFull: isFull))
+            state.withLock { $0.heldSince = isHeld ? Date() : nil }
+            for source in allSources { source.hold(isHeld) }
+        case .report(let report): self.report(RelayReport(report))
+        case .finished: finish()
+        }
+    }
+
+    private func finish() {
+        let finish = state.withLock { state in
+            defer { (state.finish, state.isFinished) = (nil, true) }
+            return state.finish
+        }
+        finish?.resume()
+    }
+
+    @NetworkActor
+    private func published(_ results: AsyncPublisher.Results) {
+        var failures: Set<NATSError> = []
+        let outcomes = results.map { token, outcome -> (token: UInt64, outcome: PublishOutcome) in
+            let token = UInt64(truncatingIfNeeded: token)
+            switch outcome {
+            case .stored: return (token, .stored)
+            case .failed(let error):
+                switch error.kind {
+                case .tooLarge, .invalidArgument: return (token, .impossible)
+                case .streamFull: return (token, .full)
+                case .notConnected, .noResponders, .timeout, .unavailable, .unreachable: return (token, .failed)
+                default:
+                    failures.insert(error)
+                    return (token, .failed)
+                }
+            }
+        }
+        for failure in failures { report(.natsFailed(failure)) }
+        handle { machine, now in machine.ended(outcomes, now: now) }
+    }
+}
+
+extension RelayReport {
+    fileprivate init(_ report: OwnershipReport) {
+        switch report {
+        case .lost(let slots, let silence): self = .lost(slots: slots, silence: silence)
+        case .taken(let slot, let owner): self = .taken(slot: slot.number, by: owner.map { "\($0)" })
+        case .notTaken(let slot, let relay): self = .notTaken(slot: slot.number, by: "\(relay)")
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import RelayProtocol
+
+/// What people are told of a relay.
+@nonexhaustive
+public enum RelayReport: Sendable {
+    /// The connection to the servers is in another state.
+    case connection(isConnected: Bool)
+    /// This relay relays a unit from now on; `position` is where it goes on, if the source has positions.
+    case started(unit: String, term: Int, position: String?)
+    /// It does not any more.
+    case stopped(unit: String)
+    /// No heartbeat was acknowledged for `silence`: all was given up, and is taken again when the servers answer.
+    case lost(slots: Int, silence: Duration)
+    /// A record names another owner: the slot was dropped at once.
+    case taken(slot: Int, by: String?)
+    /// A slot was given back for a relay that has fewer, and was not taken: that relay gets no others for a while.
+    case notTaken(slot: Int, by: String)
+    /// A source has failed, or a unit could not be started.
+    case sourceFailed(unit: String, message: String, willRetry: Bool)
+    /// An event never will be in the stream.
+    case eventLost(unit: String, channel: String?, reason: String)
+    /// Sources are not read, because the stream takes nothing, or takes it too slowly; or they are read again.
+    case held(Bool, isStreamFull: Bool)
+    /// At the end, the servers did not take what was left of so many slots: others find out by themselves.
+    case leftBehind(slots: Int)
+    /// A call to NATS has failed, and what follows from that.
+    case natsFailed(NATSError)
+}
+
+extension RelayReport: CustomStringConvertible {
+    /// One sentence.
+    public var description: String {
+        switch self {
+        case .connection(true): "connected to NATS"
+        case .connection(false): "the connection to NATS is lost; trying again"
+        case .started(let unit, let term, let position):
+            "relays \(unit), term \(term)" + (position == nil ? "" : ", from where it was left")
+        case .stopped(let unit): "relays \(unit) no more"
+        case .lost(let slots, let silence):
+            "no heartbeat was acknowledged for \(silence.seconds) s: \(slots) slots are given up, and taken again once NATS answers"
+        case .taken(let slot, let owner):
+            "slot \(slot) belongs to \(owner ?? "nobody") now: nothing more of it is sent from here"
+        case .notTaken(let slot, let relay):
+            "slot \(slot) was given back for \(relay), which did not take it: it gets no others from here for a while"
+        case .sourceFailed(let unit, let message, let willRetry):
+            "\(unit): \(message)" + (willRetry ? "; it is tried again" : "")
+        case .eventLost(let unit, let channel, let reason):
+            "an event of \(channel ?? unit) is not in the stream, and never will be: \(reason)"
+        case .held(true, let isFull):
+            isFull
+                ? "the stream is full: sources are not read until there is room"
+                : "the stream takes events too slowly: sources are not read until it has caught up"
+        case .held(false, _): "sources are read again"
+        case .leftBehind(let slots):
+            "the servers did not answer in time about what was left of \(slots) slots; another relay takes over in about 20 s"
+        case .natsFailed(let error): "\(error)"
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: String { "\(Int(self / .seconds(1)))" }
+}

@@ -1,0 +1,78 @@
+import Basics
+public import Foundation
+public import Realtime
+import RelayProtocol
+
+/// Where the events of some units come from: channels of an application, an account, a workspace.
+///
+/// A relay starts a unit when it owns it, and stops it when another relay is to; the calls for one unit come one after the
+/// other.
+public protocol RelaySource: AnyObject, Sendable {
+    /// The same on every relay that shares the work: `pusher:<app>:<channel>`, `matrix:<user>`, `pydio:<workspace>`.
+    var units: [String] { get }
+
+    /// Lets events of a unit come; returns once nothing more is missed.
+    ///
+    /// - Parameters:
+    ///   - position: Of the stream of the source, up to which all is relayed; nil if nothing was yet, or the source has no
+    ///     positions: then it begins with what comes from now on.
+    ///   - inlet: Takes the events, in order.
+    /// - Throws: Why there are none. It is tried again.
+    func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws
+
+    /// Returns when nothing more of the unit goes into its inlet.
+    func stop(_ unit: String) async
+
+    /// Asks for no more events as long as `isHeld`: the stream takes none.
+    func hold(_ isHeld: Bool)
+}
+
+/// Takes what comes of one unit, for as long as the relay owns it.
+public struct RelayInlet: Sendable {
+    private let core: RelayCore
+    let unit: String
+    let term: Int
+
+    init(_ core: RelayCore, _ unit: String, _ term: Int) {
+        (self.core, self.unit, self.term) = (core, unit, term)
+    }
+
+    /// The channel that the unit is; nil for a unit of many.
+    var channel: String? {
+        let parts = unit.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        return parts.count == 3 && parts[0] == "pusher" ? String(parts[2]) : nil
+    }
+
+    /// An event.
+    ///
+    /// - Parameter id: What nothing else of this kind of source is called, and what this event is called whoever reads it: of a
+    ///   repeated one the stream keeps one copy. Nil where events have no ids.
+    public func receive(_ event: RealtimeEvent, id: String? = nil) { core.receive(event, id: id, from: self) }
+
+    /// Events of a channel did not come.
+    ///
+    /// - Parameter reason: One word, for readers.
+    public func receiveGap(channel: String?, start: Date, end: Date, reason: String) {
+        let gap = RelayGap(channel: channel, start: start.milliseconds, end: end.milliseconds, reason: reason)
+        core.receive(gap, from: self)
+    }
+
+    /// All that the source has before this position was given: whoever goes on, goes on from there.
+    public func reached(_ position: String) { core.reached(position, from: self) }
+
+    /// Something went wrong at the source.
+    public func fail(_ message: String, willRetry: Bool) {
+        core.report(.sourceFailed(unit: unit, message: PeerText(message).description, willRetry: willRetry))
+    }
+}
+
+extension Date {
+    /// Since 1970.
+    var milliseconds: Int64 { Int64(clamping: (timeIntervalSince1970 * 1000).rounded()) }
+}
+
+extension Int64 {
+    fileprivate init(clamping seconds: Double) {
+        self = seconds.isFinite ? Int64(Swift.max(Swift.min(seconds, 1e18), -1e18)) : 0
+    }
+}

@@ -1,0 +1,81 @@
+import CNATS
+
+extension NATSConnection {
+    /// What has come of ``setUp(_:)``.
+    package enum SetUp: Hashable, Sendable {
+        case created
+        case existed
+        /// It exists and is left as it is; how it differs from what is wanted.
+        case differs([String])
+    }
+
+    /// Creates a stream, unless it exists. One that exists with other settings is never changed.
+    package func setUp(_ settings: StreamSettings) async throws(NATSError) -> SetUp {
+        let task = "the creation of stream \(settings.name)"
+        try Self.validate(settings.name)
+        guard settings.maximumBytes > 0,
+            settings.subjects.allSatisfy({ NATSSubject.isValid($0, allowsWildcards: true) })
+        else { throw NATSError(.invalidArgument, "\(task) failed: its limit or one of its subjects cannot be used") }
+        if let existing = try await streamStatus(settings.name) { return Self.compared(existing.settings, settings) }
+        do {
+            try await call(task, subject: "$JS.API.STREAM.CREATE.\(settings.name)") { link throws(NATSError) in
+                var (info, code) = (UnsafeMutablePointer<jsStreamInfo>?.none, jsErrCode(0))
+                let status = Self.withJSOptions(wait: .seconds(10)) { options in
+                    settings.withRaw { js_AddStream(&info, link.jetStream, &$0, options, &code) }
+                }
+                defer { jsStreamInfo_Destroy(info) }
+                guard status == NATS_OK else { throw NATSError(status, Int(code.rawValue), during: task) }
+            }
+            return .created
+        } catch {
+            // Somebody else was quicker.
+            guard error.kind == .differentSettings, let existing = try await streamStatus(settings.name) else {
+                throw error
+            }
+            return Self.compared(existing.settings, settings)
+        }
+    }
+
+    private static func compared(_ existing: StreamSettings, _ wanted: StreamSettings) -> SetUp {
+        let differences = existing.differences(from: wanted)
+        return differences.isEmpty ? .existed : .differs(differences)
+    }
+
+    /// - Returns: Nil if there is no such stream.
+    package func streamStatus(_ name: String) async throws(NATSError) -> StreamStatus? {
+        let task = "the question for stream \(name)"
+        try Self.validate(name)
+        return try await call(task, subject: "$JS.API.STREAM.INFO.\(name)") { link throws(NATSError) in
+            var (info, code) = (UnsafeMutablePointer<jsStreamInfo>?.none, jsErrCode(0))
+            let status = Self.withJSOptions(wait: .seconds(5)) {
+                js_GetStreamInfo(&info, link.jetStream, name, $0, &code)
+            }
+            defer { jsStreamInfo_Destroy(info) }
+            if code.rawValue == 10059 { return nil }
+            guard status == NATS_OK, let info, let config = info.pointee.Config else {
+                throw NATSError(status, Int(code.rawValue), during: task)
+            }
+            return StreamStatus(info.pointee, StreamSettings(config.pointee))
+        }
+    }
+
+    static func validate(_ name: String) throws(NATSError) {
+        guard NATSSubject.isName(name) else {
+            throw NATSError(.invalidArgument, "names of streams and consumers are letters, digits, - and _")
+        }
+    }
+}
+
+extension StreamStatus {
+    fileprivate init(_ info: jsStreamInfo, _ settings: StreamSettings) {
+        let cluster = info.Cluster?.pointee
+        let current = (0..<Int(cluster?.ReplicasLen ?? 0)).count { index in
+            cluster?.Replicas?[index]?.pointee.Current ?? false
+        }
+        self.init(
+            settings: settings, messages: info.State.Msgs, bytes: info.State.Bytes, firstSequence: info.State.FirstSeq,
+            lastSequence: info.State.LastSeq,
+            leader: (cluster?.Leader).flatMap { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 },
+            currentReplicas: current)
+    }
+}

@@ -1,0 +1,99 @@
+import Basics
+import JSONBytes
+import Foundation
+public import MatrixSDK
+import Realtime
+
+/// The rooms of a Matrix account. Its unit is `matrix:<user>`.
+///
+/// Relays what stands in the timelines of the rooms that the user is in: each event once, from where it was left, whichever relay
+/// goes on. Typing, receipts and presence are not relayed. Messages of encrypted rooms are relayed as they are, encrypted: the keys
+/// of a login are received by one process only.
+public final class MatrixRelaySource: RelaySource {
+    private struct Run {
+        let session: MXSession
+        let intake: RelayIntake
+    }
+
+    private let client: MXRestClient
+    private let unit: String
+    private let run = Lock<Run?>(nil)
+    private let isHeld = Lock(false)
+
+    /// - Parameter client: Logged in.
+    public init(client: MXRestClient) {
+        self.client = client
+        unit = "matrix:" + (client.credentials?.userId ?? "")
+    }
+
+    /// The account.
+    public var units: [String] { [unit] }
+
+    /// Begins to sync.
+    public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
+        await stop(unit)
+        var options = MXSessionOptions()
+        options.timelineLimit = 100
+        let session = MXSession(matrixRestClient: client, options: options)
+        let known = position.flatMap { MatrixPosition($0) }
+        // What the first sync brings of a position that is not known is as old as the account.
+        let isLive = Lock(known != nil)
+        let intake = RelayIntake(inlet) { event in
+            isLive.withLock { $0 } && Self.id(of: event) != nil
+        } id: {
+            Self.id(of: $0)
+        } position: {
+            MatrixPosition(token: $0, date: Date()).text
+        } onState: { state in
+            if state.underlying as? MXSessionState == .running { isLive.withLock { $0 = true } }
+        }
+        if let known { session.catchUp(since: known.token, from: known.date) }
+        run.withLock { $0 = Run(session: session, intake: intake) }
+        session.attach(intake)
+        session.hold(isHeld.withLock { $0 }, for: intake)
+        try await session.start()
+    }
+
+    /// Ends the sync.
+    public func stop(_ unit: String) async {
+        let old = run.withLock { run in
+            defer { run = nil }
+            return run
+        }
+        guard let old else { return }
+        old.session.detach(old.intake)
+        old.session.close()
+    }
+
+    /// Syncs no more as long as it is held.
+    public func hold(_ isHeld: Bool) {
+        self.isHeld.withLock { $0 = isHeld }
+        guard let run = run.withLock({ $0 }) else { return }
+        run.session.hold(isHeld, for: run.intake)
+    }
+
+    /// Two accounts in one room have the same event: one copy is kept.
+    private static func id(of event: RealtimeEvent) -> String? {
+        guard let room = event.channelName?.dropFirst("matrix:".count), room.hasPrefix("!"),
+            let id = event.json["event_id"]?.string, !id.isEmpty
+        else { return nil }
+        return "\(room)/\(id)"
+    }
+}
+
+/// A token of the sync, and when it was reached.
+struct MatrixPosition: Hashable {
+    let token: String
+    let date: Date
+
+    init(token: String, date: Date) { (self.token, self.date) = (token, date) }
+
+    /// - Returns: Nil for what ``text`` did not make.
+    init?(_ text: String) {
+        let parts = text.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, let time = Int64(parts[0]) else { return nil }
+        self.init(token: String(parts[1]), date: Date(timeIntervalSince1970: Double(time) / 1000))
+    }
+
+    var text: String { "\(date.milliseconds) \(token)" }
+}

@@ -1,0 +1,121 @@
+import Basics
+import Foundation
+public import PusherSwift
+import Realtime
+
+/// Channels of a Pusher application. Each is a unit: `pusher:<app>:<channel>`.
+///
+/// The protocol has neither ids nor history: what comes while nobody is subscribed is told as a gap.
+public final class PusherRelaySource: RelaySource {
+    private struct State: Sendable {
+        var inlets: [String: RelayInlet] = [:]
+        var isHeld = false
+        var waiter: CheckedContinuation<Void, Never>?
+        var tasks: [Task<Void, Never>] = []
+    }
+
+    private let pusher: Pusher
+    private let prefix: String
+    private let channels: [String]
+    private let state = Lock(State())
+
+    /// - Parameters:
+    ///   - pusher: Used for nothing else. It connects when there is something to relay.
+    ///   - app: What the application is called in subjects and units: its id or key.
+    public init(_ pusher: Pusher, app: String, channels: [String]) {
+        self.pusher = pusher
+        prefix = "pusher:\(app):"
+        self.channels = channels
+    }
+
+    deinit { state.withLock { $0.tasks }.forEach { $0.cancel() } }
+
+    /// The channels.
+    public var units: [String] { channels.map { prefix + $0 } }
+
+    /// Subscribes.
+    public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
+        let name = String(unit.dropFirst(prefix.count))
+        state.withLock { $0.inlets[name] = inlet }
+        listen()
+        pusher.connect()
+        try await pusher.subscribe(name).subscribed()
+    }
+
+    /// Unsubscribes.
+    public func stop(_ unit: String) async {
+        let name = String(unit.dropFirst(prefix.count))
+        let (old, isIdle) = state.withLock { state in
+            (state.inlets.removeValue(forKey: name), state.inlets.isEmpty)
+        }
+        guard old != nil else { return }
+        pusher.unsubscribe(name)
+        if isIdle { pusher.disconnect() }
+    }
+
+    /// Leaves what comes unread, so that the socket is read no more once the buffer is full.
+    public func hold(_ isHeld: Bool) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.isHeld = isHeld
+            guard !isHeld else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    // MARK: What comes
+
+    private func listen() {
+        state.withLock { state in
+            guard state.tasks.isEmpty else { return }
+            let (events, gaps, errors) = (pusher.events(), pusher.gaps, pusher.errors)
+            state.tasks = [
+                Task { [weak self] in
+                    for await event in events {
+                        guard let self else { return }
+                        await waitUntilReleased()
+                        take(event)
+                    }
+                },
+                Task { [weak self] in
+                    for await gap in gaps { self?.take(gap) }
+                },
+                Task { [weak self] in
+                    for await error in errors { self?.take(error) }
+                },
+            ]
+        }
+    }
+
+    private func waitUntilReleased() async {
+        guard state.withLock({ $0.isHeld }) else { return }
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                if state.isHeld { state.waiter = continuation }
+                return state.isHeld
+            }
+            if !isHeld { continuation.resume() }
+        }
+    }
+
+    private func inlet(_ channel: String?) -> RelayInlet? {
+        channel.flatMap { name in state.withLock { $0.inlets[name] } }
+    }
+
+    private func take(_ event: PusherEvent) {
+        // What the protocol says of the channel itself is nobody's event.
+        guard !event.eventName.hasPrefix("pusher:"), !event.eventName.hasPrefix("pusher_internal:") else { return }
+        inlet(event.channelName)?.receive(event)
+    }
+
+    private func take(_ gap: PusherGap) {
+        inlet(gap.channelName)?.receiveGap(
+            channel: gap.channelName, start: gap.start, end: gap.end, reason: "connection")
+    }
+
+    private func take(_ error: PusherError) {
+        guard let inlet = inlet(error.channelName) else { return }
+        inlet.fail(error.message, willRetry: error.willRetry)
+    }
+}

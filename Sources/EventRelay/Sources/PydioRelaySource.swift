@@ -1,0 +1,77 @@
+import Basics
+import JSONBytes
+public import PydioSDK
+import Realtime
+
+/// A workspace of a Pydio server. Its unit is `pydio:<workspace>`.
+///
+/// Where the server keeps a log of changes, each is relayed once, from where it was left, whichever relay goes on.
+public final class PydioRelaySource: RelaySource {
+    private struct Run {
+        let events: PydioWorkspaceEvents
+        let intake: RelayIntake
+    }
+
+    private let client: PydioClient
+    private let workspaceId: String
+    private let options: PydioEventsOptions
+    private let run = Lock<Run?>(nil)
+    private let isHeld = Lock(false)
+
+    /// - Parameters:
+    ///   - client: Logged in.
+    ///   - options: Their `sequence` does not count.
+    public init(client: PydioClient, workspaceId: String, options: PydioEventsOptions = PydioEventsOptions()) {
+        (self.client, self.workspaceId, self.options) = (client, workspaceId, options)
+    }
+
+    /// The workspace.
+    public var units: [String] { ["pydio:" + workspaceId] }
+
+    /// Begins to watch.
+    public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
+        await stop(unit)
+        var options = options
+        options.sequence = position.flatMap { Int64($0) }
+        let events = PydioWorkspaceEvents(client: client, workspaceId: workspaceId, options: options)
+        let workspaceId = workspaceId
+        let intake = RelayIntake(inlet) {
+            $0.eventName != PydioEventName.state
+        } id: {
+            Self.id(of: $0, in: workspaceId)
+        } onState: { _ in
+        }
+        let states = events.states
+        run.withLock { $0 = Run(events: events, intake: intake) }
+        events.attach(intake)
+        events.hold(isHeld.withLock { $0 }, for: intake)
+        events.start()
+        for await state in states where state == .connected { return }
+        try Task.checkCancellation()
+    }
+
+    /// Ends the watch.
+    public func stop(_ unit: String) async {
+        let old = run.withLock { run in
+            defer { run = nil }
+            return run
+        }
+        guard let old else { return }
+        old.events.detach(old.intake)
+        old.events.close()
+    }
+
+    /// Asks for no more as long as it is held.
+    public func hold(_ isHeld: Bool) {
+        self.isHeld.withLock { $0 = isHeld }
+        guard let run = run.withLock({ $0 }) else { return }
+        run.events.hold(isHeld, for: run.intake)
+    }
+
+    /// One change of the log can be several events.
+    private static func id(of event: RealtimeEvent, in workspace: String) -> String? {
+        guard let sequence = event.json["seq"]?.int else { return nil }
+        let path = event.json["path"]?.string ?? ""
+        return "\(workspace)/\(sequence)/\(event.eventName)/\(path)"
+    }
+}

@@ -1,0 +1,40 @@
+import Realtime
+
+/// Takes the events of an attached source for one unit.
+final class RelayIntake: RealtimeEventSink {
+    private let inlet: RelayInlet
+    private let id: @Sendable (RealtimeEvent) -> String?
+    private let wants: @Sendable (RealtimeEvent) -> Bool
+    private let position: @Sendable (String) -> String
+    private let onState: @Sendable (SourceState) -> Void
+
+    /// - Parameters:
+    ///   - wants: Whether an event is relayed.
+    ///   - id: Of an event, if it has one: see ``RelayInlet/receive(_:id:)``.
+    ///   - position: What is stored of a position of the source.
+    init(
+        _ inlet: RelayInlet, wants: @escaping @Sendable (RealtimeEvent) -> Bool,
+        id: @escaping @Sendable (RealtimeEvent) -> String?,
+        position: @escaping @Sendable (String) -> String = { $0 },
+        onState: @escaping @Sendable (SourceState) -> Void
+    ) {
+        (self.inlet, self.wants, self.id) = (inlet, wants, id)
+        (self.position, self.onState) = (position, onState)
+    }
+
+    func receive(_ events: SourceEvents) {
+        for (event, _) in events.batch(channelID: { _ in nil }) where wants(event) {
+            inlet.receive(event, id: id(event))
+        }
+    }
+
+    func receive(_ failure: SourceFailure) { inlet.fail(failure.message, willRetry: failure.willRetry) }
+
+    func receive(_ gap: SourceGap) {
+        inlet.receiveGap(channel: gap.channelName, start: gap.start, end: gap.end, reason: "source")
+    }
+
+    func receive(_ state: SourceState) { onState(state) }
+
+    func receive(reached position: String) { inlet.reached(self.position(position)) }
+}

@@ -1,0 +1,55 @@
+import Basics
+import Foundation
+import Glibc
+import MatrixSDK
+
+/// A folder for what was decrypted. It is deleted when the process exits; what a process that was killed has left is deleted by
+/// the next.
+@MainActor
+final class PrivateTemporaryFolder {
+    private static let prefix = "matrixkit-clear-"
+    /// What the process deletes at its end.
+    private static let all = Lock<[String]>([])
+    private static let deletesAtExit: Void = {
+        atexit {
+            for path in PrivateTemporaryFolder.all.withLock({ $0 }) {
+                try? FileManager.default.removeItem(atPath: path)
+            }
+        }
+    }()
+
+    private var made: (url: URL, lock: FolderLock)?
+
+    /// Made when it is asked for; nil if that fails.
+    var url: URL? {
+        if let made { return made.url }
+        let parent = FileManager.default.temporaryDirectory
+        Self.removeOrphans(in: parent)
+        let url = parent.appending(path: Self.prefix + UUID().uuidString)
+        do {
+            try PrivateFolder.make(url)
+            made = (url, try FolderLock(url))
+        } catch {
+            return nil
+        }
+        Self.all.withLock { $0.append(url.path) }
+        _ = Self.deletesAtExit
+        return url
+    }
+
+    func contains(_ file: URL) -> Bool { file.deletingLastPathComponent().path == made?.url.path }
+
+    private static func removeOrphans(in parent: URL) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            let folder = parent.appending(path: name)
+            var status = stat()
+            guard lstat(folder.path, &status) == 0, status.st_uid == geteuid(), let lock = try? FolderLock(folder)
+            else {
+                continue
+            }
+            try? FileManager.default.removeItem(at: folder)
+            withExtendedLifetime(lock) {}
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package import Foundation
+package import MatrixKit
+import TerminalUI
+
+/// The pictures of attachments, as large as a chat shows them: what blurs them until they are there, then their thumbnails.
+///
+/// One is fetched and decoded at a time, the last that was asked for first, and not on the main actor.
+@MainActor
+package final class ThumbnailStore {
+    /// In cells. No picture takes more.
+    nonisolated static let maximumSize = TerminalSize(columns: 40, rows: 12)
+    /// Of those that were asked for.
+    private static let capacity = 500
+    /// Of the pixels that are kept. The newest picture is kept in any case.
+    private static let maximumBytes = 16 << 20
+    /// Of a cell that a picture covers. It has no more of them.
+    private nonisolated static let cell = PixelSize(width: 10, height: 20)
+    /// Of a file that is decoded, in bytes.
+    private nonisolated static let maximumFile = 5 << 20
+
+    /// Pixels, under an id that no other picture has.
+    struct Picture {
+        let id: UInt32
+        let image: TerminalImage
+    }
+
+    private var pictures: [String: Picture] = [:]
+    private var bytes = 0
+    /// Other programs that have shown images in the same window have begun at 1.
+    private var lastId = UInt32.random(in: 1 << 20...1 << 30)
+    /// What was asked for, the oldest first.
+    private var order: [String] = []
+    private var waiting: [MXKAttachment] = []
+    private var isFetching = false
+    private let fetch: (MXKAttachment) async throws -> Data
+    /// Another picture is there.
+    var onChange: (() -> Void)?
+
+    /// - Parameter fetch: Brings a thumbnail's bytes.
+    package init(fetch: @escaping (MXKAttachment) async throws -> Data = { try await $0.thumbnail() }) {
+        self.fetch = fetch
+    }
+
+    /// Nil if there is nothing to show, or not yet.
+    func picture(of attachment: MXKAttachment) -> Picture? {
+        guard let key = attachment.contentURL else { return nil }
+        if order.contains(key) { return pictures[key] }
+        order.append(key)
+        if order.count > Self.capacity { forgetOldest() }
+        let info = attachment.contentInfo ?? [:]
+        let shape = Self.shape(width: info["w"] as? Int ?? 1, height: info["h"] as? Int ?? 1)
+        let blurred = attachment.blurhash.flatMap {
+            BlurHash.image($0, width: shape.columns, height: 2 * shape.rows)
+        }
+        if let blurred { keep(blurred, key) }
+        waiting.append(attachment)
+        fetchNext()
+        return pictures[key]
+    }
+
+    private func keep(_ image: TerminalImage, _ key: String) {
+        bytes += image.pixels.count - (pictures[key]?.image.pixels.count ?? 0)
+        lastId &+= 1
+        pictures[key] = Picture(id: lastId, image: image)
+        while bytes > Self.maximumBytes, order.count > 1, order.first != key { forgetOldest() }
+    }
+
+    private func forgetOldest() {
+        guard let forgotten = pictures.removeValue(forKey: order.removeFirst()) else { return }
+        bytes -= forgotten.image.pixels.count
+    }
+
+    /// The cells of a picture with so many pixels, whatever somebody says that it has.
+    private static func shape(width: Int, height: Int) -> TerminalSize {
+        guard (1...100_000).contains(width), (1...100_000).contains(height) else {
+            return TerminalSize(columns: 16, rows: 8)
+        }
+        let scale = min(
+            Double(maximumSize.columns) / Double(width), Double(2 * maximumSize.rows) / Double(height), 1)
+        return TerminalSize(
+            columns: max(Int(Double(width) * scale), 1), rows: max(Int((Double(height) * scale / 2).rounded(.up)), 1))
+    }
+
+    private func fetchNext() {
+        guard !isFetching, let attachment = waiting.popLast(), let key = attachment.contentURL else { return }
+        isFetching = true
+        Task { [weak self, fetch] in
+            // What cannot be had or read stays as it is: a line with a name.
+            let data = try? await fetch(attachment)
+            let picture = await Self.decoded(data ?? Data())
+            guard let self else { return }
+            isFetching = false
+            if let picture, order.contains(key) {
+                keep(picture, key)
+                onChange?()
+            }
+            fetchNext()
+        }
+    }
+
+    /// Made as small as it is shown, so that what is kept has a bound.
+    @concurrent private static func decoded(_ data: Data) async -> TerminalImage? {
+        guard !data.isEmpty, data.count <= maximumFile, let image = try? PNG.decode(data) else { return nil }
+        let size = image.cells(within: maximumSize)
+        return image.scaled(
+            width: min(image.width, size.columns * cell.width), height: min(image.height, size.rows * cell.height))
+    }
+}

@@ -1,0 +1,22 @@
+import Foundation
+import MatrixKit
+import TerminalUI
+
+/// Files of messages, for other programs.
+extension MXKChatViewController {
+    /// `/open`: asks first, since what a stranger has sent is going to be read by another program.
+    func openFile() {
+        guard let onOpenFile else { return room.show("Files cannot be opened here: /download saves them.") }
+        guard let attachment = room.targetAttachment() else { return room.show("There is no file to open.") }
+        var words = ["From \(attachment.sender)"]
+        if let type = attachment.file.contentInfo?["mimetype"] as? String { words.append("Said to be \(type)") }
+        let name = attachment.file.originalFileName ?? "the file"
+        confirm("Open \(name)?", words, action: "Open") { [weak self] in
+            self?.room.show("Opening \(name)…")
+            self?.perform("\(name) was not opened") {
+                let path = try await attachment.file.decryptToTempFile()
+                try await onOpenFile(URL(filePath: path))
+            }
+        }
+    }
+}

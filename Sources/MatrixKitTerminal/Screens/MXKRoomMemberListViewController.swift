@@ -1,0 +1,126 @@
+public import MatrixKit
+public import MatrixSDK
+public import TerminalUI
+import MatrixProtocol
+
+/// Told which member of a list was chosen.
+@MainActor
+public protocol MXKRoomMemberListViewControllerDelegate: AnyObject {
+    /// A member was chosen.
+    func roomMemberListViewController(
+        _ roomMemberListViewController: MXKRoomMemberListViewController, didSelectMember member: MXRoomMember)
+}
+
+/// The members of a room.
+@MainActor
+open class MXKRoomMemberListViewController: MXKViewController, MXKDataSourceDelegate {
+    /// The members.
+    public private(set) var dataSource: MXKRoomMemberListDataSource?
+    /// Told which member was chosen.
+    public weak var delegate: (any MXKRoomMemberListViewControllerDelegate)?
+    /// Whether typing searches. Usually true.
+    public var enableMemberSearch = true
+    /// Whether members can be invited from here. Usually false.
+    public var enableMemberInvitation = false
+
+    /// Whether the list has the keyboard: then the chosen member is to be seen. Usually false.
+    public var hasFocus = false { didSet { if hasFocus != oldValue { setNeedsDisplay() } } }
+
+    private var selected = 0
+    private var first = 0
+    private var search = LineEditor()
+
+    public override init() { super.init() }
+
+    /// Shows these members.
+    open func displayList(_ listDataSource: MXKRoomMemberListDataSource?) {
+        dataSource?.destroy()
+        dataSource = listDataSource
+        (selected, first, search) = (0, 0, LineEditor())
+        listDataSource?.delegate = self
+        setNeedsDisplay()
+    }
+
+    // MARK: Cells
+
+    open func cellViewClass(for cellData: MXKCellData) -> (any MXKCellRendering.Type)? {
+        cellData is any MXKRoomMemberCellDataStoring ? MXKTerminalMemberCell.self : nil
+    }
+
+    open func cellReuseIdentifier(for cellData: MXKCellData) -> String? { "MXKTerminalMemberCell" }
+
+    open func dataSource(_ dataSource: MXKDataSource, didCellChange changes: Any?) { setNeedsDisplay() }
+
+    open func dataSource(_ dataSource: MXKDataSource, didStateChange state: MXKDataSourceState) { setNeedsDisplay() }
+
+    // MARK: Drawing and keys
+
+    open override func draw(columns: Int, rows: Int) -> TerminalSurface {
+        var surface = TerminalSurface(TerminalSize(columns: columns, rows: rows))
+        guard let dataSource, rows > 1 else { return surface }
+        let title = search.line.isEmpty ? "\(dataSource.numberOfCells) members" : "? " + ScreenText.cleaned(search.line)
+        surface.draw(StyledText(title, theme.style(.title)), row: 0)
+        selected = min(selected, max(dataSource.numberOfCells - 1, 0))
+        first = min(max(first, selected - rows + 2), selected)
+        let layout = MXKCellLayout(columns: columns, theme: theme, profile: profile)
+        for row in 1..<rows {
+            guard let data = dataSource.cellData(at: first + row - 1),
+                let type = cellViewClass(for: data) as? any MXKTerminalCell.Type
+            else { break }
+            let cell = type.init()
+            cell.render(data)
+            guard var line = cell.lines(layout).first?.fitted(to: columns) else { continue }
+            if hasFocus, first + row - 1 == selected { line.restyle { $0.merging(theme.style(.selection)) } }
+            surface.draw(line, row: row)
+        }
+        return surface
+    }
+
+    open override func handle(_ input: TerminalInput) -> Bool {
+        guard let dataSource else { return false }
+        defer { setNeedsDisplay() }
+        switch input {
+        case .up, .control("p"): selected = max(selected - 1, 0)
+        case .down, .control("n"): selected = min(selected + 1, max(dataSource.numberOfCells - 1, 0))
+        case .enter:
+            guard let member = dataSource.cellData(at: selected)?.roomMember else { return false }
+            delegate?.roomMemberListViewController(self, didSelectMember: member)
+        default:
+            guard enableMemberSearch else { return false }
+            let old = search.line
+            _ = search.handle(input)
+            guard search.line != old else { return false }
+            dataSource.search(withPatterns: search.line.isEmpty ? nil : [search.line])
+            selected = 0
+        }
+        return true
+    }
+
+    open override func destroy() {
+        dataSource?.destroy()
+        dataSource = nil
+        super.destroy()
+    }
+}
+
+/// A member of a list, in one line: presence, name, level.
+@MainActor
+open class MXKTerminalMemberCell: MXKTerminalBaseCell {
+    open override func lines(_ layout: MXKCellLayout) -> [TerminalLine] {
+        guard let data = renderedCellData() as? any MXKRoomMemberCellDataStoring else { return [] }
+        var text = StyledText()
+        switch (data as? MXKRoomMemberCellData)?.presence {
+        case .online?: text.append("● ", layout.theme.style(.online))
+        case .unavailable?: text.append("● ", layout.theme.style(.away))
+        case .offline?: text.append("○ ", layout.theme.style(.offline))
+        case .unknown?, nil: text.append("  ")
+        }
+        let isInvited = data.roomMember.membership == .invite
+        let name = ScreenText.cleanedName(data.memberDisplayName ?? data.roomMember.userId)
+        text.append(name, isInvited ? layout.theme.style(.subtitle) : layout.theme.name(of: data.roomMember.userId))
+        if data.powerLevel >= 1 { text.append(" ★", layout.theme.style(.hint)) }
+        if data.isTyping { text.append(" …", layout.theme.style(.hint)) }
+        if isInvited { text.append(" invited", layout.theme.style(.hint)) }
+        return [TerminalLine(text, layout.profile).truncated(to: layout.columns)]
+    }
+}

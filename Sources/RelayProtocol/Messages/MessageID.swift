@@ -1,0 +1,54 @@
+import Basics
+
+/// What a stream knows repeated messages by: the same id is stored once within its window.
+///
+/// Parts are escaped like values of headers, and so that no two lists of parts make the same id. What is too long is named by
+/// its digest.
+package enum MessageID {
+    /// Bytes. The server keeps every id of its window in memory.
+    package static let maximumLength = 200
+
+    /// - Parameter account: Nil: an event that is in the timelines of two accounts is stored once.
+    package static func matrix(account: String?, room: String, event: String) -> String {
+        make(["matrix", account ?? "", room, event])
+    }
+
+    package static func pydio(workspace: String, sequence: Int64) -> String {
+        make(["pydio", workspace, "\(sequence)"])
+    }
+
+    /// Events of the Pusher protocol have no ids: this one only protects against what is sent again from here.
+    package static func pusher(app: String, slot: Slot, term: Int, sequence: Int) -> String {
+        make(["pusher", app, "\(slot)", "\(term)", "\(sequence)"])
+    }
+
+    /// With the relay: in a new bucket, terms begin anew.
+    package static func fence(slot: Slot, term: Int, by relay: RelayID) -> String {
+        make(["fence", "\(slot)", "\(term)", "\(relay)"])
+    }
+
+    package static func gap(slot: Slot, term: Int, unit: String) -> String {
+        make(["gap", "\(slot)", "\(term)", unit])
+    }
+
+    /// - Parameter token: The position. It can be a secret, and is not in the id.
+    package static func cursor(unit: String, token: String) -> String {
+        make(["cursor", unit, digest(token)])
+    }
+
+    package static func deadLetter(stream: String, consumer: String, sequence: UInt64) -> String {
+        make(["dead", stream, consumer, "\(sequence)"])
+    }
+
+    /// - Parameter parts: At least one.
+    package static func make(_ parts: [String]) -> String {
+        let id = parts.map { part in
+            HeaderValue.encode(part).replacing(" ", with: "%20").replacing("/", with: "%2F")
+        }.joined(separator: "/")
+        return id.utf8.count <= maximumLength ? id : parts[0] + "/~" + digest(id)
+    }
+
+    private static func digest(_ text: String) -> String {
+        Digest.sha256(Array(text.utf8)).prefix(16).map { Hex.text($0) }.joined().lowercased()
+    }
+}

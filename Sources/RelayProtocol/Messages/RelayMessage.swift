@@ -1,0 +1,251 @@
+package import Realtime
+import Basics
+import JSONBytes
+
+/// What a relay writes into the stream, and readers get from it.
+///
+///     <prefix>.<source>.<channel>.<event>     an event; its data is the payload
+///     <prefix>.<source>.<channel>.relay=3Agap events of a channel may be missing
+///     <prefix>._relay.<slot>.term             the slot has another owner from here on
+///
+/// Names are in the subject, as tokens; those that are too long are in headers, with what a subject does not say. Messages that
+/// other clients of NATS have published, without any of these headers, are events, too.
+package struct RelayMessage: Sendable {
+    package enum Content: Sendable {
+        case event(RealtimeEvent)
+        case gap(RelayGap)
+        case fence(Slot)
+    }
+
+    /// Who wrote it: the owner of a slot.
+    package struct Author: Hashable, Sendable {
+        /// What has one source; the slot follows from it. The fence of a slot has none.
+        package var unit: String?
+        package var term: Int
+        /// Counts what the owner wrote of this unit in this term, which may be stored in another order.
+        package var sequence: Int?
+
+        package init(unit: String?, term: Int, sequence: Int? = nil) {
+            (self.unit, self.term, self.sequence) = (unit, term, sequence)
+        }
+    }
+
+    package var content: Content
+    /// `pusher`, `matrix` or `pydio`; `_relay` for fences.
+    package var source: String
+    /// Nil if no relay wrote it.
+    package var author: Author?
+    /// When the relay received it, in milliseconds since 1970.
+    package var time: Int64?
+    /// The event's own, such as that of a Matrix event.
+    package var id: String?
+
+    package init(
+        _ content: Content, source: String, author: Author? = nil, time: Int64? = nil, id: String? = nil
+    ) {
+        (self.content, self.source, self.author, self.time, self.id) = (content, source, author, time, id)
+    }
+
+    package static func fence(_ slot: Slot, term: Int) -> RelayMessage {
+        RelayMessage(.fence(slot), source: fenceSource, author: Author(unit: nil, term: term))
+    }
+
+    /// Whose term it is.
+    package var slot: Slot? {
+        if case .fence(let slot) = content { return slot }
+        return author?.unit.map { Slot(of: $0) }
+    }
+
+    package static let fenceSource = "_relay"
+
+    /// Headers that are read.
+    package static let headerNames = [
+        Header.event, Header.channel, Header.user, Header.origin, Header.time, Header.id, Header.unit, Header.term,
+        Header.sequence,
+    ]
+}
+
+/// A time in which events of a channel may have been missed.
+package struct RelayGap: Hashable, Sendable {
+    package static let eventName = "relay:gap"
+
+    package var channel: String?
+    /// Milliseconds since 1970.
+    package var start: Int64
+    package var end: Int64
+    /// Such as `takeover`.
+    package var reason: String
+
+    package init(channel: String?, start: Int64, end: Int64, reason: String) {
+        (self.channel, self.start, self.end, self.reason) = (channel, start, end, reason)
+    }
+
+    fileprivate init?(channel: String?, _ json: JSONView) {
+        guard let start = json["start"]?.int, let end = json["end"]?.int else { return nil }
+        self.init(
+            channel: channel, start: Int64(start), end: Int64(end), reason: json["reason"]?.string ?? "unknown")
+    }
+
+    fileprivate var json: JSONView {
+        var writer = JSONWriter()
+        writer.add("start", json: "\(start)")
+        writer.add("end", json: "\(end)")
+        writer.add("reason", reason)
+        return writer.view
+    }
+}
+
+private enum Header {
+    static let event = "Relay-Event"
+    static let channel = "Relay-Channel"
+    static let user = "Relay-User"
+    static let origin = "Relay-Origin"
+    static let time = "Relay-Time"
+    static let id = "Relay-Id"
+    static let unit = "Relay-Unit"
+    static let term = "Relay-Term"
+    static let sequence = "Relay-Seq"
+}
+
+// MARK: - Writing
+
+extension RelayMessage {
+    /// - Parameters:
+    ///   - prefix: Of all subjects of the stream.
+    ///   - messageID: See ``MessageID``.
+    package func outgoing(prefix: String, messageID: String, stream: String) -> OutgoingMessage {
+        var headers: [(name: String, value: String)] = []
+        func add(_ name: String, _ value: String?) {
+            if let value { headers.append((name, HeaderValue.encode(value))) }
+        }
+        let (subject, payload): (String, [UInt8])
+        switch content {
+        case .event(let event):
+            subject = eventSubject(prefix, channel: event.channelName, event: event.eventName, add)
+            payload = event.dataBytes
+            add(Header.user, event.userId)
+            add(Header.origin, Self.text(event.origin))
+        case .gap(let gap):
+            subject = eventSubject(prefix, channel: gap.channel, event: RelayGap.eventName, add)
+            payload = Array(gap.json.compactText.utf8)
+            add(Header.origin, Self.ownOrigin)
+        case .fence(let slot):
+            (subject, payload) = ("\(prefix).\(Self.fenceSource).\(slot).term", [])
+        }
+        add(Header.time, time.map { "\($0)" })
+        add(Header.id, id)
+        add(Header.unit, author?.unit)
+        add(Header.term, (author?.term).map { "\($0)" })
+        add(Header.sequence, (author?.sequence).map { "\($0)" })
+        return OutgoingMessage(
+            subject: subject, headers: headers, payload: payload, messageID: messageID, expectedStream: stream)
+    }
+
+    /// What relays write of themselves.
+    private static let ownOrigin = "relay"
+
+    private static func text(_ origin: EventOrigin) -> String? {
+        switch origin {
+        case .live: nil
+        case .cache: "cache"
+        case .repeatedCache: "repeat"
+        }
+    }
+
+    private func eventSubject(
+        _ prefix: String, channel: String?, event: String, _ add: (String, String?) -> Void
+    ) -> String {
+        let token = Self.token(of: channel, source)
+        let name = SubjectToken.encode(event)
+        if Self.channel(of: token, source) != channel { add(Header.channel, channel) }
+        if SubjectToken.decode(name) != event { add(Header.event, event) }
+        return "\(prefix).\(SubjectToken.encode(source)).\(token).\(name)"
+    }
+
+    /// The channel without the source's name, which all of its channels begin with; Pusher's have no such beginning.
+    package static func token(of channel: String?, _ source: String) -> String {
+        SubjectToken.encode(
+            channel.map { $0.hasPrefix(source + ":") ? $0.dropFirst(source.count + 1).description : $0 } ?? "")
+    }
+
+    private static func channel(of token: String, _ source: String) -> String? {
+        guard token != "=", let name = SubjectToken.decode(token) else { return nil }
+        return source == "pusher" ? name : source + ":" + name
+    }
+}
+
+// MARK: - Reading
+
+extension RelayMessage {
+    /// What a message cannot be read for.
+    package enum Malformed: Error, Hashable, Sendable {
+        /// Not `<prefix>.<source>.<channel>.<event>`.
+        case subject
+        /// Which one.
+        case header(String)
+        /// Not UTF-8, or no gap.
+        case payload
+
+        package var reason: String {
+            switch self {
+            case .subject: "its subject has another form"
+            case .header(let name): "its header \(name) is malformed"
+            case .payload: "its payload is not UTF-8, or not what the subject says"
+            }
+        }
+    }
+
+    /// - Parameter header: The value of a header, as it came.
+    package init(
+        subject: String, prefix: String, payload: [UInt8], header: (String) -> String?
+    ) throws(Malformed) {
+        func text(_ name: String) throws(Malformed) -> String? {
+            guard let value = header(name) else { return nil }
+            guard let text = HeaderValue.decode(value) else { throw .header(name) }
+            return text
+        }
+        func number<Number: FixedWidthInteger>(_ name: String) throws(Malformed) -> Number? {
+            guard let value = header(name) else { return nil }
+            guard let number = Number(value), number >= 0 else { throw .header(name) }
+            return number
+        }
+        guard subject.hasPrefix(prefix + ".") else { throw .subject }
+        let tokens = subject.dropFirst(prefix.count + 1).split(separator: ".", omittingEmptySubsequences: false)
+        guard tokens.count == 3, let source = SubjectToken.decode(String(tokens[0])) else { throw .subject }
+        let unit = try text(Header.unit)
+        let term: Int? = try number(Header.term)
+        if unit != nil, term == nil { throw .header(Header.term) }
+        author = try term.map { term throws(Malformed) in
+            Author(unit: unit, term: term, sequence: try number(Header.sequence))
+        }
+        time = try number(Header.time)
+        id = try text(Header.id)
+        self.source = source
+        guard source != Self.fenceSource else {
+            guard let slot = Int(tokens[1]).flatMap({ Slot($0) }), tokens[2] == "term", term != nil else {
+                throw .subject
+            }
+            content = .fence(slot)
+            return
+        }
+        let channel = try text(Header.channel) ?? Self.channel(of: String(tokens[1]), source)
+        guard let name = try text(Header.event) ?? SubjectToken.decode(String(tokens[2])) else { throw .subject }
+        let origin = header(Header.origin)
+        if name == RelayGap.eventName, origin == Self.ownOrigin {
+            guard let gap = JSONView(payload).flatMap({ RelayGap(channel: channel, $0) }) else { throw .payload }
+            content = .gap(gap)
+            return
+        }
+        guard String(validating: payload, as: UTF8.self) != nil else { throw .payload }
+        let event = RealtimeEvent(name: name, channel: channel, data: nil, userId: try text(Header.user))
+        content = .event((payload.isEmpty ? event : event.withData(payload)).withOrigin(Self.origin(origin)))
+    }
+
+    private static func origin(_ text: String?) -> EventOrigin {
+        switch text {
+        case "cache": .cache
+        case "repeat": .repeatedCache
+        default: .live
+        }
+    }
+}

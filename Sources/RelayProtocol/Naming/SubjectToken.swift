@@ -1,0 +1,75 @@
+import Basics
+
+/// Any name as one token of a NATS subject, and back: reversible, and a valid key of a bucket, too.
+///
+/// Letters, digits, `-` and `_` stand for themselves; every other byte of the UTF-8 is `=` and two upper-case hexadecimal
+/// digits, and the empty name is `=`. What is longer than ``maximumLength`` is named by its digest, which cannot be read
+/// back: the full name then stands in a header.
+package enum SubjectToken {
+    /// Bytes of a token.
+    package static let maximumLength = 128
+
+    package static func encode(_ name: String) -> String {
+        let token = escape(Array(name.utf8))
+        return token.utf8.count <= maximumLength ? token : digest(of: name)
+    }
+
+    /// - Returns: Nil for what ``encode(_:)`` does not make, and for a digest.
+    package static func decode(_ token: String) -> String? {
+        guard token != "=" else { return "" }
+        guard !token.isEmpty else { return nil }
+        var bytes: [UInt8] = []
+        var rest = Array(token.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "=") else {
+                guard isPlain(byte) else { return nil }
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value) else {
+                return nil
+            }
+            let value = high << 4 | low
+            guard !isPlain(value) else { return nil }
+            bytes.append(value)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    static func escape(_ bytes: [UInt8]) -> String {
+        guard !bytes.isEmpty else { return "=" }
+        var token: [UInt8] = []
+        for byte in bytes {
+            if isPlain(byte) {
+                token.append(byte)
+            } else {
+                token += [UInt8(ascii: "="), Hex.digits[Int(byte >> 4)], Hex.digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: token, as: UTF8.self)
+    }
+
+    private static func digest(of name: String) -> String {
+        "=~" + Digest.sha256(Array(name.utf8)).prefix(16).map { Hex.text($0) }.joined().lowercased()
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? { Hex.digits.firstIndex(of: digit).map { UInt8($0) } }
+}
+
+enum Hex {
+    static let digits = Array("0123456789ABCDEF".utf8)
+    static let lowerDigits = Array("0123456789abcdef".utf8)
+
+    static func text(_ byte: UInt8) -> String {
+        String(decoding: [digits[Int(byte >> 4)], digits[Int(byte & 15)]], as: UTF8.self)
+    }
+}

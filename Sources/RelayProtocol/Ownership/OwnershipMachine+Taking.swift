@@ -1,0 +1,154 @@
+import Basics
+
+/// What is free, and whose turn it is.
+extension OwnershipMachine {
+    mutating func takeWhatIsFree(now: MonotonicInstant) {
+        guard isComplete else { return }
+        askForTheSilent(now)
+        endMove(now)
+        for slot in configuration.slots {
+            if holdings[slot] == nil, isFree(slot, now) {
+                if freeSince[slot] == nil { freeSince[slot] = now }
+            } else {
+                freeSince[slot] = nil
+            }
+        }
+        guard !isLeaving, let lastBeat, now - lastBeat < configuration.holderLimit / 2 else { return }
+        var loads = loads(now)
+        let fair = (configuration.slots.count + loads.count - 1) / max(loads.count, 1)
+        var writes = holdings.values.count { if case .taking = $0 { true } else { false } }
+        for (slot, since) in freeSince.sorted(by: { $0.key < $1.key }) where writes < Self.maximumWrites {
+            let isOverdue = now - since > configuration.observerWait
+            let taker = isOverdue ? configuration.relay : taker(of: slot, loads, fair)
+            guard let taker else { continue }
+            loads[taker, default: 0] += 1
+            guard taker == configuration.relay else { continue }
+            writes += 1
+            take(slot)
+        }
+        if freeSince.isEmpty { evenOut(loads, now) }
+    }
+
+    private mutating func take(_ slot: Slot) {
+        let known = records[slot]
+        let predecessor = predecessor(in: known?.record)
+        var record = SlotRecord(
+            owner: configuration.relay, incarnation: incarnation, term: (known?.record.term ?? 0) + 1)
+        if case .settled(let time) = predecessor { (record.settled, record.beat) = (time, beatNumber) }
+        let write = SlotWrite(slot: slot, record: record, revision: known?.revision ?? 0)
+        holdings[slot] = .taking(write, after: predecessor)
+        freeSince[slot] = nil
+        order(.write(write))
+    }
+
+    private func predecessor(in record: SlotRecord?) -> Predecessor {
+        guard let record, record.term > 0 else { return .nobody }
+        guard let owner = record.owner else { return .settled(record.settled) }
+        let beat = owner == configuration.relay ? ownBeat : relays[owner]?.heartbeat
+        guard let beat, beat.number > record.beat else { return .settled(record.settled) }
+        return .settled(beat.settled)
+    }
+
+    // MARK: What others may rely on
+
+    /// Up to when all of what we have or had is in the stream, as far as is known here; nil if there is nothing to consider.
+    var limitOfSettled: Int64? {
+        let isLost = records.values.contains {
+            $0.record.owner == configuration.relay && $0.record.incarnation < incarnation
+        }
+        let taking = holdings.values.compactMap {
+            if case .taking(_, let predecessor) = $0 { predecessor.limit } else { nil }
+        }
+        return ((isLost ? [lostSettled ?? 0] : []) + taking).min()
+    }
+
+    /// What others are told of a slot in hand, if they take it now.
+    func settled(of slot: Slot) -> Int64? {
+        if case .taking(_, let predecessor) = holdings[slot] { return predecessor.limit }
+        return predecessor(in: records[slot]?.record).limit
+    }
+
+    /// Nobody owns it, or who does is dead or has lost it.
+    func isFree(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
+        guard let record = records[slot]?.record, let owner = record.owner else { return true }
+        guard owner != configuration.relay else { return record.incarnation < incarnation }
+        guard let sighting = relays[owner] else { return false }  // there are too many relays to remember this one
+        return sighting.heartbeat.incarnation > record.incarnation || isSilent(sighting, now)
+    }
+
+    /// For so long that it has given up by itself, and the leader has nothing newer of it: what comes here by itself may have
+    /// stopped to come.
+    private func isSilent(_ sighting: Sighting, _ now: MonotonicInstant) -> Bool {
+        sighting.isConfirmed && now - sighting.time > configuration.observerWait
+    }
+
+    private mutating func askForTheSilent(_ now: MonotonicInstant) {
+        for (relay, sighting) in relays where now - sighting.time > configuration.observerWait {
+            guard !sighting.isConfirmed else {
+                // Who owns nothing, and will write nothing, is forgotten.
+                if !records.values.contains(where: { $0.record.owner == relay }) { relays[relay] = nil }
+                continue
+            }
+            guard !sighting.isBeingRead else { continue }
+            relays[relay]?.isBeingRead = true
+            order(.readHeartbeat(relay))
+        }
+    }
+
+    // MARK: Sharing
+
+    /// How many slots each living relay has.
+    private func loads(_ now: MonotonicInstant) -> [RelayID: Int] {
+        var loads = [configuration.relay: 0]
+        for (relay, sighting) in relays
+        where !sighting.heartbeat.isLeaving && now - sighting.time <= configuration.observerWait {
+            loads[relay] = 0
+        }
+        for slot in configuration.slots {
+            switch holdings[slot] {
+            case .taking, .held: loads[configuration.relay, default: 0] += 1
+            case .draining, .releasing: continue
+            case nil:
+                guard freeSince[slot] == nil, let owner = records[slot]?.record.owner, loads[owner] != nil else {
+                    continue
+                }
+                loads[owner, default: 0] += 1
+            }
+        }
+        return loads
+    }
+
+    /// The relay with the highest weight among those that have less than their share.
+    private mutating func taker(of slot: Slot, _ loads: [RelayID: Int], _ fair: Int) -> RelayID? {
+        if let heir = records[slot]?.record.heir, loads[heir] != nil, refusing[heir] == nil { return heir }
+        return assignment.heaviest(of: loads.lazy.filter { $0.value < fair }.map(\.key), for: slot)
+    }
+
+    /// Gives one slot back for a relay that has far fewer, and has lived for a while: a process that fails again and again gets
+    /// none.
+    private mutating func evenOut(_ loads: [RelayID: Int], _ now: MonotonicInstant) {
+        guard move == nil, let own = loads[configuration.relay] else { return }
+        let settled = loads.filter { relay, _ in
+            relays[relay].map { now - $0.first >= configuration.observerWait * 2 } ?? false && refusing[relay] == nil
+        }
+        guard let (heir, load) = settled.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }), own >= load + 2 else {
+            return
+        }
+        let ours = holdings.compactMap { slot, holding in if case .held = holding { slot } else { nil } }
+        guard let slot = assignment.favourite(of: ours, for: heir) else { return }
+        move = (slot, heir, nil)
+        drain(slot, heir: heir)
+    }
+
+    private mutating func endMove(_ now: MonotonicInstant) {
+        refusing = refusing.filter { $0.value > now }
+        guard let move, let end = move.end else { return }
+        let owner = records[move.slot]?.record.owner
+        guard owner != nil || end <= now else { return }
+        self.move = nil
+        if owner == nil {
+            refusing[move.heir] = now + configuration.observerWait * 4
+            order(.report(.notTaken(move.slot, by: move.heir)))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package import JSONBytes
+
+/// What a relay writes again and again to show that it lives: the key `h.<relay>`.
+package struct Heartbeat: Hashable, Sendable {
+    /// Counts, from one, how often the process has lost what it had. It only grows.
+    package var incarnation: Int
+    /// Counts heartbeats.
+    package var number: Int
+    /// It gives back what it has, and takes nothing.
+    package var isLeaving = false
+    /// Of the units that it is to relay: all should have the same. Empty if that is not known.
+    package var units = ""
+    /// All that it had received before then is in the stream. Milliseconds since 1970, on its clock.
+    package var settled: Int64?
+
+    package init(
+        incarnation: Int, number: Int, isLeaving: Bool = false, units: String = "", settled: Int64? = nil
+    ) {
+        (self.incarnation, self.number, self.isLeaving) = (incarnation, number, isLeaving)
+        (self.units, self.settled) = (units, settled)
+    }
+
+    package init?(_ json: JSONView) {
+        guard let incarnation = json["inc"]?.int, let number = json["n"]?.int else { return nil }
+        self.init(
+            incarnation: incarnation, number: number, isLeaving: json["leaving"]?.bool ?? false,
+            units: String((json["units"]?.string ?? "").prefix(64)), settled: json["settled"]?.int.map { Int64($0) })
+    }
+
+    package var json: JSONView {
+        var writer = JSONWriter()
+        writer.add("inc", json: "\(incarnation)")
+        writer.add("n", json: "\(number)")
+        if isLeaving { writer.add("leaving", json: "true") }
+        if !units.isEmpty { writer.add("units", units) }
+        if let settled { writer.add("settled", json: "\(settled)") }
+        return writer.view
+    }
+}
+
+/// Who owns a slot: the key `s.<slot>`. Written only to take it or to give it back, and only over the revision that the
+/// writer knows.
+package struct SlotRecord: Hashable, Sendable {
+    /// Nobody, if nil.
+    package var owner: RelayID?
+    /// Of the owner, or of the last one.
+    package var incarnation: Int
+    /// Grows by one with each taking. Each has one owner.
+    package var term: Int
+    /// Whom a slot was given back for: it is that relay's to take.
+    package var heir: RelayID?
+    /// Of what was given back, or was there when the owner took it: see ``Heartbeat/settled``.
+    package var settled: Int64?
+    /// The newest heartbeat of the owner that says nothing of this slot: it came before the taking.
+    package var beat: Int
+
+    package init(
+        owner: RelayID?, incarnation: Int, term: Int, heir: RelayID? = nil, settled: Int64? = nil, beat: Int = 0
+    ) {
+        (self.owner, self.incarnation, self.term) = (owner, incarnation, term)
+        (self.heir, self.settled, self.beat) = (heir, settled, beat)
+    }
+
+    package init?(_ json: JSONView) {
+        guard let owner = json["owner"]?.string, let incarnation = json["inc"]?.int, let term = json["term"]?.int,
+            term >= 0
+        else { return nil }
+        let id = RelayID(owner)
+        guard id != nil || owner.isEmpty else { return nil }
+        self.init(
+            owner: id, incarnation: incarnation, term: term, heir: (json["for"]?.string).flatMap { RelayID($0) },
+            settled: json["settled"]?.int.map { Int64($0) }, beat: json["n"]?.int ?? 0)
+    }
+
+    package var json: JSONView {
+        var writer = JSONWriter()
+        writer.add("owner", owner?.description ?? "")
+        writer.add("inc", json: "\(incarnation)")
+        writer.add("term", json: "\(term)")
+        if let heir { writer.add("for", heir.description) }
+        if let settled { writer.add("settled", json: "\(settled)") }
+        if beat > 0 { writer.add("n", json: "\(beat)") }
+        return writer.view
+    }
+}
+
+extension SlotRecord {
+    /// Whether it was written after another record of the slot: terms grow, and a term ends when its slot is given back.
+    /// Revisions do not tell: they can fall when another server leads.
+    func follows(_ other: SlotRecord) -> Bool {
+        term > other.term || term == other.term && owner == nil && other.owner != nil
+    }
+}
+
+/// A write of a slot's record over the revision that the writer knows (reference 4.3).
+///
+/// Servers before 2.9.21 let two such writes win at once. The same message id for the same slot and revision keeps the second
+/// from being stored.
+package struct SlotWrite: Hashable, Sendable {
+    package let slot: Slot
+    package let record: SlotRecord
+    /// Zero if there is no record.
+    package let revision: UInt64
+
+    package init(slot: Slot, record: SlotRecord, revision: UInt64) {
+        (self.slot, self.record, self.revision) = (slot, record, revision)
+    }
+
+    package var messageID: String { "s.\(slot)@\(revision)" }
+}
+
+/// What has come of a ``SlotWrite``.
+package enum SlotWriteOutcome: Hashable, Sendable {
+    /// Stored, and not as a duplicate, with this revision.
+    case stored(revision: UInt64)
+    /// Another write was there before.
+    case refused
+    /// A duplicate, a time-out, a lost connection: what is stored now must be read.
+    case unknown
+}

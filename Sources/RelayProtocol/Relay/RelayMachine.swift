@@ -1,0 +1,215 @@
+package import Basics
+import Realtime
+
+/// What a relay does: it owns slots, and sends what comes from their units as long as it does.
+package struct RelayMachine<Message: Sendable>: Machine {
+    package enum Action: Sendable {
+        case beat(Heartbeat)
+        case write(SlotWrite)
+        case readSlot(Slot)
+        case readHeartbeat(RelayID)
+        /// The slot is ours: its fence is written, then ``begin(_:term:now:)`` is called.
+        case fence(Slot, term: Int, OwnershipMachine.Predecessor)
+        /// Events of the unit are wanted, from the position that is stored on.
+        case start(unit: String, Slot, term: Int, OwnershipMachine.Predecessor)
+        /// No more events of the unit are wanted. What it gives is forgotten.
+        case stop(unit: String)
+        /// The same, and ``stopped(unit:time:now:)`` is called once none come any more.
+        case finish(unit: String)
+        /// To be answered with ``ended(_:_:now:)``.
+        case send([Outbox<Message>.Entry])
+        /// All events of the unit before this position are in the stream.
+        case reached(unit: String, term: Int, position: String)
+        /// An event that never will be in the stream.
+        case lost(Outbox<Message>.Entry)
+        /// Whether sources are to give no more.
+        case hold(Bool)
+        case report(OwnershipReport)
+        case finished
+    }
+
+    private enum Phase: Hashable {
+        /// The fence is being written.
+        case fencing
+        case running
+        /// Units that have not stopped yet, and when the last one had.
+        case finishing(Set<String>, time: Int64)
+    }
+
+    private struct Tenure {
+        let term: Int
+        let predecessor: OwnershipMachine.Predecessor
+        var phase = Phase.fencing
+    }
+
+    package private(set) var ownership: OwnershipMachine
+    package private(set) var outbox: Outbox<Message>
+    private let units: [Slot: [String]]
+    private var tenures: [Slot: Tenure] = [:]
+    private var isHolding = false
+    private var actions: [Action] = []
+    private var lastNow: MonotonicInstant
+
+    /// - Parameter units: All that are to be relayed, by whichever relay.
+    package init(
+        _ configuration: OwnershipMachine.Configuration, units: [String], limits: Outbox<Message>.Limits = .init(),
+        now: MonotonicInstant
+    ) {
+        ownership = OwnershipMachine(configuration, now: now)
+        outbox = Outbox(limits)
+        self.units = Dictionary(grouping: units) { Slot(of: $0) }
+        lastNow = now
+    }
+
+    /// The slots in which there are units.
+    package static func slots(of units: [String]) -> Set<Slot> { Set(units.map { Slot(of: $0) }) }
+
+    // MARK: Ownership
+
+    /// For what is only about that.
+    package mutating func own(
+        now: MonotonicInstant, _ change: (inout OwnershipMachine, MonotonicInstant) -> Void
+    ) {
+        lastNow = max(lastNow, now)
+        change(&ownership, now)
+    }
+
+    /// The fence of a slot is in the stream.
+    package mutating func begin(_ slot: Slot, term: Int, now: MonotonicInstant) {
+        lastNow = max(lastNow, now)
+        guard let tenure = tenures[slot], tenure.term == term, tenure.phase == .fencing else { return }
+        tenures[slot]?.phase = .running
+        for unit in units[slot] ?? [] {
+            outbox.open(unit, in: slot, term: term)
+            actions.append(.start(unit: unit, slot, term: term, tenure.predecessor))
+        }
+    }
+
+    /// No events of the unit come any more.
+    ///
+    /// - Parameter time: When that was, in milliseconds since 1970.
+    package mutating func stopped(unit: String, time: Int64, now: MonotonicInstant) {
+        lastNow = max(lastNow, now)
+        let slot = Slot(of: unit)
+        guard case .finishing(var left, let earlier) = tenures[slot]?.phase else { return }
+        left.remove(unit)
+        // What came of any of them before the first one had stopped is there: nothing later can be said.
+        tenures[slot]?.phase = .finishing(left, time: min(earlier, time))
+        drainIfEmpty(slot)
+    }
+
+    private mutating func drainIfEmpty(_ slot: Slot) {
+        guard case .finishing(let left, let time) = tenures[slot]?.phase, left.isEmpty,
+            units[slot]?.allSatisfy({ outbox.isEmpty($0) }) ?? true
+        else { return }
+        close(slot)
+        ownership.drained(slot, settled: time == .max ? nil : time, now: lastNow)
+    }
+
+    private mutating func close(_ slot: Slot) {
+        tenures[slot] = nil
+        for unit in units[slot] ?? [] { outbox.close(unit) }
+    }
+
+    // MARK: Events
+
+    /// Something came from a unit.
+    ///
+    /// - Parameter time: When, in milliseconds since 1970.
+    /// - Returns: Whether it is ours to send.
+    @discardableResult
+    package mutating func add(
+        _ unit: String, byteCount: Int, time: Int64, now: MonotonicInstant,
+        _ message: (_ number: Int, _ term: Int) -> Message
+    ) -> Bool {
+        lastNow = max(lastNow, now)
+        return outbox.add(unit, byteCount: byteCount, time: time, message) != nil
+    }
+
+    /// All that came from the unit so far lies before this position.
+    package mutating func mark(_ unit: String, position: String, now: MonotonicInstant) {
+        lastNow = max(lastNow, now)
+        outbox.mark(unit, position: position)
+    }
+
+    package mutating func ended(_ results: [(token: UInt64, outcome: PublishOutcome)], now: MonotonicInstant) {
+        lastNow = max(lastNow, now)
+        for (token, outcome) in results { outbox.ended(token, outcome, now: now) }
+        for (slot, tenure) in tenures {
+            if case .finishing = tenure.phase { drainIfEmpty(slot) }
+        }
+    }
+
+    // MARK: Machine
+
+    package var nextDeadline: MonotonicInstant? {
+        [ownership.nextDeadline, outbox.nextRetry].compactMap(\.self).min()
+    }
+
+    package mutating func takeActions() -> [Action] {
+        for action in ownership.takeActions() { take(action) }
+        // With little time left, what goes out might arrive when all is somebody else's.
+        if ownership.mayBeSent(now: lastNow) {
+            let entries = outbox.takeNext(now: lastNow)
+            if !entries.isEmpty { actions.append(.send(entries)) }
+        }
+        actions += outbox.takeReached().map { .reached(unit: $0.unit, term: $0.term, position: $0.position) }
+        actions += outbox.takeImpossible().map { .lost($0) }
+        if outbox.isHolding != isHolding {
+            isHolding = outbox.isHolding
+            actions.append(.hold(isHolding))
+        }
+        defer { actions = [] }
+        return actions
+    }
+
+    private mutating func take(_ action: OwnershipMachine.Action) {
+        switch action {
+        case .beat(var heartbeat):
+            let fencing = tenures.values.filter { $0.phase == .fencing }.compactMap(\.predecessor.limit)
+            heartbeat.settled = ([heartbeat.settled, outbox.oldestTime].compactMap(\.self) + fencing).min()
+            actions.append(.beat(heartbeat))
+        case .write(let write): actions.append(.write(write))
+        case .readSlot(let slot): actions.append(.readSlot(slot))
+        case .readHeartbeat(let relay): actions.append(.readHeartbeat(relay))
+        case .start(let slot, let term, let predecessor):
+            tenures[slot] = Tenure(term: term, predecessor: predecessor)
+            actions.append(.fence(slot, term: term, predecessor))
+        case .drain(let slot): drain(slot)
+        case .drop(let slot):
+            if case .running = tenures[slot]?.phase {
+                actions += (units[slot] ?? []).map { .stop(unit: $0) }
+            }
+            close(slot)
+        case .report(let report): actions.append(.report(report))
+        case .finished: actions.append(.finished)
+        }
+    }
+
+    private mutating func drain(_ slot: Slot) {
+        let tenure = tenures[slot]
+        switch tenure?.phase {
+        case .running:
+            let own = units[slot] ?? []
+            tenures[slot]?.phase = .finishing(Set(own), time: .max)
+            actions += own.map { .finish(unit: $0) }
+        case .fencing, .finishing, nil: tenures[slot]?.phase = .finishing([], time: tenure?.predecessor.limit ?? .max)
+        }
+        drainIfEmpty(slot)
+    }
+
+    package mutating func timePassed(now: MonotonicInstant) {
+        lastNow = max(lastNow, now)
+        ownership.timePassed(now: now)
+    }
+
+    package mutating func networkLost(now: MonotonicInstant) {
+        lastNow = max(lastNow, now)
+        ownership.networkLost(now: now)
+    }
+
+    package mutating func networkReturned(now: MonotonicInstant) {
+        lastNow = max(lastNow, now)
+        ownership.networkReturned(now: now)
+    }
+}

@@ -1,0 +1,224 @@
+import Basics
+import Dispatch
+import Foundation
+
+/// Reads a terminal: makes it raw, cuts what comes into input, and gives it back when the program is stopped and goes on.
+///
+/// Events come one at a time on a queue of its own, without any lock held.
+public final class TerminalReader: Sendable {
+    /// What happened at the terminal.
+    public enum Event: Sendable {
+        case input(TerminalInput)
+        /// The program is going to be stopped, and the terminal is still raw.
+        case stopping
+        /// The program goes on, and the terminal is raw again.
+        case continued
+        /// There is nothing to read any more.
+        case gone
+    }
+
+    private struct State {
+        var parser: InputParser
+        /// To tell whether anything followed.
+        var reads = 0
+        var sources: [any DispatchSourceProtocol] = []
+        /// That of the keys, while another program reads them.
+        var suspended: (any DispatchSourceProtocol)?
+        var onEvent: (@Sendable (Event) -> Void)?
+        /// What the signals did before they were watched.
+        var dispositions: [(number: Int32, action: sigaction)] = []
+        /// Another program has the terminal.
+        var isPaused = false
+        /// The terminal has been taken back before its signal was noticed.
+        var continuesTaken = 0
+
+        mutating func cancelSources() {
+            for source in sources { source.cancel() }
+            sources = []
+            for (number, action) in dispositions {
+                var action = action
+                sigaction(number, &action, nil)
+            }
+            dispositions = []
+            resumeKeys()  // a suspended source must not be let go of
+        }
+
+        mutating func suspendKeys() {
+            guard suspended == nil, let keys = sources.first else { return }
+            keys.suspend()
+            suspended = keys
+        }
+
+        mutating func resumeKeys() {
+            suspended?.resume()
+            suspended = nil
+        }
+    }
+
+    private let descriptor: Int32
+    private let terminal: RawTerminal
+    private let queue = DispatchQueue(label: "terminal-input")
+    private let state: Lock<State>
+
+    /// - Parameters:
+    ///   - descriptor: Of the terminal. It stays open.
+    ///   - awaitedReports: See ``InputParser/init(awaitedReports:)``.
+    public init(_ descriptor: Int32 = 0, awaitedReports: Int = 0) {
+        self.descriptor = descriptor
+        state = Lock(State(parser: InputParser(awaitedReports: awaitedReports)))
+        terminal = RawTerminal(descriptor)
+    }
+
+    deinit { close() }
+
+    // MARK: From beginning to end
+
+    /// Waits in the background, as the shell's jobs do, until the terminal listens to this process.
+    public func open(_ onEvent: @escaping @Sendable (Event) -> Void) throws(TerminalError) {
+        if !terminal.isForeground { stop(SIGTTIN) }
+        try terminal.makeRaw()
+        state.withLock { $0.onEvent = onEvent }
+        let dispositions = [SIGWINCH, SIGTSTP, SIGCONT].map { number in
+            var action = sigaction()
+            sigaction(number, nil, &action)
+            return (number, action)
+        }
+        let sources = [watchKeys()] + watchSignals()
+        state.withLock { ($0.sources, $0.dispositions) = (sources, dispositions) }
+    }
+
+    /// The terminal is as it was, for good; nothing more is told.
+    public func close() {
+        terminal.leave()
+        state.withLock { state in
+            state.cancelSources()
+            state.onEvent = nil
+        }
+    }
+
+    /// The terminal is as it was, for a program that runs in between; ``resume()`` takes it back.
+    public func pause() {
+        // A key that is being read is read to its end; the next one is the other program's.
+        queue.sync {
+            state.withLock { state in
+                state.isPaused = true
+                state.suspendKeys()
+            }
+        }
+        terminal.restore()
+    }
+
+    /// Makes the terminal raw again after ``pause()``.
+    public func resume() throws(TerminalError) {
+        state.withLock { $0.isPaused = false }
+        defer { state.withLock { $0.resumeKeys() } }
+        try terminal.makeRaw()
+    }
+
+    private func tell(_ event: Event) { state.withLock { $0.onEvent }?(event) }
+
+    // MARK: Keys
+
+    private func watchKeys() -> any DispatchSourceProtocol {
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setEventHandler { [weak self] in self?.readKeys() }
+        source.resume()
+        return source
+    }
+
+    private func readKeys() {
+        var buffer = [UInt8](repeating: 0, count: 1 << 14)
+        let count = read(descriptor, &buffer, buffer.count)
+        guard count > 0 else {
+            if count < 0, errno == EINTR || errno == EAGAIN { return }
+            if count < 0, errno == EIO, !terminal.isForeground { return stop(SIGTTIN) }
+            // Else the source would tell of it without end.
+            state.withLock { $0.cancelSources() }
+            return tell(.gone)
+        }
+        let (inputs, patience, reads) = state.withLock { state in
+            state.reads += 1
+            return (state.parser.parse(buffer[..<count]), state.parser.patience, state.reads)
+        }
+        for input in inputs { tell(.input(input)) }
+        if let patience { waitForMore(patience, reads) }
+    }
+
+    private func waitForMore(_ patience: Duration, _ reads: Int) {
+        let delay = DispatchTimeInterval.milliseconds(Int(patience / .milliseconds(1)))
+        queue.asyncAfter(deadline: .now() + delay) { [weak self] in self?.nothingFollowed(reads) }
+    }
+
+    private func nothingFollowed(_ reads: Int) {
+        let (inputs, patience) = state.withLock { state in
+            guard state.reads == reads else { return ([TerminalInput](), Duration?.none) }
+            return (state.parser.flush(), state.parser.patience)
+        }
+        for input in inputs { tell(.input(input)) }
+        if let patience { waitForMore(patience, reads) }
+    }
+
+    // MARK: Signals
+
+    private func watchSignals() -> [any DispatchSourceProtocol] {
+        func watch(_ number: Int32, _ onSignal: @escaping @Sendable (TerminalReader) -> Void)
+            -> any DispatchSourceProtocol
+        {
+            signal(number, SIG_IGN)  // else the default action comes before the source
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { [weak self] in self.map(onSignal) }
+            source.resume()
+            return source
+        }
+        return [
+            watch(SIGWINCH) { $0.tell(.input(.resize(TerminalSize(of: $0.descriptor)))) },
+            watch(SIGTSTP) { $0.suspend() },
+            watch(SIGCONT) { $0.continued() },
+        ]
+    }
+
+    /// Gives the terminal back to the shell that started this, until that continues this process.
+    public func suspend() {
+        tell(.stopping)
+        terminal.restore()
+        stop(SIGTSTP)
+        if takeBack() { state.withLock { $0.continuesTaken += 1 } }
+    }
+
+    private func continued() {
+        let isTaken = state.withLock { state in
+            guard state.continuesTaken > 0 else { return false }
+            state.continuesTaken -= 1
+            return true
+        }
+        if isTaken { return }
+        if terminal.isForeground { takeBack() } else { stop(SIGTTIN) }
+    }
+
+    @discardableResult
+    private func takeBack() -> Bool {
+        guard terminal.isForeground, !state.withLock({ $0.isPaused }) else { return false }
+        do {
+            try terminal.makeRaw()
+            tell(.continued)
+            return true
+        } catch {
+            tell(.gone)
+            return false
+        }
+    }
+
+    /// Stops this process as the signal does by default. One that nobody could continue is not stopped.
+    private func stop(_ number: Int32) {
+        var watched = sigaction()
+        sigaction(number, nil, &watched)
+        signal(number, SIG_DFL)
+        var (numbers, masked) = (sigset_t(), sigset_t())
+        sigemptyset(&numbers)
+        sigaddset(&numbers, number)
+        pthread_sigmask(SIG_UNBLOCK, &numbers, &masked)  // Dispatch keeps signals from its threads
+        raise(number)
+        pthread_sigmask(SIG_SETMASK, &masked, nil)
+        sigaction(number, &watched, nil)
+    }
+}

@@ -1,0 +1,90 @@
+#if NATSRelay
+    import ArgumentParser
+    import EventRelay
+    import MatrixSDK
+    import PydioSDK
+
+    struct RelayRunCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
+        static let configuration = CommandConfiguration(
+            commandName: "run", abstract: "Relay channels, a Matrix account and workspaces (default).",
+            discussion: """
+                Run it on several machines with the same channels and accounts: each is relayed by one of them, and by \
+                another one seconds after that has died. On Ctrl-C or SIGTERM the others go on at once. What may have \
+                been missed of channels meanwhile is told in the stream; of Matrix and Pydio nothing is.
+                """)
+
+        @Argument(help: ArgumentHelp("Channels to relay.", valueName: "channel"))
+        var channels: [String] = []
+
+        @Flag(help: "Also relay the rooms of the Matrix account that you are logged in to.")
+        var matrix = false
+
+        @Option(
+            help: ArgumentHelp(
+                "Also relay this Pydio workspace: id, slug or label. May be repeated.", valueName: "workspace"))
+        var pydio: [String] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "What this relay is called: another name on each machine. Default: the host's name.", valueName: "name")
+        )
+        var name: String?
+
+        @OptionGroup var relay: RelayOption
+        @OptionGroup var user: UserOptions
+        @OptionGroup var connection: ConnectionOptions
+
+        func checkArguments() throws {
+            try NameArguments.subscribable(channels)
+            guard !channels.isEmpty || matrix || !pydio.isEmpty else {
+                throw ValidationError("There is nothing to relay: name channels, or give --matrix or --pydio.")
+            }
+            guard Set(channels).count == channels.count else { throw ValidationError("A channel is named twice.") }
+        }
+
+        func run() async throws {
+            let options = try relay.options(name: name)
+            let account = try pydio.isEmpty ? nil : pydioAccount()
+            defer { account?.keepSession() }
+            let relay = EventRelay(options, sources: try await sources(account))
+            relay.observe { report in
+                StatusLine.end()
+                StandardError.write("\(report)")
+            }
+            let work = Task { try await relay.run() }
+            try await SignalWatch.stopping {
+                work.cancel()
+            } _: {
+                try await work.value
+            }
+        }
+
+        private func sources(_ account: PydioAccount?) async throws -> [any RelaySource] {
+            var sources: [any RelaySource] = []
+            if !channels.isEmpty {
+                let client = try connection.client(as: user, of: channels)
+                sources.append(
+                    PusherRelaySource(client, app: try connection.settings().key ?? "", channels: channels))
+            }
+            if matrix {
+                let rest = try MXRestClientOptions(trust: connection.address.trust, proxy: connection.proxy)
+                sources.append(MatrixRelaySource(client: try MatrixAccount(rest).client))
+            }
+            if let account {
+                let all = try await account.working { try await $0.workspaces() }
+                for name in pydio {
+                    sources.append(
+                        PydioRelaySource(
+                            client: account.client, workspaceId: try PydioWorkspace.named(name, among: all).id))
+                }
+            }
+            return sources
+        }
+
+        private func pydioAccount() throws -> PydioAccount {
+            PydioAccount(
+                try PydioLoginFile().login(nil),
+                options: try PydioClientOptions(trust: connection.address.trust, proxy: connection.proxy))
+        }
+    }
+#endif

@@ -1,0 +1,59 @@
+#if NATSRelay
+    import ArgumentParser
+    import EventRelay
+
+    struct RelaySetupCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "setup", abstract: "Create the stream and the bucket that relays need.",
+            discussion: """
+                Leaves what exists as it is, and says how it differs. The limits of all streams of a server must stay below \
+                the server's own: a server whose storage is used up takes nothing more until it is restarted with more.
+
+                Examples:
+                  pusher-cli relay setup
+                  pusher-cli relay setup --replicas 3 --max-bytes 20000000000
+                """)
+
+        @Option(help: ArgumentHelp("How many servers keep each event: 3 in a cluster, or 1.", valueName: "count"))
+        var replicas = 1
+
+        @Option(help: ArgumentHelp("Bytes that the stream may take.", valueName: "bytes"))
+        var maxBytes: Int64 = 1 << 30
+
+        @Option(help: ArgumentHelp("Days that events stay.", valueName: "days"))
+        var maxAge = 7
+
+        @Flag(
+            help: "Let the oldest events give way when the stream is full, read or not, instead of refusing new ones.")
+        var discardOldest = false
+
+        @OptionGroup var relay: RelayOption
+
+        func validate() throws {
+            guard (1...5).contains(replicas) else { throw ValidationError("--replicas must be 1 to 5.") }
+            guard maxBytes >= 1 << 20 else { throw ValidationError("--max-bytes must be 1048576 or more.") }
+            guard (1...3650).contains(maxAge) else { throw ValidationError("--max-age must be 1 to 3650.") }
+        }
+
+        func run() async throws {
+            var setup = RelaySetup()
+            (setup.replicas, setup.maximumBytes, setup.discardsOldest) = (replicas, maxBytes, discardOldest)
+            setup.maximumAge = .seconds(maxAge * 86_400)
+            if discardOldest {
+                StandardError.write("warning: when the stream is full, events that nobody has read are lost")
+            }
+            var differs = false
+            for result in try await setup.run(try relay.options()) {
+                switch result.outcome {
+                case .created: StandardError.write("stream \(result.stream) is created")
+                case .existed: StandardError.write("stream \(result.stream) exists, with these settings")
+                case .differs(let differences):
+                    differs = true
+                    StandardError.write(
+                        "stream \(result.stream) exists and is left as it is: \(differences.joined(separator: ", "))")
+                }
+            }
+            if differs { throw CommandFailure(.badData, "a stream has other settings than those that were asked for") }
+        }
+    }
+#endif

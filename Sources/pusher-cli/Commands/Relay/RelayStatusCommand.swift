@@ -1,0 +1,45 @@
+#if NATSRelay
+    import ArgumentParser
+    import EventRelay
+    import Foundation
+
+    struct RelayStatusCommand: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Show who relays how much, and how full the stream is.",
+            discussion: """
+                A relay that has not written for 20 seconds is dead, and others take what it had. LAG is how old the oldest \
+                event is that a relay has and the stream has not.
+
+                Examples:
+                  pusher-cli relay status
+                  pusher-cli relay status --slots --json
+                """)
+
+        @Flag(help: "Show each slot, with its term and since when its owner has it.")
+        var slots = false
+
+        @OptionGroup var relay: RelayOption
+        @OptionGroup var output: OutputOptions
+
+        private static let interval = Duration.seconds(1)
+
+        func run() async throws {
+            let options = try relay.options()
+            let before = try await RelayStatus(options)
+            try await Task.sleep(for: Self.interval)
+            let status = try await RelayStatus(options)
+            var records = status.relays.map { relay in
+                RelayStatusRecord(
+                    relay, differs: status.relays.contains { $0.units != relay.units && $0.isAlive }, showsSlots: slots)
+            }
+            if !status.freeSlots.isEmpty { records.append(RelayStatusRecord(free: status.freeSlots)) }
+            guard output.write(records) else { return }
+            if let stream = status.stream {
+                let rate = stream.lastSequence &- (before.stream?.lastSequence ?? stream.lastSequence)
+                _ = output.write(RelayStreamRecord(stream, name: options.stream, rate: rate))
+            } else {
+                StandardError.write("warning: there is no stream \(options.stream): pusher-cli relay setup makes it")
+            }
+        }
+    }
+#endif

@@ -1,0 +1,67 @@
+import JSONBytes
+
+/// JSON over several lines. Numbers, strings and the order of members stay as they were sent.
+enum PrettyJSON {
+    /// Deeper values are not indented any further.
+    private static let maximumIndent = 40
+
+    /// - Returns: Nil if the text is no object or array.
+    static func text(_ json: String) -> String? {
+        let bytes = Array(json.utf8)
+        guard let first = bytes.first(where: { !isSpace($0) }), first == brace || first == bracket,
+            JSONView.isJSON(bytes)
+        else { return nil }
+        var (result, depth, index) = ([UInt8](), 0, 0)
+        result.reserveCapacity(bytes.count * 2)
+        func beginLine() {
+            result.append(0x0A)
+            result += repeatElement(0x20, count: min(2 * depth, maximumIndent))
+        }
+        while index < bytes.count {
+            let byte = bytes[index]
+            switch byte {
+            case brace, bracket:
+                result.append(byte)
+                if let next = nextByte(bytes, after: index), bytes[next] == byte + 2 {
+                    result.append(bytes[next])  // nothing is in it
+                    index = next
+                } else {
+                    depth += 1
+                    beginLine()
+                }
+            case brace + 2, bracket + 2:
+                depth -= 1
+                beginLine()
+                result.append(byte)
+            case UInt8(ascii: ","):
+                result.append(byte)
+                beginLine()
+            case UInt8(ascii: ":"): result += [byte, 0x20]
+            case UInt8(ascii: "\""):
+                let end = endOfString(bytes, from: index)
+                result += bytes[index..<end]
+                index = end - 1
+            default: if !isSpace(byte) { result.append(byte) }
+            }
+            index += 1
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static let brace = UInt8(ascii: "{")
+    private static let bracket = UInt8(ascii: "[")
+
+    private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+
+    private static func nextByte(_ bytes: [UInt8], after index: Int) -> Int? {
+        bytes[(index + 1)...].firstIndex { !isSpace($0) }
+    }
+
+    private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
+        var index = start + 1
+        while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
+            index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return min(index + 1, bytes.count)
+    }
+}

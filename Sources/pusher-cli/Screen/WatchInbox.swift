@@ -1,0 +1,60 @@
+import Basics
+import Foundation
+
+/// Brings records to the screen. Whoever has too many of them waits, so that nothing more is read meanwhile.
+final class WatchInbox: Sendable {
+    typealias Entry = (record: Record, time: Date)
+
+    private struct State {
+        var inbox = SerialInbox<Entry>()
+        var isClosed = false
+        var receive: (@MainActor @Sendable ([Entry]) -> Void)?
+    }
+
+    private static let maximumWaiting = 5000
+    private static let entriesAtOnce = 250
+
+    private let state = Lock(State())
+    private let room = DispatchSemaphore(value: 0)
+
+    /// - Returns: Whether it was taken: nobody looks any more otherwise.
+    func add(_ record: Record, at time: Date) -> Bool {
+        while state.withLock({ !$0.isClosed && $0.inbox.waiting.count >= Self.maximumWaiting }) {
+            _ = room.wait(timeout: .now() + .milliseconds(100))
+        }
+        let (isClosed, begins) = state.withLock { state in
+            guard !state.isClosed else { return (true, false) }
+            state.inbox.add((record, time))
+            return (false, state.receive != nil && state.inbox.begin())
+        }
+        if begins { hand() }
+        return !isClosed
+    }
+
+    /// Hands over what comes, a few hundred at once.
+    func receive(_ receive: @escaping @MainActor @Sendable ([Entry]) -> Void) {
+        let begins = state.withLock { state in
+            state.receive = receive
+            return state.inbox.begin()
+        }
+        if begins { hand() }
+    }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        room.signal()
+    }
+
+    private func hand() {
+        Task { @MainActor in
+            while true {
+                let (entries, receive) = state.withLock { ($0.inbox.next(atMost: Self.entriesAtOnce), $0.receive) }
+                guard !entries.isEmpty else { return }
+                room.signal()
+                receive?(Array(entries))
+                // Keys and frames come between.
+                await Task.yield()
+            }
+        }
+    }
+}

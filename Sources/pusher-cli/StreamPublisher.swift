@@ -1,0 +1,127 @@
+#if NATSRelay
+    import Basics
+    import EventRelay
+    import PusherHTTP
+    import PusherSwift
+
+    /// Triggers events of a stream through the HTTP API, in batches: what comes while one is on its way goes with the next.
+    ///
+    /// An event is acknowledged once it is published. What may be published already is published again: at least once.
+    final class StreamPublisher: Sendable {
+
+        private struct State: Sendable {
+            var waiting: ArraySlice<ConsumedEvent<RealtimeEvent>> = []
+            var isStopping = false
+            var published = 0
+            var repeated = 0
+            var refused = 0
+        }
+
+        private static let pause = Duration.milliseconds(100)
+        private static let longestPause = Duration.seconds(10)
+
+        private let consumer: EventConsumer
+        private let api: HTTPAPI
+        /// Nil: that of each event.
+        private let channel: String?
+        private let state = Lock(State())
+
+        init(_ consumer: EventConsumer, api: HTTPAPI, channel: String?) {
+            (self.consumer, self.api, self.channel) = (consumer, api, channel)
+        }
+
+        /// - Throws: If the server does not let us in. What is not acknowledged comes again next time.
+        func run() async throws {
+            let (news, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            let events = consumer.events()
+            let reading = Task {
+                for await message in events {
+                    state.withLock { $0.waiting.append(message) }
+                    signal.yield()
+                }
+                signal.finish()
+            }
+            let failures = consumer.errors
+            let telling = Task {
+                for await failure in failures {
+                    StandardError.write("warning: \(failure.message)\(failure.willRetry ? "; trying again" : "")")
+                }
+            }
+            defer {
+                reading.cancel()
+                telling.cancel()
+            }
+            for await _ in news {
+                while case let batch = nextBatch(), !batch.isEmpty { try await publish(batch) }
+                if state.withLock({ $0.isStopping }) { break }
+            }
+            let (published, repeated, refused) = state.withLock { ($0.published, $0.repeated, $0.refused) }
+            StandardError.write(
+                "published \(published) events, \(repeated) of which may have been published before, and refused \(refused)"
+            )
+            if refused > 0 { throw CommandFailure(.badData, "not all events could be published") }
+        }
+
+        /// What is on its way is finished.
+        func stop() {
+            state.withLock { $0.isStopping = true }
+            consumer.close()
+        }
+
+        private func nextBatch() -> [ConsumedEvent<RealtimeEvent>] {
+            state.withLock { state in
+                guard !state.isStopping else { return [] }
+                let batch = state.waiting.prefix(PusherHTTPClient.maximumBatch)
+                state.waiting.removeFirst(batch.count)
+                return Array(batch)
+            }
+        }
+
+        private func publish(_ batch: [ConsumedEvent<RealtimeEvent>]) async throws {
+            for message in batch where message.isRedelivered {
+                StandardError.write("warning: \(message) was delivered before: it may be published twice")
+            }
+            let events = batch.map { message in
+                PusherHTTPClient.BatchEvent(
+                    channel: channel ?? message.event.channelName ?? "", event: message.event.eventName,
+                    data: message.event.data ?? "")
+            }
+            var pause = Self.pause
+            while true {
+                do throws(PusherHTTPError) {
+                    _ = try await api.ask { (client) throws(PusherHTTPError) in try await client.triggerBatch(events) }
+                    state.withLock { state in
+                        state.published += batch.count
+                        state.repeated += batch.count { $0.isRedelivered }
+                    }
+                    for message in batch { try? await message.ack() }  // what is not acknowledged comes again
+                    return
+                } catch {
+                    switch error.kind {
+                    case .refused: throw error
+                    case .rejected where error.status == 404: throw error
+                    case .invalidArgument, .rejected: return try await refuse(batch, error)
+                    case .unreachable, .serverFailure, .unexpectedAnswer:
+                        if pause == Self.pause { StandardError.write("warning: \(error); trying again") }
+                    @unknown default: throw error
+                    }
+                }
+                if state.withLock({ $0.isStopping }) { return }
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, Self.longestPause)
+                for message in batch { try? await message.inProgress() }
+            }
+        }
+
+        /// One event of a batch is bad: each is tried alone.
+        private func refuse(_ batch: [ConsumedEvent<RealtimeEvent>], _ error: PusherHTTPError) async throws {
+            guard batch.count == 1, let message = batch.first else {
+                for message in batch { try await publish([message]) }
+                return
+            }
+            StandardError.write("error: \(message) is not published: \(error)")
+            state.withLock { $0.refused += 1 }
+            try? await message.terminate()
+        }
+    }
+#endif

@@ -1,0 +1,151 @@
+import EncryptionTestSupport
+import Foundation
+import MatrixEncryption
+import MatrixTestSupport
+import TestSupport
+import Testing
+
+/// What commands that are not about encryption do with the keys of a login.
+@Suite(.overSockets)
+struct MatrixTrustTests {
+    private func scene() async throws -> EncryptedCommandScene {
+        let scene = try await EncryptedCommandScene()
+        let devices = ["DEVICE", "PHONE", "OLD"].map { #"{"device_id":"\#($0)"}"# }.joined(separator: ",")
+        scene.scene.server.on("GET", "v3/devices", .json(#"{"devices":[\#(devices)]}"#))
+        try scene.addDevice("@a:s", "PHONE")
+        return scene
+    }
+
+    private func trust(_ run: CommandRun) -> [String: String?] {
+        Dictionary(uniqueKeysWithValues: run.objects.map { ($0["device_id"] as? String ?? "", $0["trust"] as? String) })
+    }
+
+    @Test func devicesSayWhetherTheyAreVerified() async throws {
+        let scene = try await scene()
+        #expect(try await scene.scene.matrix("recovery", "create").status == 0)
+        let devices = try await scene.scene.matrix("devices", "--json")
+        #expect(devices.status == 0)
+        #expect(trust(devices.run) == ["DEVICE": "verified", "PHONE": "not verified", "OLD": "no keys"])
+        let lines = try await scene.scene.matrix("devices").run.output
+        #expect(lines.count == 3 && lines[0].contains("verified") && lines[0].hasSuffix("this device"), "\(lines)")
+    }
+
+    /// The one that has the keys says it.
+    @Test func devicesSayItBesideAListen() async throws {
+        let scene = try await scene()
+        #expect(try await scene.scene.matrix("recovery", "create").status == 0)
+        let listen = try scene.scene.run(["matrix", "listen", "--json"])
+        #expect(await listen.waitFor { $0.contains { $0.contains(#""to":"running""#) } })
+        let devices = try await scene.scene.matrix("devices", "--json")
+        #expect(devices.status == 0 && devices.run.errors.isEmpty)
+        #expect(trust(devices.run)["DEVICE"] == "verified")
+    }
+
+    /// Nothing is synced for it.
+    @Test func withoutKeysDevicesSayNothingOfIt() async throws {
+        let scene = try await scene()
+        let devices = try await scene.scene.matrix("devices", "--json")
+        #expect(devices.status == 0 && devices.run.errors.isEmpty)
+        #expect(trust(devices.run) == ["DEVICE": nil, "PHONE": nil, "OLD": nil])
+        #expect(scene.scene.syncTokens.isEmpty)
+    }
+
+    // MARK: History
+
+    /// What Eve reads of an event after she has joined by our user's invitation; nil if she was given no keys.
+    private func eveReads(_ id: String, _ scene: EncryptedCommandScene) throws -> String? {
+        try scene.home.with { world in
+            let event = try #require(world.encrypted(id))
+            try world.eve.sync()
+            try world.eve.turn { try $0.noteJoined("!r:s", invitedBy: "@a:s", &$1) }
+            guard let offer = try world.eve.turn({ try $0.offeredHistory(of: "!r:s", &$1) }), let url = offer.url,
+                let bytes = world.media[url.replacing("mxc://s/", with: "")]
+            else { return nil }
+            var check = AttachmentCheck(of: offer)
+            check.update(bytes)
+            var decryptor = try check.finish()
+            let bundle = SecretBytes(decryptor.decrypt(bytes))
+            try world.eve.turn { _ = try $0.importHistory(bundle, of: "!r:s", &$1) }
+            return try world.eve.text(event)
+        }
+    }
+
+    private func said(_ scene: EncryptedCommandScene) async throws -> String {
+        try scene.home.with { world in try world.eve.makeIdentity() }
+        #expect(try await scene.scene.matrix("recovery", "create").status == 0)
+        let sent = try await scene.scene.matrix("send", "!r:s", "early")
+        #expect(sent.status == 0, "\(sent.run.errors)")
+        return try #require(sent.run.output.last)
+    }
+
+    @Test func whoIsInvitedReadsWhatWasSaidBefore() async throws {
+        let scene = try await scene()
+        let id = try await said(scene)
+        let invite = try await scene.scene.matrix("invite", "!r:s", "@e:s")
+        #expect(invite.status == 0 && invite.run.errors.isEmpty, "\(invite.run.errors)")
+        #expect(scene.scene.server.requests("POST", "v3/rooms/*/invite").count == 1)
+        #expect(try eveReads(id, scene) == "early")
+    }
+
+    /// The command does not end before: nobody would go on.
+    @Test func keysThatTakeLongAreWaitedFor() async throws {
+        let scene = try await scene()
+        let id = try await said(scene)
+        try scene.home.with { $0.delay = .seconds(3) }
+        let invite = try await scene.scene.matrix("invite", "!r:s", "@e:s")
+        #expect(invite.status == 0 && invite.run.errors.isEmpty, "\(invite.run.errors)")
+        #expect(try eveReads(id, scene) == "early")
+    }
+
+    @Test func aListenGivesTheKeysToWhoIsInvited() async throws {
+        let scene = try await scene()
+        let id = try await said(scene)
+        let listen = try scene.scene.run(["matrix", "listen", "--json"])
+        #expect(await listen.waitFor { $0.contains { $0.contains(#""to":"running""#) } })
+        let invite = try await scene.scene.matrix("invite", "!r:s", "@e:s")
+        #expect(invite.status == 0 && invite.run.errors.isEmpty, "\(invite.run.errors)")
+        #expect(await eventually { (try? eveReads(id, scene)) == "early" })
+    }
+
+    @Test func whoCannotBeGivenTheKeysIsInvited_andTheUserIsTold() async throws {
+        let scene = try await scene()
+        _ = try await said(scene)
+        scene.scene.server.on("POST", "/_matrix/media/v3/upload", .error(413, "M_TOO_LARGE"))
+        let invite = try await scene.scene.matrix("invite", "!r:s", "@e:s")
+        #expect(invite.status == 0)
+        #expect(
+            invite.run.errors.first?.hasPrefix("warning: @e:s is invited without the keys of earlier messages: ")
+                == true,
+            "\(invite.run.errors)")
+        #expect(scene.scene.server.requests("POST", "v3/rooms/*/invite").count == 1)
+    }
+
+    /// Beside a `listen` or alone: it is asked for once.
+    @Test(arguments: [false, true]) func whoMayNotBeInvitedGetsNothing(isBesideListen: Bool) async throws {
+        let scene = try await scene()
+        let id = try await said(scene)
+        let listen = isBesideListen ? try scene.scene.run(["matrix", "listen", "--json"]) : nil
+        if let listen { #expect(await listen.waitFor { $0.contains { $0.contains(#""to":"running""#) } }) }
+        scene.scene.server.on("POST", "v3/rooms/*/invite", .error(403, "M_FORBIDDEN"))
+        let invite = try await scene.scene.matrix("invite", "!r:s", "@e:s")
+        #expect(invite.status == 77)
+        #expect(!invite.run.errors.contains { $0.contains("is invited") }, "\(invite.run.errors)")
+        #expect(scene.scene.server.requests("POST", "v3/rooms/*/invite").count == 1)
+        #expect(try eveReads(id, scene) == nil)
+    }
+
+    /// It has the keys, and does not answer.
+    @Test func whoIsInvitedBesideAStoppedListenIsInvitedWithoutKeys() async throws {
+        let scene = try await scene()
+        let id = try await said(scene)
+        let listen = try scene.scene.run(["matrix", "listen", "--json"])
+        #expect(await listen.waitFor { $0.contains { $0.contains(#""to":"running""#) } })
+        listen.signal(SIGSTOP)
+        defer { listen.signal(SIGCONT) }
+        let invite = try await scene.scene.matrix("invite", "!r:s", "@e:s")
+        #expect(invite.status == 0)
+        #expect(invite.run.errors.first?.contains("without the keys of earlier messages") == true)
+        #expect(scene.scene.server.requests("POST", "v3/rooms/*/invite").count == 1)
+        #expect(try eveReads(id, scene) == nil)
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import JSONBytes
+import MatrixSDK
+import MatrixTestSupport
+import TestSupport
+import Testing
+
+/// What the chat has beyond one room: accounts, drafts, the user's programs, settings.
+extension ScreenCommandTests {
+    private func lobby(_ timeline: String...) -> String { MatrixScene.room(name: "Lobby", timeline: timeline) }
+
+    private func shell(_ scene: MatrixScene, _ name: String, _ lines: String) throws -> String {
+        let file = scene.home.appending(path: name)
+        try Data("#!/bin/sh\n\(lines)\n".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file.path)
+        return file.path
+    }
+
+    @Test(arguments: [SIGTERM, SIGQUIT]) func aTerminalThatNobodyReadsKeepsNoChat(number: Int32) async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(lobby(MatrixScene.message("$old", "before")))
+        let run = try chat(scene, isRead: false)
+        #expect(await eventually { scene.server.requests("GET", "v3/sync").count > 1 })
+        for number in 1...20 { scene.bring(MatrixScene.room(timeline: [MatrixScene.message("$\(number)", "unseen")])) }
+        await endsUnread(run, by: number)
+    }
+
+    // MARK: Accounts
+
+    /// A second login on the same homeserver.
+    private func addBob(to scene: MatrixScene) async throws {
+        scene.server.on("GET", "v3/login", .json(#"{"flows":[{"type":"m.login.password"}]}"#))
+        scene.server.on(
+            "POST", "v3/login", .json(#"{"user_id":"@bob:hs","access_token":"token_of_bob","device_id":"BOBDEVICE"}"#))
+        let (status, run) = try await scene.matrix(
+            "login", scene.server.address, "--user", "bob", "--add", "--password-stdin", input: "secret\n")
+        #expect(status == 0, "\(run.errors)")
+    }
+
+    @Test func oneMoreAccountIsLoggedIn_shown_andLoggedOut() async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(lobby(MatrixScene.message("$old", "before")))
+        scene.server.on("POST", "v3/logout", .ok)
+        try await addBob(to: scene)
+        let file = scene.home.appending(path: "pusher-cli/matrix-%40bob%3Ahs.json")
+        #expect(try scene.mode(of: file) == 0o600)
+        #expect(try await scene.matrix("login", scene.server.address, "--user", "bob", "--add").status == 77)
+        let run = try chat(scene)
+        #expect(await run.shows("@alice:hs"))
+        #expect(await run.shows("@bob:hs"))
+        #expect(
+            await eventually {
+                Set(scene.server.requests("GET", "v3/sync").map { $0.token }).count == 2
+            })
+        try run.type("/account bob\r")
+        try run.type("/logout\r")
+        #expect(await run.shows("@bob:hs is logged out here"))
+        try run.type("\u{1B}[B\r")
+        #expect(await run.shows("@bob:hs is logged out."))
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        #expect(await run.shows { !$0.lines.contains { $0.hasPrefix("@bob:hs ") } })
+        try run.type("\u{3}\u{3}")
+        #expect(await run.status() == 0)
+        #expect(FileManager.default.fileExists(atPath: scene.file.path))
+    }
+
+    @Test func anAccountThatAnotherProcessHasIsNamed_andTheOthersWork() async throws {
+        let scene = try await MatrixScene()
+        let encryption = #"""
+            {"type":"m.room.encryption","state_key":"","event_id":"$e","sender":"@bob:hs",
+            "content":{"algorithm":"m.megolm.v1.aes-sha2"}}
+            """#
+        scene.syncsBegin(lobby(encryption, MatrixScene.message("$old", "before")))
+        for path in ["v3/keys/upload", "v3/keys/query", "v3/keys/claim"] { scene.server.on("POST", path, .json("{}")) }
+        try await addBob(to: scene)
+        let first = try chat(scene, "--user", "bob")
+        #expect(await first.shows("before"))
+        #expect(await eventually { !scene.server.requests("POST", "v3/keys/upload").isEmpty })
+        let second = try chat(scene)
+        #expect(await second.shows { $0.lines.contains { $0.contains("@bob:hs: in use by process") } })
+        #expect(await second.shows("before"))
+        try first.type("\u{3}\u{3}")
+        #expect(await first.status() == 0)
+        try second.type("/account bob\r")
+        #expect(await second.shows { !$0.lines.contains { $0.contains("in use by") } })
+        try second.type("\u{3}\u{3}")
+        #expect(await second.status() == 0)
+        #expect(try await scene.matrix("chat", "--user", "carol", "x").status == 77)
+    }
+
+    // MARK: Drafts
+
+    @Test func aKilledChatHasKeptWhatWasWritten() async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(lobby(MatrixScene.message("$old", "before")))
+        let first = try chat(scene)
+        #expect(await first.shows("before"))
+        try first.type("half a thought")
+        let file = scene.home.appending(path: ".local/state/pusher-cli/matrix-drafts.json")
+        #expect(
+            await eventually { (try? String(contentsOf: file, encoding: .utf8))?.contains("half a thought") == true })
+        first.signal(SIGKILL)
+        _ = await first.status()
+        let second = try chat(scene)
+        #expect(await second.shows("half a thought"))
+        second.signal(SIGTERM)
+        #expect(await second.status() == 0)
+    }
+
+    // MARK: The user's programs
+
+    @Test func theEditorHasTheTerminal_andGivesItBack() async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(lobby(MatrixScene.message("$old", "before")))
+        let editor = try shell(
+            scene, "editor",
+            #"test -t 0 && test -t 1 && printf 'editing now\n' && read line && printf ' and %s\n' "$line" >> "$2""#)
+        let run = try chat(scene, environment: ["EDITOR": "\(editor) -x", "VISUAL": ""])
+        #expect(await run.shows("before"))
+        try run.type("some")
+        try run.type("\u{5}")
+        #expect(await run.shows("editing now"))
+        #expect(await run.shows { !$0.modes.contains(1049) })
+        try run.type("more\r")
+        #expect(await run.shows { $0.modes.contains(1049) && $0.lines.contains { $0.contains("and more") } })
+        #expect(await run.shows("before"))
+        run.signal(SIGTERM)
+        #expect(await run.status() == 0)
+        #expect(await hasLeft(run))
+    }
+
+    @Test func aLinkIsOneArgumentOfTheBrowser() async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(lobby(MatrixScene.message("$old", "see https://example.org/?a=1;touch$IFS/x&b='2'")))
+        let seen = scene.home.appending(path: "seen")
+        let browser = try shell(scene, "browser", "printf '%s|' \"$#\" \"$1\" > '\(seen.path)'")
+        let run = try chat(scene, environment: ["BROWSER": browser])
+        #expect(await run.shows("https://example.org"))
+        try run.type("/links\r")
+        #expect(await run.shows("[1]"))
+        try run.type("\r")
+        #expect(
+            await eventually {
+                (try? String(contentsOf: seen, encoding: .utf8))?.hasPrefix("1|https://example.org/?a=1") == true
+            })
+        run.signal(SIGTERM)
+        #expect(await run.status() == 0)
+    }
+
+    // MARK: Settings
+
+    @Test func wrongKeysNameTheirLine_andSettingsStay() async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(lobby(MatrixScene.message("$old", "before")))
+        let file = scene.home.appending(path: "matrixkit/chat.conf")
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data("key help = ctrl-c\n".utf8).write(to: file)
+        let run = try chat(scene, columns: 200)
+        #expect(await run.shows("line 1: ctrl-c cannot be changed"))
+        #expect(await run.shows("before"))
+        try run.type("/toggle members\r")
+        #expect(
+            await eventually { (try? String(contentsOf: file, encoding: .utf8))?.hasSuffix("members = off\n") == true })
+        run.signal(SIGTERM)
+        #expect(await run.status() == 0)
+    }
+}

@@ -1,0 +1,172 @@
+import Foundation
+import RelayProtocol
+import Glibc
+import TestSupport
+import Basics
+
+@testable import EventRelay
+
+/// A `nats-server` of a test's own, on a free port, with a store of its own.
+final class NATSServer: Sendable {
+    /// They need the machine for themselves: `make relay-test` runs them.
+    static let isWanted = ProcessInfo.processInfo.environment["NATS_TESTS"] != nil
+
+    struct NotReady: Error {
+        let log: String
+    }
+
+    let port: Int
+    private let folder: URL
+    private let arguments: [String]
+    private let process: Lock<ChildProcess?>
+
+    var url: String { "nats://127.0.0.1:\(port)" }
+
+    /// - Parameter configuration: Lines of a configuration file, beside port and store.
+    convenience init(configuration: String = "") async throws {
+        let folder = try Self.makeFolder()
+        try await self.init(folder: folder, port: Self.freePort(), configuration: configuration)
+    }
+
+    private init(folder: URL, port: Int, configuration: String) async throws {
+        self.folder = folder
+        self.port = port
+        let file = folder.appending(path: "\(port).conf")
+        let common = """
+            listen: 127.0.0.1:\(port)
+            jetstream { store_dir: "\(folder.path)/\(port)", max_file_store: 1GB, max_memory_store: 64MB }
+
+            """
+        try Data((common + configuration).utf8).write(to: file)
+        arguments = ["-c", file.path, "-l", folder.appending(path: "\(port).log").path]
+        process = Lock(nil)
+        try start()
+        try await waitUntilReachable()
+    }
+
+    deinit {
+        kill()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Three servers that replicate.
+    static func cluster(configuration: String = "") async throws -> [NATSServer] {
+        let ports = try (0..<3).map { _ in (client: try freePort(), route: try freePort()) }
+        let routes = ports.map { "\"nats://127.0.0.1:\($0.route)\"" }.joined(separator: ", ")
+        var servers: [NATSServer] = []
+        for (index, port) in ports.enumerated() {
+            let cluster = """
+                server_name: s\(index)
+                cluster { name: test, listen: 127.0.0.1:\(port.route), no_advertise: true, routes: [\(routes)] }
+
+                """
+            servers.append(
+                try await NATSServer(
+                    folder: makeFolder(), port: port.client, configuration: cluster + configuration))
+        }
+        return servers
+    }
+
+    // MARK: Faults
+
+    func start() throws {
+        let child = try ChildProcess("nats-server", arguments)
+        process.withLock { $0 = child }
+    }
+
+    /// With SIGKILL.
+    func kill() {
+        let child = process.withLock { process in
+            defer { process = nil }
+            return process
+        }
+        guard let child else { return }
+        Glibc.kill(child.id, SIGKILL)
+        _ = child.wait()
+    }
+
+    /// With SIGSTOP; returns when all of its threads have stopped.
+    func stop() {
+        guard let id = process.withLock({ $0 })?.id else { return }
+        Glibc.kill(id, SIGSTOP)
+        var status: Int32 = 0
+        waitpid(id, &status, WUNTRACED)
+    }
+
+    func resume() { process.withLock { $0 }.map { _ = Glibc.kill($0.id, SIGCONT) } }
+
+    // MARK: Being ready
+
+    func waitUntilReachable() async throws {
+        let port = port
+        guard await eventually(within: .seconds(15), { Self.accepts(port) }) else { throw NotReady(log: log) }
+    }
+
+    var log: String {
+        (try? String(contentsOf: folder.appending(path: "\(port).log"), encoding: .utf8)) ?? ""
+    }
+
+    private static func accepts(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        return withAddress(port) { Glibc.connect(descriptor, $0, $1) } == 0
+    }
+
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        guard withAddress(0, { bind(descriptor, $0, $1) }) == 0 else { throw NotReady(log: "no free port") }
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    private static func withAddress(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    private static func makeFolder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "nats-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+}
+
+extension NATSServer {
+    /// A connection of the user's, if there is one.
+    func connect(_ user: String? = nil, password: String = "pw") async throws -> NATSConnection {
+        var options = try NATSOptions(url)
+        options.credentials = user.map { .user($0, password: password) }
+        let connection = NATSConnection(options)
+        try await connection.connect()
+        return connection
+    }
+
+    /// The same with a stream of events and one of records.
+    func connectWithStreams() async throws -> NATSConnection {
+        let connection = try await connect()
+        _ = try await connection.setUp(.events(replicas: 1, maximumBytes: 64 << 20))
+        _ = try await connection.setUp(.records(replicas: 1))
+        return connection
+    }
+}
+
+extension OutgoingMessage {
+    static func make(
+        _ subject: String = "ev.pusher.price.update", id: String? = nil, payload: String = "{}",
+        headers: [(name: String, value: String)] = []
+    ) -> Self {
+        OutgoingMessage(subject: subject, headers: headers, payload: Array(payload.utf8), messageID: id)
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `matrix chat` in a real terminal at a real homeserver, with matrix-nio as the other person.
+@Suite(.onHomeserver, .overSockets, .timeLimit(.minutes(5)))
+struct ChatInTmuxTests {
+    /// Somebody in an encrypted room with a peer, before the chat is started.
+    private struct Scene {
+        let ann: CommandUser
+        let nio: EncryptedPeer
+        let roomId: String
+        let terminal: TmuxTerminal
+
+        init(_ homeserver: Homeserver, kind: Homeserver.Peer = .current) async throws {
+            ann = try await CommandUser("ann", on: homeserver)
+            nio = try await EncryptedPeer("nio", on: homeserver, kind: kind)
+            let created = try await ann.output(
+                "create", "--name", "Lobby", "--encrypted", "--invite", nio.user.id)
+            roomId = try #require(created.first)
+            try await nio.perform("join", roomId)
+            terminal = try TmuxTerminal(environment: ann.environment)
+        }
+
+        /// Starts the chat, and waits until both know each other's devices.
+        func start(_ arguments: String = "") async throws {
+            try terminal.type("\(CommandOnHomeserverTests.command) matrix chat \(arguments)")
+            try terminal.press("Enter")
+            #expect(await terminal.shows("Lobby"))
+            #expect(await terminal.hides("Connecting to"))
+            _ = try await nio.send("hello from nio", to: roomId)
+            #expect(await terminal.shows("hello from nio"))
+        }
+
+        /// Those of the flood that are shown, from the top.
+        var numbers: [Int] {
+            terminal.lines.compactMap { line in
+                line.range(of: "flood ").map { Int(line[$0.upperBound...].prefix { $0.isNumber }) ?? 0 }
+            }
+        }
+
+        func say(_ text: String) async throws {
+            try terminal.type(text)
+            try terminal.press("Enter")
+        }
+    }
+
+    @Test func messagesEditsReactionsRepliesAndThreadsGoBothWays() async throws {
+        let scene = try await Scene(Homeserver(.plain))
+        try await scene.start()
+        try await scene.say("hello, **nio**")
+        let mine = try #require(await scene.nio.heard("hello, **nio**"))
+        #expect(await scene.terminal.shows("hello, nio"))
+        // What the other does to it shows in its place.
+        try await scene.nio.perform(
+            "event", scene.roomId, "m.reaction",
+            #"{"m.relates_to":{"rel_type":"m.annotation","event_id":"\#(mine)","key":"👍"}}"#)
+        #expect(await scene.terminal.shows("👍 1"))
+        let theirs = try await scene.nio.send("a typo: teh", to: scene.roomId)
+        #expect(await scene.terminal.shows("a typo: teh"))
+        try await scene.nio.perform(
+            "event", scene.roomId, "m.room.message",
+            #"{"msgtype":"m.text","body":"* no typo: the","m.new_content":{"msgtype":"m.text","body":"no typo: the"},"#
+                + #""m.relates_to":{"rel_type":"m.replace","event_id":"\#(theirs)"}}"#)
+        #expect(await scene.terminal.shows("no typo: the"))
+        #expect(await scene.terminal.hides("teh"))
+        // The newest message is answered, then one's own is changed.
+        try scene.terminal.press("C-r")
+        try await scene.say("I agree")
+        let reply = try #require(await scene.nio.heard("I agree"))
+        try scene.terminal.press("C-Up")
+        #expect(await scene.terminal.shows("I agree"))
+        try await scene.say(", really")
+        #expect(await scene.nio.heard("* I agree, really") != nil)
+        // A thread begins at the chosen message, and stays out of the room.
+        try scene.terminal.press("M-Up")
+        try scene.terminal.press("M-t")
+        #expect(await scene.terminal.shows("Thread in"))
+        try await scene.say("in the thread")
+        #expect(await scene.nio.heard("in the thread") != nil)
+        try scene.terminal.press("Escape")
+        #expect(await scene.terminal.shows("1 reply"))
+        try await scene.nio.perform("redact", scene.roomId, theirs)
+        #expect(await scene.terminal.hides("no typo: the"))
+        #expect(!reply.isEmpty)
+        try scene.terminal.press("C-c")
+        try scene.terminal.press("C-c")
+        #expect(await scene.terminal.isLeft())
+    }
+
+    @Test func devicesAreVerifiedByEmoji() async throws {
+        let scene = try await Scene(Homeserver(.plain), kind: .libolm)
+        try await scene.start()
+        try await scene.say("hello")
+        #expect(await scene.nio.heard("hello") != nil)
+        let devices = try await scene.ann.output("devices", "--json")
+        let device = try #require(
+            devices.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+                .compactMap { $0["device_id"] as? String }.first)
+        try await scene.nio.perform("compare", scene.ann.user.id, device)
+        #expect(await scene.terminal.shows("/verify: "))
+        try await scene.say("/verify")
+        #expect(await scene.terminal.shows("Enter: go on."))
+        try scene.terminal.press("Enter")
+        #expect(await scene.terminal.shows("y: they are the same"))
+        let emoji = try #require(await scene.nio.comparedEmoji())
+        #expect(await scene.terminal.shows(emoji.joined(separator: "   ")))
+        try scene.terminal.type("y")
+        #expect(await scene.nio.verifies())
+        #expect(await scene.terminal.shows("is verified"))
+        try scene.terminal.press("Enter")
+        #expect(await scene.terminal.shows("hello from nio"))
+    }
+
+    /// Whatever the terminal does meanwhile, the last lines are right.
+    @Test func aFloodWhileTheTerminalIsResized() async throws {
+        let scene = try await Scene(Homeserver(.plain))
+        try await scene.start()
+        async let resized: Void = {
+            for size in [(40, 12), (120, 40), (25, 8), (200, 50), (80, 24)] {
+                try scene.terminal.resize(columns: size.0, rows: size.1)
+                try scene.terminal.type("x")
+                try scene.terminal.press("BSpace")
+            }
+        }()
+        for number in 1...100 { _ = try await scene.nio.send("flood \(number)", to: scene.roomId) }
+        try await resized
+        #expect(await scene.terminal.shows("flood 100"))
+        // The newest messages stand one below the other, above the composer.
+        let shown = scene.numbers
+        #expect(shown.count > 5 && shown == Array((101 - shown.count)...100))
+        // A page back and forth shows the same.
+        try scene.terminal.press("PageUp")
+        #expect(await eventually { scene.numbers.last != 100 })
+        try scene.terminal.press("M-End")
+        #expect(await eventually { scene.numbers == shown })
+    }
+
+    @Test func itIsStoppedAndGoesOn_andASignalLeavesTheTerminalAsItWas() async throws {
+        let scene = try await Scene(Homeserver(.plain))
+        try await scene.start()
+        #expect(scene.terminal.value("alternate_on") == "1")
+        try scene.terminal.press("C-z")
+        #expect(await scene.terminal.isLeft())
+        _ = try await scene.nio.send("while it was stopped", to: scene.roomId)
+        try await scene.say("fg")
+        #expect(await scene.terminal.shows("while it was stopped"))
+        try scene.terminal.press("C-z")
+        #expect(await scene.terminal.isLeft())
+        try await scene.say("kill %1; fg; echo status $?")
+        #expect(await scene.terminal.shows("status 0"))
+        #expect(await scene.terminal.isLeft())
+    }
+
+    /// Nobody can undo it then, but the next command does.
+    @Test func whenItIsKilledResetIsEnough() async throws {
+        let scene = try await Scene(Homeserver(.plain))
+        try await scene.start()
+        let shell = try #require(Int32(scene.terminal.value("pane_pid")))
+        let children = try String(contentsOfFile: "/proc/\(shell)/task/\(shell)/children", encoding: .utf8)
+        let chat = try #require(children.split(separator: " ").first.flatMap { Int32($0) })
+        #expect(kill(chat, SIGKILL) == 0)
+        #expect(await eventually { scene.terminal.lines.contains { $0.contains("Killed") } })
+        try await scene.say("tput rmcup; reset; echo usable")
+        #expect(await scene.terminal.shows("usable"))
+        #expect(await scene.terminal.isLeft())
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+@testable import TerminalUI
+
+/// The terminal and the signals, after a fault and after the end. Each is tried in a process of its own.
+struct CrashRestorationTests {
+    private static let bytes = "the terminal is as it was"
+
+    /// Needs its result, so that it is not made a loop.
+    private static func recurse(_ depth: Int) -> Int {
+        depth == .max ? 0 : recurse(depth + 1) + Int.random(in: 0...1)
+    }
+
+    private static func alternateStack() -> stack_t {
+        var stack = stack_t()
+        sigaltstack(nil, &stack)
+        return stack
+    }
+
+    /// Without an alternate stack, the handler of the signal has no room to run in.
+    @Test func aStackThatOverflowsGivesTheTerminalBack() async throws {
+        let result = try await #require(
+            processExitsWith: .signal(SIGSEGV), observing: [\.standardOutputContent]
+        ) {
+            CrashRestoration.arm(output: 1, settings: nil, bytes: Self.bytes)
+            AlternateStack.install()
+            exit(Int32(truncatingIfNeeded: Self.recurse(0)))
+        }
+        #expect(String(decoding: result.standardOutputContent, as: UTF8.self).hasSuffix(Self.bytes))
+    }
+
+    @Test func aThreadHasOneAlternateStack_untilItEnds() async throws {
+        await #expect(processExitsWith: .success) {
+            let thread = Thread {
+                AlternateStack.install()
+                let first = Self.alternateStack()
+                AlternateStack.install()
+                let second = Self.alternateStack()
+                exit(first.ss_sp != nil && first.ss_sp == second.ss_sp && first.ss_flags == 0 ? 0 : 1)
+            }
+            thread.start()
+            while true { sleep(1) }
+        }
+    }
+
+    // MARK: Signals
+
+    private static let numbers = [
+        SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSYS, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT,
+    ]
+
+    /// The handlers, as addresses.
+    private static func dispositions() -> [Int] {
+        numbers.map { number in
+            var action = sigaction()
+            sigaction(number, nil, &action)
+            return unsafeBitCast(action.__sigaction_handler, to: Int.self)
+        }
+    }
+
+    /// A terminal that controls no jobs, and the end from which it is read.
+    private static func terminal() -> (terminal: Int32, other: Int32)? {
+        let other = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        // unlockpt and ptsname, which Swift does not see.
+        var (isLocked, number) = (Int32(0), Int32(0))
+        guard ioctl(other, 0x4004_5431, &isLocked) == 0, ioctl(other, 0x8004_5430, &number) == 0 else {
+            return nil
+        }
+        let terminal = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        return terminal >= 0 ? (terminal, other) : nil
+    }
+
+    @Test func signalsDoAgainWhatTheyDidBefore() async throws {
+        await #expect(processExitsWith: .success) {
+            let (descriptor, _) = try #require(Self.terminal())
+            signal(SIGTSTP) { _ in }
+            signal(SIGQUIT) { _ in }
+            signal(SIGWINCH) { _ in }
+            let before = Self.dispositions()
+            var settings = termios()
+            tcgetattr(descriptor, &settings)
+            for _ in 0..<2 {
+                let terminal = Terminal(input: descriptor, output: descriptor)
+                try terminal.open()
+                #expect(zip(Self.dispositions(), before).allSatisfy { $0 != $1 })
+                terminal.close()
+                #expect(Self.dispositions() == before, "\(Self.dispositions()) \(before)")
+                var restored = termios()
+                tcgetattr(descriptor, &restored)
+                #expect(restored.c_lflag == settings.c_lflag && restored.c_iflag == settings.c_iflag)
+            }
+        }
+    }
+}

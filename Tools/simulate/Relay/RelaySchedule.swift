@@ -1,0 +1,74 @@
+import Basics
+
+/// What is going to happen to some relays and to the bucket that they share.
+struct RelaySchedule: Schedule {
+    enum Happening: Sendable {
+        /// A new process; nothing if there are enough.
+        case start
+        case kill(Int)
+        /// It stands still, and its clock goes on.
+        case pause(Int, Duration)
+        /// It gives everything back.
+        case leave(Int)
+        /// How much of what a relay sends is lost, and of what is answered.
+        case link(Int, Link)
+        /// What changes in the bucket does not come to it any more, though all else works, until its link changes.
+        case blind(Int)
+        /// Nothing can be written.
+        case election(Duration)
+        case latency(Duration)
+    }
+
+    struct Link: Sendable {
+        var isCut = false
+        /// Of a hundred.
+        var lostRequests = 0
+        var lostAnswers = 0
+        /// Of a hundred that come very late.
+        var lateRequests = 0
+        var lateAnswers = 0
+    }
+
+    struct Options: Sendable {
+        var relays = 3
+        var slots = 4
+        /// Clocks may run so much faster or slower, in thousandths.
+        var drift = 10
+    }
+
+    let seed: UInt64
+    var options = Options()
+    var steps: [Step<Happening>] = []
+
+    static let simplifications: [@Sendable (inout Options) -> Void] = [
+        { $0.drift = 0 }, { $0.slots = 1 }, { $0.relays = 2 },
+    ]
+
+    init(seed: UInt64) {
+        self.seed = seed
+        var random = Random(seed: seed)
+        options.relays = 2 + random.below(3)
+        options.slots = 1 + random.below(6)
+        let choices = Weighted<Happening>([
+            (3, { _ in .start }), (2, { .kill($0.below(8)) }), (4, { .pause($0.below(8), $0.seconds(0.1...60)) }),
+            (1, { .leave($0.below(8)) }), (1, { .blind($0.below(8)) }), (4, { .link($0.below(8), Self.link(&$0)) }),
+            (2, { .election($0.seconds(1...11)) }), (1, { .latency($0.seconds(0.001...1)) }),
+        ])
+        for _ in 0..<(5 + random.below(25)) {
+            steps.append(Step(wait: random.seconds(0...20), happening: choices.pick(&random)))
+        }
+    }
+
+    private static func link(_ random: inout Random) -> Link {
+        guard !random.chance(30) else { return Link() }
+        return Link(
+            isCut: random.chance(30), lostRequests: random.pick([0, 5, 30]), lostAnswers: random.pick([0, 5, 30]),
+            lateRequests: random.pick([0, 5, 20]), lateAnswers: random.pick([0, 5, 20]))
+    }
+}
+
+enum RelayKind: String, CaseIterable {
+    case starts, kills, pauses, leaves, takings, refusals = "refused writes", unknowns = "writes with unknown ends"
+    case losses = "heartbeats lost", moves = "slots given to another", messages
+    case lateMessages = "messages of an old term"
+}

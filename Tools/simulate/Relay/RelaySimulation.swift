@@ -1,0 +1,281 @@
+import Basics
+import CurlTransport
+import RelayProtocol
+
+/// Relays that share slots through a bucket: no two own one at once, whatever clocks, pauses and links do.
+@NetworkActor
+final class RelaySimulation: Simulation {
+    typealias Kind = RelayKind
+
+    let schedule: RelaySchedule
+    let stage: Stage
+    var statistics = Statistics<RelayKind>()
+    private var bucket = RelayBucket()
+    private var processes: [RelayProcess] = []
+    private let slots: Set<Slot>
+    private var latency = Duration.milliseconds(5)
+    private var electionEnd = SimulatedLoop.start
+    private var started = 0
+    /// Who has each term of each slot: it never changes.
+    private var owners: [Slot: [Int: String]] = [:]
+
+    init(_ schedule: RelaySchedule, isRecording: Bool) {
+        self.schedule = schedule
+        stage = Stage(seed: schedule.seed, isRecording: isRecording)
+        slots = Set((0..<schedule.options.slots).compactMap { Slot($0 * 100) })
+        for _ in 0..<schedule.options.relays { start() }
+    }
+
+    private var living: [RelayProcess] { processes.filter { !$0.isDead } }
+
+    var nextDeadline: MonotonicInstant? { now }
+
+    // MARK: Steps
+
+    func perform(_ happening: RelaySchedule.Happening) {
+        switch happening {
+        case .start: start()
+        case .kill(let index): kill(index)
+        case .pause(let index, let duration):
+            statistics.count(.pauses)
+            pick(index)?.loop.pause(duration)
+        case .leave(let index):
+            statistics.count(.leaves)
+            pick(index)?.isLeaving = true
+            pick(index)?.take { $0.leave(now: $1) }
+        case .link(let index, let link):
+            guard let process = pick(index) else { return }
+            process.link = link
+            if !link.isCut { look(process) }
+        case .blind(let index): pick(index)?.isBlind = true
+        case .election(let duration): electionEnd = max(electionEnd, now + duration)
+        case .latency(let latency): self.latency = latency
+        }
+    }
+
+    private func pick(_ index: Int) -> RelayProcess? {
+        living.isEmpty ? nil : living[index % living.count]
+    }
+
+    private func start() {
+        guard living.count(where: { !$0.isLeaving }) < 4 else { return }
+        statistics.count(.starts)
+        started += 1
+        let drift = schedule.options.drift
+        let rate = 1 + Double(random.below(2 * drift + 1) - drift) / 1000
+        // A name comes back: what is started again is called the same.
+        let id = RelayID(name: "relay-\(started % 4)", random: UInt64(started))
+        let process = RelayProcess(self, id, slots: slots, rate: rate)
+        processes.append(process)
+        process.call { _, _ in }
+        look(process)
+    }
+
+    private func kill(_ index: Int) {
+        guard let process = pick(index) else { return }
+        statistics.count(.kills)
+        process.isDead = true
+        process.closeDriver()
+    }
+
+    // MARK: What a process orders
+
+    func perform(_ action: OwnershipMachine.Action, of process: RelayProcess) {
+        switch action {
+        case .beat(let heartbeat): beat(heartbeat, process)
+        case .write(let write): self.write(write, process)
+        case .readSlot(let slot):
+            request(process) { [unowned self] in
+                let known = bucket.slots[slot]
+                return {
+                    $0.slotSeen(slot, record: known?.record, revision: known?.revision ?? 0, isOfLeader: true, now: $1)
+                }
+            } failed: {
+                $0.readFailed(slot, now: $1)
+            }
+        case .readHeartbeat(let relay):
+            request(process) { [unowned self] in
+                let known = bucket.heartbeats[relay]
+                return { $0.heartbeatRead(relay, known?.heartbeat, revision: known?.revision ?? 0, now: $1) }
+            } failed: {
+                $0.heartbeatReadFailed(relay, now: $1)
+            }
+        case .start(let slot, let term, _):
+            log("  \(process.id) has slot \(slot), term \(term)")
+            claim(slot, term, process)
+            send(slot, term, process, isFence: true)
+        case .drain(let slot):
+            statistics.count(.moves)
+            after(latency * 2) { [weak process] in process?.take { $0.drained(slot, now: $1) } }
+        case .drop(let slot):
+            log("  \(process.id) gives slot \(slot) up")
+        case .report(let report):
+            log("  \(process.id): \(report)")
+            if case .lost = report { statistics.count(.losses) }
+        case .finished:
+            process.isDead = true
+            process.closeDriver()
+        }
+    }
+
+    private func claim(_ slot: Slot, _ term: Int, _ process: RelayProcess) {
+        statistics.count(.takings)
+        let owner = "\(process.id) \(process.peek { $0.incarnation })"
+        let known = owners[slot]?[term]
+        check(known == nil || known == owner, "term \(term) of slot \(slot) is \(owner)'s and \(known ?? "")'s")
+        owners[slot, default: [:]][term] = owner
+    }
+
+    private func beat(_ heartbeat: Heartbeat, _ process: RelayProcess) {
+        let id = process.id
+        request(process, isWrite: true) { [unowned self] in
+            bucket.put(heartbeat, of: id)
+            let revision = bucket.revision
+            changed { $0.heartbeatSeen(id, heartbeat, revision: revision, now: $1) }
+            return { $0.heartbeatStored(heartbeat, now: $1) }
+        }
+    }
+
+    private func write(_ write: SlotWrite, _ process: RelayProcess) {
+        let incarnation = process.peek { $0.incarnation }
+        check(write.record.incarnation == incarnation, "\(process.id) writes for an incarnation that is over")
+        request(process, isWrite: true) { [unowned self] in
+            let outcome = bucket.write(write)
+            switch outcome {
+            case .stored(let revision):
+                changed { $0.slotSeen(write.slot, record: write.record, revision: revision, now: $1) }
+            case .refused: statistics.count(.refusals)
+            case .unknown: statistics.count(.unknowns)
+            }
+            return { $0.writeEnded(write, outcome, now: $1) }
+        } failed: {
+            $0.writeEnded(write, .unknown, now: $1)
+        }
+    }
+
+    /// A message of the slot's, and more of them as long as it is owned.
+    private func send(_ slot: Slot, _ term: Int, _ process: RelayProcess, isFence: Bool = false) {
+        process.loop.run { [weak self, weak process] in
+            guard let self, let process, !process.isDead, !stage.isOver else { return }
+            let now = process.loop.now
+            guard process.peek({ $0.held[slot] }) == term else { return }
+            if process.peek({ $0.maySend(slot, term: term, now: now) }) {
+                check(process.owns(slot), "\(process.id) sends for slot \(slot), which it does not own")
+                statistics.count(.messages)
+                transmit(process) { [unowned self] in
+                    if bucket.append(slot, term: term, isFence: isFence) { statistics.count(.lateMessages) }
+                }
+            }
+            after(random.seconds(0.5...3)) { [weak self, weak process] in
+                guard let self, let process else { return }
+                send(slot, term, process)
+            }
+        }
+    }
+
+    // MARK: The network
+
+    /// What a process sends may be lost, or come very late: it may stand still between a check and the write.
+    private func transmit(_ process: RelayProcess, _ arrive: @escaping SimulatedLoop.Job) {
+        let link = process.link
+        guard !link.isCut, !random.chance(link.lostRequests) else { return }
+        after(random.chance(link.lateRequests) ? random.seconds(1...60) : latency, arrive)
+    }
+
+    private typealias Answer = @Sendable (inout OwnershipMachine, MonotonicInstant) -> Void
+
+    private func request(
+        _ process: RelayProcess, isWrite: Bool = false, _ perform: @escaping @NetworkActor @Sendable () -> Answer,
+        failed: Answer? = nil
+    ) {
+        let isEnded = Lock(false)
+        transmit(process) { [weak self, weak process] in
+            guard let self, let process else { return }
+            guard now >= electionEnd || !isWrite else { return }
+            let answer = perform()
+            let link = process.link
+            guard !link.isCut, !random.chance(link.lostAnswers) else { return }
+            after(random.chance(link.lateAnswers) ? random.seconds(1...60) : latency) { [weak process] in
+                process?.take { machine, now in
+                    // What is late counts for a heartbeat, and for nothing else.
+                    if failed == nil || isEnded.withLock({ !exchange(&$0, true) }) { answer(&machine, now) }
+                }
+            }
+        }
+        guard let failed else { return }
+        after(.seconds(2)) { [weak process] in
+            process?.take { machine, now in
+                if isEnded.withLock({ !exchange(&$0, true) }) { failed(&machine, now) }
+            }
+        }
+    }
+
+    private func changed(_ change: @escaping Answer) {
+        for process in living {
+            guard !process.link.isCut else {
+                process.isBlind = true
+                continue
+            }
+            guard !process.isBlind else { continue }
+            process.lastChange = max(process.lastChange, now + latency)
+            stage.loop.add(at: process.lastChange) { [weak process] in process?.take(change) }
+        }
+    }
+
+    /// Lets a process see all that there is, and what changes from now on.
+    private func look(_ process: RelayProcess) {
+        guard !process.link.isCut, process.isBlind else { return }
+        process.isBlind = false
+        let (heartbeats, slots) = (bucket.heartbeats, bucket.slots)
+        process.lastChange = max(process.lastChange, now + latency)
+        stage.loop.add(at: process.lastChange) { [weak process] in
+            process?.take { machine, now in
+                for (relay, known) in heartbeats {
+                    machine.heartbeatSeen(relay, known.heartbeat, revision: known.revision, now: now)
+                }
+                for (slot, known) in slots {
+                    machine.slotSeen(slot, record: known.record, revision: known.revision, now: now)
+                }
+                machine.readCompleted(now: now)
+            }
+        }
+    }
+
+    // MARK: What must hold
+
+    func checkAlways() {
+        for slot in slots {
+            let owners = living.filter { $0.owns(slot) }
+            check(owners.count <= 1, "slot \(slot) is owned by \(owners.map { "\($0.id)" }.joined(separator: " and "))")
+        }
+    }
+
+    func heal() {
+        log("nothing goes wrong any more")
+        latency = .milliseconds(5)
+        electionEnd = now
+        for process in living {
+            process.link = .init()
+            look(process)
+        }
+        if living.allSatisfy(\.isLeaving) { start() }
+        after(.seconds(300)) { [unowned self] in
+            let living = living
+            var loads: [Int] = []
+            for process in living { loads.append(process.peek { $0.held.count }) }
+            check(loads.reduce(0, +) == slots.count, "of \(slots.count) slots, relays have \(loads)")
+            check((loads.max() ?? 0) - (loads.min() ?? 0) <= 1, "slots are shared \(loads)")
+            stage.isOver = true
+            for process in living { process.take { $0.leave(now: $1) } }
+            after(.seconds(30)) { [unowned self] in
+                check(self.living.isEmpty, "\(self.living.count) relays do not end")
+                for process in self.living { process.closeDriver() }
+            }
+        }
+    }
+}
+
+private func exchange(_ value: inout Bool, _ new: Bool) -> Bool {
+    defer { value = new }
+    return value
+}
