@@ -78,6 +78,46 @@ struct EndOfLoginTests {
         #expect(!stored(in: folder).isEmpty)
     }
 
+    /// The homeserver ends the sync that waits before it answers the logout, or at the same time.
+    @Test @MainActor func whoLogsOutHearsOfNoFailure() async throws {
+        let server = try await FakeHomeserver.start()
+        let isOver = Lock(false)
+        server.on("GET", "v3/sync") { request in
+            if isOver.withLock({ $0 }) { return .unknownToken(softLogout: false) }
+            return request.parameter("since") == nil
+                ? Sync.answer("s1", Sync.room(state: Sync.members)) : Sync.answer("s2").after(.milliseconds(20))
+        }
+        server.on("POST", "v3/logout") { _ in
+            isOver.withLock { $0 = true }
+            return .json("{}").after(.milliseconds(200))
+        }
+        let errors = ErrorsOfASession()
+        let session = MXSession(matrixRestClient: .make(server))
+        session.delegate = errors
+        try await session.start()
+        #expect(await server.hasBeenAsked("GET", "v3/sync", times: 3))
+        try await session.logout()
+        await session.finishTelling()
+        #expect(errors.all.isEmpty)
+        #expect(session.state == .paused)
+        session.close()
+    }
+
+    @Test func aLogoutThatFailsLetsTheSessionGoOn() async throws {
+        let server = try await FakeHomeserver.start()
+        server.on("GET", "v3/sync") { request in
+            guard request.parameter("since") == nil else { return .silence }
+            return Sync.answer("s1", Sync.room(state: Sync.members))
+        }
+        server.on("POST", "v3/logout", .error(400, "M_UNKNOWN"))
+        let session = MXSession(matrixRestClient: .make(server))
+        try await session.start()
+        #expect(await server.hasBeenAsked("GET", "v3/sync", times: 2))
+        await #expect(throws: MXError.self) { try await session.logout() }
+        #expect(await server.hasBeenAsked("GET", "v3/sync", times: 3))
+        session.close()
+    }
+
     // MARK: The service
 
     @MainActor private static func needsLogin(_ service: MXMatrixService) -> Bool {
@@ -148,4 +188,11 @@ struct EndOfLoginTests {
         #expect(scene.credentials?["accessToken"] as? String == "token-9")
         #expect(stored(in: scene.folder).isEmpty)
     }
+}
+
+@MainActor
+private final class ErrorsOfASession: MXSessionDelegate {
+    private(set) var all: [any Error] = []
+
+    func session(_ session: MXSession, didReceiveError error: any Error) { all.append(error) }
 }

@@ -87,8 +87,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     public func pause() {
         let isPrevented = core.state.withLock { state in
             // What does not run has nothing to ask for.
-            let isRunning = state.driver != nil && state.state != .paused && state.state != .backgroundSyncInProgress
-            state.pausing.isWanted = state.pausing.preventers > 0 && isRunning
+            state.pausing.isWanted = state.pausing.preventers > 0 && state.isRunning
             return state.pausing.isWanted
         }
         if isPrevented {
@@ -161,9 +160,21 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// Ends the session for good. The store keeps what it has.
     public func close() { core.close() }
 
-    /// Logs out: the tokens are dead then. Close the session, and delete its store. When the homeserver ends the login for
-    /// good, the session deletes the store itself.
-    public func logout() async throws { try await matrixRestClient.logout() }
+    /// Pauses and logs out: the tokens are dead then. Close the session, and delete its store. When the homeserver ends the
+    /// login for good, the session deletes the store itself.
+    ///
+    /// - Throws: Why the homeserver could not be told. A session that was running goes on.
+    public func logout() async throws {
+        let wasRunning = core.state.withLock { $0.isRunning }
+        // A sync that meets the dead tokens would be told as a failure.
+        core.withDriver { $0.pause() }
+        do {
+            try await matrixRestClient.logout()
+        } catch {
+            if wasRunning { resume() }
+            throw error
+        }
+    }
 
     // MARK: Events
 

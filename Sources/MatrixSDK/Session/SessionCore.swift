@@ -27,6 +27,9 @@ final class SessionCore: HubOwner {
         /// Where the next answer is to begin, behind what is stored; see ``MXSession/catchUp(since:from:)``.
         var catchUpToken: String?
         var refusedPoint = RefusedPoint()
+
+        /// Whether it syncs by itself.
+        var isRunning: Bool { driver != nil && state != .paused && state != .backgroundSyncInProgress }
     }
 
     /// What keeps the session from pausing.

@@ -50,13 +50,7 @@ final class MatrixChat {
 
     /// Logs out: the homeserver is told first, then everything that is kept of the login goes.
     func logOut() async throws {
-        session.pause()
-        do {
-            try await account.client.logout()
-        } catch {
-            session.resume()
-            throw error
-        }
+        try await session.logout()
         close()
         try account.removeLogin()
     }
