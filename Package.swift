@@ -17,7 +17,7 @@ let swiftSettings: [SwiftSetting] = [
 // What costs a user much to build, or brings packages that not everybody wants. The Makefile sets ALL_TRAITS, since the
 // tests want them all.
 let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
-let otherTraits: Set = ["MockServerTLS", "NATSRelay"]
+let otherTraits: Set = ["MockServerTLS", "NATSRelay", "JPEGImages"]
 let defaultTraits = Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(otherTraits)
 
 let package = Package(
@@ -50,6 +50,9 @@ let package = Package(
         .trait(
             name: "NATSRelay",
             description: "pusher-cli has relay, consume and publish-from, and needs libnats."),
+        .trait(
+            name: "JPEGImages",
+            description: "TerminalUI and pusher-cli matrix chat show JPEG images, and need libjpeg-turbo."),
         .default(enabledTraits: defaultTraits),
     ],
     dependencies: [
@@ -78,6 +81,7 @@ var libraries: [Target] {
         .systemLibrary(name: "CLibsodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
 
         // No protocol.
         library("Basics", ["CLibcrypto"]),
@@ -133,7 +137,8 @@ var libraries: [Target] {
             "EventRelay",
             ["RelayProtocol", "PusherSwift", "MatrixSDK", "PydioSDK", "PeerLog", "CNATS", "CLinux", swiftLog] + client),
         // Text, surfaces and keys of a terminal. Knows none of the protocols.
-        library("TerminalUI", ["Basics", "CZlib"]),
+        library(
+            "TerminalUI", ["Basics", "CZlib", .target(name: "CTurboJPEG", condition: .when(traits: ["JPEGImages"]))]),
         // The kit's cells and screens on a terminal.
         library(
             "MatrixKitTerminal",

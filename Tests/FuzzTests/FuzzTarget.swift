@@ -29,6 +29,7 @@ enum FuzzTarget: String, CaseIterable {
     case terminalInput = "terminal-input"
     case screenText = "screen-text"
     case png
+    case jpeg
     case html
 
     func run(_ bytes: [UInt8]) throws(BrokenClaim) {
@@ -60,6 +61,7 @@ enum FuzzTarget: String, CaseIterable {
         case .terminalInput: try fuzzTerminalInput(bytes)
         case .screenText: try fuzzScreenText(bytes)
         case .png: try fuzzPNG(bytes)
+        case .jpeg: try fuzzJPEG(bytes)
         case .html: try fuzzHTML(bytes)
         }
     }

@@ -118,7 +118,7 @@ struct OutputSitesTests {
             "PusherSwift/Authorization/AuthMethod.swift", "MatrixProtocol/Events/MXDecryptionError.swift",
             "MatrixKit/Formatter/MXKEventFormatter.swift", "TerminalUI/Device/TerminalError.swift",
             "MatrixKitTerminal/Settings/MXKKeyMap.swift",
-            "TerminalUI/Images/PNG.swift",
+            "TerminalUI/Images/PNG.swift", "TerminalUI/Images/JPEG.swift",
         ])
         #expect(errors.count == 9)
         for place in errors.union(["Transport/TransportError.swift", "Realtime/EventSources/RealtimeEventSource.swift"])

@@ -5,7 +5,7 @@ import Testing
 import TerminalUI
 
 struct ImageTests {
-    private struct Sample: Decodable, CustomTestStringConvertible {
+    struct Sample: Decodable, CustomTestStringConvertible {
         let name: String
         let png: Data
         let width: Int
@@ -20,7 +20,7 @@ struct ImageTests {
         }
     }
 
-    private static let samples: [Sample] = {
+    static let samples: [Sample] = {
         let decoder = JSONDecoder()
         decoder.dataDecodingStrategy = .base64
         do {

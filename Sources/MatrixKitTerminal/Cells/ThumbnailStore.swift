@@ -100,7 +100,7 @@ package final class ThumbnailStore {
 
     /// Made as small as it is shown, so that what is kept has a bound.
     @concurrent private static func decoded(_ data: Data) async -> TerminalImage? {
-        guard !data.isEmpty, data.count <= maximumFile, let image = try? PNG.decode(data) else { return nil }
+        guard !data.isEmpty, data.count <= maximumFile, let image = TerminalImage(file: data) else { return nil }
         let size = image.cells(within: maximumSize)
         return image.scaled(
             width: min(image.width, size.columns * cell.width), height: min(image.height, size.rows * cell.height))

@@ -13,6 +13,19 @@ public struct TerminalImage: Hashable, Sendable {
         (self.width, self.height, self.pixels) = (width, height, pixels)
     }
 
+    /// Reads a file of a kind that is known: PNG, and JPEG with the trait `JPEGImages`. Nil for any other, and for one that is
+    /// damaged or too large.
+    public init?(file bytes: some Collection<UInt8>) {
+        #if JPEGImages
+            if let image = try? JPEG.decode(bytes) {
+                self = image
+                return
+            }
+        #endif
+        guard let image = try? PNG.decode(bytes) else { return nil }
+        self = image
+    }
+
     /// The mean of the pixels that fall into each new one.
     public func scaled(width newWidth: Int, height newHeight: Int) -> TerminalImage {
         let (newWidth, newHeight) = (max(newWidth, 1), max(newHeight, 1))
@@ -80,7 +93,7 @@ public struct TerminalImage: Hashable, Sendable {
         }
     }
 
-    private init(unchecked width: Int, _ height: Int, _ pixels: [UInt8]) {
+    init(unchecked width: Int, _ height: Int, _ pixels: [UInt8]) {
         (self.width, self.height, self.pixels) = (width, height, pixels)
     }
 

@@ -57,6 +57,13 @@ func fuzzPNG(_ bytes: [UInt8]) throws(BrokenClaim) {
     try claim("an image has a bound", image.pixels.count <= PNG.maximumBytes)
 }
 
+/// With the trait `JPEGImages` also what libjpeg-turbo reads, and Exif data.
+func fuzzJPEG(_ bytes: [UInt8]) throws(BrokenClaim) {
+    guard let image = TerminalImage(file: bytes) else { return }
+    try claim("an image has its pixels", image.pixels.count == 4 * image.width * image.height)
+    try claim("an image has a bound", image.pixels.count <= PNG.maximumBytes)
+}
+
 /// HTML of messages.
 func fuzzHTML(_ bytes: [UInt8]) throws(BrokenClaim) {
     let html = String(decoding: bytes, as: UTF8.self)

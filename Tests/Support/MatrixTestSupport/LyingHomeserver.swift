@@ -101,6 +101,7 @@ package final class LyingHomeserver: Sendable {
             ("PUT", "v3/sendToDevice/*/*", { .sendToDevice(type: $0.path[4], transactionId: $0.path[5]) }),
             ("GET", "v3/room_keys/version", { _ in .checkBackup }),
             ("POST", "v3/room_keys/version", { _ in .makeBackup }),
+            ("DELETE", "v3/room_keys/version/*", { .deleteBackup(version: $0.path[5]) }),
             ("PUT", "v3/room_keys/keys", { .uploadRoomKeys(version: $0.parameter("version") ?? "") }),
             ("GET", "v3/room_keys/keys", { .downloadRoomKeys(version: $0.parameter("version") ?? "") }),
         ]

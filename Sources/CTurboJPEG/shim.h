@@ -1,0 +1,3 @@
+// libjpeg-turbo, by its API that returns errors instead of jumping out of callbacks.
+#pragma once
+#include <turbojpeg.h>
