@@ -57,11 +57,11 @@ interop: setup ## Tests our server and client against the official Python librar
 matrix-test: setup ## Tests the Matrix client against Synapse, a real homeserver. FILTER=tests runs some, KILLS=200 kills more often.
 	@Scripts/matrix/run $(if $(FILTER),'$(FILTER)')
 
-relay-test: setup ## Relays and consumers around three servers of NATS that go wrong at random. TIME=600 SEED=any FAULTS=programs.
+relay-test: setup ## Relays and consumers around three servers of NATS while everything fails. TIME=600 SEED=any RATE=100 FAULTS=short.
 	@Scripts/setup nats-server
 	@swift build --build-tests --quiet
 	@NATS_TESTS=1 swift test --skip-build --filter EventRelayTests $(if $(FAULTS),--skip ServerDeathTests)
-	@FAULTS=$(FAULTS) Scripts/relay/run $(or $(TIME),600) $(SEED)
+	@FAULTS=$(FAULTS) RATE=$(RATE) Scripts/relay/run $(or $(TIME),600) $(SEED)
 
 encryption-peers: setup ## Compares Matrix's encryption with vodozemac and others. CASES=1000 SEED=any ONLY="olm sas" REFERENCE=module.
 	@swift build --quiet --product EncryptionPeer

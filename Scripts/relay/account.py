@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import time
 from collections import Counter, defaultdict
 from urllib.parse import unquote
@@ -9,12 +10,16 @@ from urllib.parse import unquote
 from nats import Connection
 from programs import STARTED, records
 
-HEARTBEAT, OBSERVER, ELECTION = 3, 20, 11  # seconds: what a relay promises, and what a server needs
+# Seconds: what a relay promises, and what a server needs.
+HEARTBEAT, HOLDER, OBSERVER, ELECTION, ACK_WAIT = 3, 15, 20, 11, 30
 WRITE = 2  # for the writes of records and fences on a busy machine
 # A gap of a connection begins when the client last heard something. What the server wrote just before that may still be
 # lost with the connection.
 LATENCY = 2000  # milliseconds
 SHOWN = 5  # of each kind of violation
+LATE = re.compile(r"^(\d+) events? .*too late", re.MULTILINE)  # what a consumer says at its end
+# What gives each event of a source a number. Others are not counted.
+MATRIX_TEXT, PYDIO_PATH = re.compile(r"number (\d+)"), re.compile(r"/n-(\d+)")
 
 
 class Stored:
@@ -29,8 +34,22 @@ class Stored:
         self.is_fence = tokens[1] == "_relay"
         self.is_gap = not self.is_fence and tokens[-1] == "relay=3Agap"
         self.slot = int(tokens[2]) if self.is_fence else Account.slot(unit)
-        self.channel = None if self.is_fence else unit.split(":", 2)[2]
+        self.source = tokens[1]
+        self.channel = unit.split(":", 2)[2] if self.source == "pusher" else unit
+        self.number = self.find_number(tokens[-1]) if self.is_event else None
         self.is_late = False
+
+    def find_number(self, name):
+        match self.source, name:
+            case "pusher", "tick":
+                return json.loads(self.payload)["n"]
+            case "matrix", "m=2Eroom=2Emessage":
+                text = MATRIX_TEXT.fullmatch(json.loads(self.payload)["content"].get("body", ""))
+            case "pydio", "pydio=3Anode_created":
+                text = PYDIO_PATH.fullmatch(json.loads(self.payload)["path"])
+            case _:
+                text = None
+        return text and int(text[1])
 
     @property
     def is_event(self):
@@ -38,11 +57,9 @@ class Stored:
 
 
 class Account:
-    def __init__(self, channels, app, faults):
-        self.channels, self.app, self.faults = channels, app, faults
+    def __init__(self):
         self.failures, self.rows = [], []
         self.shown = Counter()
-        self.cache = {}
 
     @staticmethod
     def slot(unit):
@@ -66,13 +83,12 @@ class Account:
 
     # What there is
 
-    def read(self, cluster, sent):
+    def read(self, cluster):
         """The stream itself, with no client of ours. Late is what comes after a higher term of its slot."""
-        self.sent = sent
         last = None
         while last != (last := cluster.last_sequences("EVENTS")):
             time.sleep(3)
-        connection = Connection(cluster.servers[0].port)
+        connection = Connection(cluster.servers[0])
         self.messages = [Stored(message) for message in connection.messages("EVENTS")]
         connection.close()
         highest = defaultdict(int)
@@ -81,6 +97,12 @@ class Account:
             highest[message.slot] = max(highest[message.slot], message.term)
         self.kept = {message.sequence: message for message in self.messages if message.is_event and not message.is_late}
         self.late = [message for message in self.messages if message.is_late]
+
+    @staticmethod
+    def begun(relays):
+        """The units that any relay says it has."""
+        logs = [log for relay in relays for _, log in relay.logs()]
+        return {match[1] for log in logs for match in STARTED.finditer(log.read_text(errors="replace"))}
 
     def read_relays(self, relays):
         """Who says that it has which term of which unit."""
@@ -108,34 +130,46 @@ class Account:
 
     # What is counted
 
-    def count(self, workers, readers):
-        self.count_events()
+    def count(self, publishers, workers, durable, readers, faults):
+        self.faults = faults
+        for name, publisher in publishers.items():
+            if name == "pusher":
+                self.count_events(publisher.sent)
+            else:
+                self.count_exactly(name, publisher.sent)
+            self.row(f"  requests of the {name} publisher without an answer", publisher.failures)
         self.count_gaps_by_reason()
         self.count_terms()
-        self.count_consumers(workers, readers)
+        self.count_consumers(workers, durable, readers)
         self.count_takeovers()
 
-    def count_events(self):
-        copies, gaps = defaultdict(list), defaultdict(list)
+    def read_gaps(self):
         self.gaps = [message for message in self.messages if message.is_gap]
+        by_channel = defaultdict(list)
         for message in self.gaps:
             gap = json.loads(message.payload)
-            # Of a late gap, too: that events are missing is true whoever says it; but its readers do not see it.
+            # Readers do not see a late one.
             if not message.is_late:
-                gaps[message.channel].append((gap["start"], gap["end"], gap["reason"]))
-        for message in self.kept.values():
-            copies[json.loads(message.payload)["n"]].append(message)
+                by_channel[message.channel].append((gap["start"], gap["end"], gap["reason"]))
+        return by_channel
+
+    def count_events(self, sent):
+        """Those of channels: each is read, or lies in a gap that is told."""
+        gaps = self.read_gaps()
+        copies = self.copies("pusher")
         counts, early = Counter(), 0
 
         def is_told(channel, before, after):
             return any(start <= after and before <= end for start, end, _ in gaps[channel])
 
-        for number, (channel, before, after) in enumerate(self.sent):
+        for number, (channel, before, after, is_sure) in enumerate(sent):
             found = len(copies.pop(number, ()))
             told = is_told(channel, before, after)
             if found == 0:
                 if told:
                     counts["told"] += 1
+                elif not is_sure:
+                    counts["unsure"] += 1
                 elif is_told(channel, before, after + LATENCY):
                     counts["told"] += 1
                     early = max(early, min(start - after for start, _, _ in gaps[channel] if start > after))
@@ -148,16 +182,47 @@ class Account:
                 if found > 1 and not told:
                     counts["twice in silence"] += 1
                     self.tell("twice in silence", f"event {number} of {channel}, sent at {before:.0f}; gaps: {gaps[channel]}")
-        self.row("events published", len(self.sent))
+        self.row("events of pusher published", len(sent))
         self.row("  read", counts["read"])
         self.row("  missed within told gaps", counts["told"])
         self.row("    at most before the gap, ms", round(early))
+        self.row("  missed, and nobody knows whether the server had them", counts["unsure"])
         self.row("  missed in silence", counts["silent"])
         self.row("  repeated within told gaps", counts["twice"] - counts["twice in silence"])
         self.row("  repeated in silence", counts["twice in silence"])
         self.check(counts["silent"] == 0, f"{counts['silent']} events are missing that no gap tells of")
         self.check(counts["twice in silence"] == 0, f"{counts['twice in silence']} events came twice, and no gap tells of it")
         self.check(not copies, f"{len(copies)} events are in the stream that nobody has published")
+
+    def copies(self, source):
+        """Messages that readers see, by number."""
+        result = defaultdict(list)
+        for message in self.kept.values():
+            if message.source == source and message.number is not None:
+                result[message.number].append(message)
+        return result
+
+    def count_exactly(self, source, sent):
+        """Those of a source that has ids and a history: each exactly once for readers."""
+        copies = self.copies(source)
+        late = {message.number for message in self.late if message.source == source}
+        missing = [number for number in range(len(sent)) if number not in copies]
+        dropped = [number for number in missing if number in late]
+        twice = [number for number, messages in copies.items() if len(messages) > 1]
+        for number in missing:
+            how = "stored only as a late one" if number in late else "not in the stream"
+            self.tell(f"missing of {source}", f"event {number} of {sent[number]}: {how}")
+        for number in twice:
+            where = ", ".join(f"message {message.sequence} of term {message.term}" for message in copies[number])
+            self.tell(f"twice of {source}", f"event {number}: {where}")
+        self.row(f"events of {source} published", len(sent))
+        self.row("  read", len(copies))
+        self.row("  missing", len(missing))
+        self.row("    stored, but late, so that readers drop it", len(dropped))
+        self.row("  repeated", len(twice))
+        self.check(not missing, f"{len(missing)} events of {source} are missing")
+        self.check(not twice, f"{len(twice)} events of {source} were read twice")
+        self.check(max(copies, default=0) < max(len(sent), 1), f"events of {source} are in the stream that nobody has published")
 
     def count_gaps_by_reason(self):
         for reason, count in sorted(Counter(json.loads(gap.payload)["reason"] for gap in self.gaps).items()):
@@ -175,26 +240,14 @@ class Account:
         self.row("terms with events and no fence", len(unfenced))
         self.check(not unfenced, f"{len(unfenced)} terms have events and no fence")
         self.row("late messages of old terms", len(self.late))
+        self.row("  of Matrix and Pydio", sum(message.source in ("matrix", "pydio") for message in self.late))
         for name, count in sorted(self.reasons.items()):
             self.row(name, count)
 
-    def count_consumers(self, workers, readers):
+    def count_consumers(self, workers, durable, readers):
+        let_through = self.count_group("workers", workers) | self.count_group("a durable of its own", [durable])
         late = {message.sequence for message in self.late}
         wanted = self.kept.keys()
-        printed = defaultdict(list)
-        for worker in workers:
-            for sequence, marks in self.printed(worker).items():
-                printed[sequence] += marks
-        missing, let_through = wanted - printed.keys(), late & printed.keys()
-        repeated = {sequence: marks for sequence, marks in printed.items() if len(marks) > 1}
-        unmarked = [sequence for sequence, marks in repeated.items() if marks.count(False) > 1]
-        self.row("events handled by the group", len(printed))
-        self.row("  more than once", len(repeated))
-        self.row("  more than once, not marked", len(unmarked))
-        for sequence in sorted(missing):
-            self.tell("not handled", f"message {sequence} by the group")
-        self.check(not missing, f"the group has not handled {len(missing)} events")
-        self.check(not unmarked, f"{len(unmarked)} events were repeated and not marked")
         for reader in readers:
             own = self.printed(reader, newest=True)
             self.row(f"events read by {reader.name}", len(own))
@@ -205,6 +258,40 @@ class Account:
             let_through |= late & own.keys()
         self.row("late messages that a consumer let through", len(let_through))
         self.check(not let_through, f"{len(let_through)} late messages were let through")
+        # It has read the whole stream at once.
+        flagged = sum(map(int, LATE.findall(readers[-1].log.read_text(errors="replace"))))
+        events = sum(message.is_event for message in self.late)
+        self.row(f"late messages that {readers[-1].name} counts", flagged)
+        self.check(flagged >= events, f"{readers[-1].name} counts {flagged} late messages, of {events}")
+
+    def count_group(self, name, workers):
+        """Which late messages it has handled."""
+        printed = defaultdict(list)
+        for worker in workers:
+            for sequence, marks in self.printed(worker).items():
+                printed[sequence] += marks
+        missing = self.kept.keys() - printed.keys()
+        repeated = {sequence: marks for sequence, marks in printed.items() if len(marks) > 1}
+        unmarked = [sequence for sequence, marks in repeated.items() if marks.count(False) > 1]
+        # The new leader of a consumer may not know what the old one had delivered last.
+        forgotten = [sequence for sequence in unmarked if self.is_of_election(sequence)]
+        unmarked = sorted(set(unmarked) - set(forgotten))
+        self.row(f"events handled by {name}", len(printed))
+        self.row("  more than once", len(repeated))
+        self.row("  not marked, delivered while servers failed", len(forgotten))
+        self.row("  not marked", len(unmarked))
+        for sequence in unmarked:
+            self.tell("repeated and not marked", f"message {sequence} by {name}")
+        for sequence in sorted(missing):
+            self.tell("not handled", f"message {sequence} by {name}")
+        self.check(not missing, f"{name}: {len(missing)} events are not handled")
+        self.check(not unmarked, f"{name}: {len(unmarked)} events were repeated and not marked")
+        return {message.sequence for message in self.late} & printed.keys()
+
+    def is_of_election(self, sequence):
+        stored = self.kept[sequence].time if sequence in self.kept else 0
+        return any(fault.keeps_from_writing and fault.overlaps(stored - ELECTION, stored + ACK_WAIT + ELECTION)
+                   for fault in self.faults.all)
 
     def count_takeovers(self):
         """From the fault of the owner to the fence of the next one."""
@@ -222,7 +309,7 @@ class Account:
             took = fence.time - cause.start
             others = [fault for fault in self.faults.all
                       if fault is not cause and fault.overlaps(cause.start - OBSERVER, fence.time)]
-            servers = [fault for fault in others if fault.is_of_server]
+            servers = [fault for fault in others if fault.keeps_from_writing]
             relays = [fault for fault in others if fault.kind.startswith("relay")]
             limit = WRITE + (HEARTBEAT if cause.kind == "relay left" else OBSERVER + HEARTBEAT)
             if relays:
@@ -237,19 +324,23 @@ class Account:
                 self.tell("slow takeover", f"slot {fence.slot}, term {fence.term}: {took:.1f} s after {cause.kind} "
                           f"of {cause.target}, at most {limit:.1f} s are promised")
         self.check(not self.shown["slow takeover"], f"{self.shown['slow takeover']} takeovers took longer than promised")
+        self.row("takeovers promised within, s: of a relay that left", HEARTBEAT + WRITE)
+        self.row("  of one that did not: its silence, a heartbeat, a write", OBSERVER + HEARTBEAT + WRITE)
         for name, times in sorted(classes.items()):
             times.sort()
             part = lambda share: times[min(int(share * len(times)), len(times) - 1)]
             self.row(f"slots taken: {name}", len(times))
             if times[-1]:
-                self.row("  s, p50 / p90 / max", f"{part(.5):.1f} / {part(.9):.1f} / {times[-1]:.1f}")
+                self.row("  s, min / p50 / p90 / max",
+                         f"{times[0]:.1f} / {part(.5):.1f} / {part(.9):.1f} / {times[-1]:.1f}")
 
     def cause(self, owners, moment):
         """The fault of an owner for which somebody else has taken a slot."""
         faults = [fault for fault in self.faults.all
                   if fault.target in owners and fault.start < moment and fault.kind.startswith("relay")]
-        faults = [fault for fault in faults if fault.kind != "relay paused" or fault.end is None
-                  or fault.end - fault.start > OBSERVER - HEARTBEAT]
+        enough = {"relay paused": OBSERVER - HEARTBEAT, "relay cut": HOLDER - HEARTBEAT}
+        faults = [fault for fault in faults if fault.end is None
+                  or fault.end - fault.start > enough.get(fault.kind, 0)]
         return faults[-1] if faults else None
 
     def programs(self, programs):

@@ -1,4 +1,4 @@
-"""As much of the protocol of NATS as reading a stream takes, so that it is read by nothing that is tested."""
+"""As much of the protocol of NATS as the test takes, so that the stream is read and changed by nothing that is tested."""
 
 import json
 import socket
@@ -15,10 +15,11 @@ class Message:
 
 
 class Connection:
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+    def __init__(self, server):
+        self.socket = socket.create_connection((server.address, server.port), timeout=10)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.input = self.socket.makefile("rb")
-        self.input.readline()  # INFO
+        self.version = json.loads(self.input.readline().split(b" ", 1)[1])["version"]
         self.send('CONNECT {"verbose":false,"pedantic":false,"headers":true,"no_responders":true}\r\nPING\r\n')
         while self.input.readline().strip() != b"PONG":
             pass
@@ -62,23 +63,34 @@ class Connection:
         lines = head.decode().split("\r\n")[1:]
         return dict((name, value.strip()) for name, _, value in (line.partition(":") for line in lines if line))
 
-    def request(self, subject, body):
+    def ask(self, subject, payload="", headers=None):
+        """Sends a request; `answer` has what comes back."""
         inbox = f"_INBOX.relay-test.{self.subscriptions + 1}"
         self.subscribe(inbox)
-        payload = json.dumps(body) if body else ""
-        self.send(f"PUB {subject} {inbox} {len(payload)}\r\n{payload}\r\n")
+        head = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+        if head:
+            head = f"NATS/1.0\r\n{head}\r\n"
+            self.send(f"HPUB {subject} {inbox} {len(head)} {len(head) + len(payload)}\r\n{head}{payload}\r\n")
+        else:
+            self.send(f"PUB {subject} {inbox} {len(payload)}\r\n{payload}\r\n")
+        return inbox
+
+    def answer(self, inbox):
         answer = self.receive()
         while answer.subject != inbox:
             self.early.append(answer)
             answer = self.receive()
-        result = json.loads(answer.payload or '{"error":{"description":"no responders"}}')
+        return json.loads(answer.payload or '{"error":{"description":"no responders"}}')
+
+    def request(self, subject, body=None):
+        result = self.answer(self.ask(subject, json.dumps(body) if body else ""))
         if "error" in result:
             raise ConnectionError(f"{subject}: {result['error'].get('description')}")
         return result
 
     def messages(self, stream):
         """All messages of a stream, in order."""
-        last = self.request(f"$JS.API.STREAM.INFO.{stream}", None)["state"]["last_seq"]
+        last = self.request(f"$JS.API.STREAM.INFO.{stream}")["state"]["last_seq"]
         if not last:
             return
         deliver = f"_INBOX.relay-test.all.{stream}"

@@ -1,10 +1,12 @@
 // A Pydio server for tests and demonstrations, as a process:
 //
-//     pydio-mock [--port P] [--path /pydio] [--mode 5.2|8] [--user name:password]… [--captcha-code C] [--captcha-after N]
-//                [--no-changes] [--no-polling] [--websocket] [--hashed-passwords] [--upload-limit BYTES]
+//     pydio-mock [--host ADDRESS] [--port P] [--path /pydio] [--mode 5.2|8] [--user name:password]… [--journal FILE]
+//                [--captcha-code C] [--captcha-after N] [--no-changes] [--no-polling] [--websocket] [--hashed-passwords]
+//                [--upload-limit BYTES]
 //
-// Prints `listening on 127.0.0.1:P`, and on standard error what each captcha image shows; ends at SIGTERM or SIGINT. Without
-// `--user` the users are `ada` with "open sesame" and `bob` with "pässwörd".
+// Prints `listening on ADDRESS:P`, and on standard error what each captcha image shows; ends at SIGTERM or SIGINT. Without
+// `--user` the users are `ada` with "open sesame" and `bob` with "pässwörd". With `--journal`, one that is started again has
+// the same nodes and numbers of changes; what is in the files is gone.
 import Glibc
 import PydioTestSupport
 
@@ -24,7 +26,7 @@ struct PydioMock {
             do {
                 let server = try await FakePydioServer.start(configuration)
                 server.onCaptcha { complain("captcha code: \($0)") }
-                print("listening on 127.0.0.1:\(server.port)")
+                print("listening on \(configuration.host):\(server.port)")
                 fflush(nil)
             } catch {
                 complain("pydio-mock: cannot listen on port \(configuration.port): \(error)")
@@ -49,6 +51,8 @@ struct PydioMock {
         while let option = arguments.popFirst() {
             switch option {
             case "--mode": _ = arguments.popFirst()
+            case "--host": configuration.host = value(&arguments, option)
+            case "--journal": configuration.journal = value(&arguments, option)
             case "--port": configuration.port = number(&arguments, option)
             case "--path": configuration.basePath = value(&arguments, option)
             case "--user":

@@ -47,8 +47,12 @@ public final class MatrixRelaySource: RelaySource {
         } onState: { state in
             if state.underlying as? MXSessionState == .running { isLive.withLock { $0 = true } }
         }
-        if let known { session.catchUp(since: known.token, from: known.date) }
         run.withLock { $0 = Run(session: session, intake: intake) }
+        if let known {
+            // Nobody listens yet. The session catches up on rooms that it knows.
+            try await session.syncOnce()
+            session.catchUp(since: known.token, from: known.date)
+        }
         session.attach(intake)
         session.hold(isHeld.withLock { $0 }, for: intake)
         try await session.start()

@@ -18,6 +18,7 @@ public final class PusherRelaySource: RelaySource {
     private let prefix: String
     private let channels: [String]
     private let state = Lock(State())
+    private let standstills = Lock(StandstillRecord(at: Date()))
 
     /// - Parameters:
     ///   - pusher: Used for nothing else. It connects when there is something to relay.
@@ -69,6 +70,7 @@ public final class PusherRelaySource: RelaySource {
     private func listen() {
         state.withLock { state in
             guard state.tasks.isEmpty else { return }
+            standstills.withLock { $0 = StandstillRecord(at: Date()) }
             let (events, gaps, errors) = (pusher.events(), pusher.gaps, pusher.errors)
             state.tasks = [
                 Task { [weak self] in
@@ -83,6 +85,12 @@ public final class PusherRelaySource: RelaySource {
                 },
                 Task { [weak self] in
                     for await error in errors { self?.take(error) }
+                },
+                Task { [weak self] in
+                    while !Task.isCancelled, let self {
+                        standstills.withLock { $0.tick(at: Date()) }
+                        try? await Task.sleep(for: .seconds(StandstillRecord.interval))
+                    }
                 },
             ]
         }
@@ -110,8 +118,11 @@ public final class PusherRelaySource: RelaySource {
     }
 
     private func take(_ gap: PusherGap) {
-        inlet(gap.channelName)?.receiveGap(
-            channel: gap.channelName, start: gap.start, end: gap.end, reason: "connection")
+        let start = standstills.withLock { record in
+            record.tick(at: Date())
+            return record.earliestReceipt(ofReadAt: gap.start)
+        }
+        inlet(gap.channelName)?.receiveGap(channel: gap.channelName, start: start, end: gap.end, reason: "connection")
     }
 
     private func take(_ error: PusherError) {

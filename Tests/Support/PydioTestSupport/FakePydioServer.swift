@@ -27,7 +27,7 @@ package final class FakePydioServer: Sendable {
         core.state.withLock { $0.origin = address }
     }
 
-    /// Binds the port of the configuration on the loopback interface; 0 is any.
+    /// Binds the host and port of the configuration; port 0 is any.
     package static func start(_ configuration: Configuration = Configuration()) async throws -> FakePydioServer {
         let tls = try configuration.tls.map { leaf in
             try NIOSSLContext(
@@ -54,12 +54,12 @@ package final class FakePydioServer: Sendable {
                     try pipeline.addHandler(handler)
                 }
             }
-            .bind(host: "127.0.0.1", port: configuration.port).get()
+            .bind(host: configuration.host, port: configuration.port).get()
         return FakePydioServer(core, listener, scheme: tls == nil ? "http" : "https")
     }
 
-    /// `http://127.0.0.1:port`, or `https`.
-    package var origin: String { "\(scheme)://127.0.0.1:\(port)" }
+    /// `http://address:port`, or `https`.
+    package var origin: String { "\(scheme)://\(listener.localAddress?.ipAddress ?? "127.0.0.1"):\(port)" }
     package var port: Int { listener.localAddress?.port ?? 0 }
     /// What a client is given as the server: with the base path, without a slash at the end.
     package var url: URL { URL(string: address) ?? URL(filePath: "/") }

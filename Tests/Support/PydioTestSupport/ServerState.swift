@@ -17,6 +17,7 @@ struct ServerState: Sendable {
     var mailboxes = Mailboxes()
     var messageCount = 0
     var changes = ChangeLog()
+    var journal: ChangeJournal?
     /// All that was done, the oldest first.
     var activities: [Activity] = []
     var keyPairs = KeyPairs()
@@ -38,7 +39,12 @@ struct ServerState: Sendable {
     /// Where it is reached: scheme, host and port.
     var origin = ""
 
-    init(_ configuration: FakePydioServer.Configuration) { self.configuration = configuration }
+    init(_ configuration: FakePydioServer.Configuration) {
+        self.configuration = configuration
+        guard let journal = configuration.journal.flatMap(ChangeJournal.init) else { return }
+        replay(journal.entries)
+        self.journal = journal
+    }
 
     var mode: FakePydioMode { configuration.mode }
     var now: Int { Int(Date().timeIntervalSince1970) + clockOffset }

@@ -1,6 +1,6 @@
 /// What the changes feed is made of: rows with numbers that all workspaces of the server share.
 struct ChangeLog: Sendable {
-    enum Kind: String, Sendable {
+    enum Kind: String, Codable, Sendable {
         case create
         case delete
         /// Renamed or moved.

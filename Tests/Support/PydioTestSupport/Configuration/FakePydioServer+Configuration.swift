@@ -15,7 +15,10 @@ extension FakePydioServer {
         package var mode: FakePydioMode
         /// A path such as `/pydio`, below which everything lies; empty is the root.
         package var basePath = ""
+        package var host = "127.0.0.1"
         package var port = 0
+        /// A file that nodes and the numbers of changes are kept in, for the next process.
+        package var journal: String?
         /// With it, TLS is spoken.
         package var tls: CertificateAuthority.Leaf?
         package var users: [FakePydioUser]

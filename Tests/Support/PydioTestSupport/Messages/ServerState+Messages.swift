@@ -3,6 +3,7 @@ extension ServerState {
     mutating func publish(_ events: [TreeEvent], _ call: Call) {
         for event in events {
             changes.record(event, in: call.treeKey, tree(call.treeKey))
+            journal?.record(event, in: call.treeKey, tree(call.treeKey))
             activities.append(Activity(event, tree: call.treeKey, author: call.user.id, time: now))
             post(eventElement(event, call).xml, to: call.treeKey)
         }
