@@ -70,7 +70,9 @@
             // Events are told one by one: it is the newest.
             let message = state.withLock { $0.waiting.last }
             return message.map { message in
-                let record = Record.consumed(event, sequence: message.sequence, deliveries: message.deliveries)
+                let record = Record.consumed(
+                    event, sequence: message.sequence, deliveries: message.deliveries,
+                    mayBeRepeated: message.mayBeRepeated)
                 return FeedNews(record: record, counts: true)
             }
         }

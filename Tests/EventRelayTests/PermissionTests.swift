@@ -16,8 +16,9 @@ struct PermissionTests {
             { user: relay, password: pw, permissions: {
                 publish: [
                     "ev.>", "$KV.RELAY.>", "$JS.API.STREAM.INFO.EVENTS", "$JS.API.STREAM.INFO.KV_RELAY",
-                    "$JS.API.STREAM.MSG.GET.KV_RELAY", "$JS.API.CONSUMER.CREATE.KV_RELAY.>",
-                    "$JS.API.CONSUMER.MSG.NEXT.KV_RELAY.>", "$JS.API.CONSUMER.DELETE.KV_RELAY.>" ],
+                    "$JS.API.STREAM.MSG.GET.EVENTS", "$JS.API.STREAM.MSG.GET.KV_RELAY",
+                    "$JS.API.CONSUMER.CREATE.KV_RELAY.>", "$JS.API.CONSUMER.MSG.NEXT.KV_RELAY.>",
+                    "$JS.API.CONSUMER.DELETE.KV_RELAY.>" ],
                 subscribe: "_RELAY.>" } }
             { user: worker, password: pw, permissions: {
                 publish: [

@@ -1,7 +1,8 @@
 import Basics
 import JSONBytes
-import RelayProtocol
 import Testing
+
+@testable import RelayProtocol
 
 /// One relay, by hand: see the simulation for many.
 struct OwnershipTests {
@@ -25,12 +26,21 @@ struct OwnershipTests {
         _ = machine.takeActions()
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0.1))
         var revision: UInt64 = 1
-        for case .write(let write) in machine.takeActions() {
+        for case .write(let write) in actionsWithoutFences(&machine, now: at(0.1)) {
             revision += 1
             machine.writeEnded(write, .stored(revision: revision), now: at(0.2))
         }
         _ = machine.takeActions()
         return machine
+    }
+
+    /// What the machine orders once it knows that the stream has no fences.
+    private func actionsWithoutFences(
+        _ machine: inout OwnershipMachine, now: MonotonicInstant
+    ) -> [OwnershipMachine.Action] {
+        let actions = machine.takeActions()
+        for case .readFence(let slot) in actions { machine.fenceRead(slot, term: 0, now: now) }
+        return actions.filter { if case .readFence = $0 { false } else { true } } + machine.takeActions()
     }
 
     private func writes(_ actions: [OwnershipMachine.Action]) -> [SlotWrite] {
@@ -43,7 +53,7 @@ struct OwnershipTests {
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0.1))
         #expect(writes(machine.takeActions()).isEmpty)
         machine.readCompleted(now: at(0.2))
-        let taking = writes(machine.takeActions())
+        let taking = writes(actionsWithoutFences(&machine, now: at(0.2)))
         #expect(taking.map(\.revision) == [0, 0] && taking.map(\.record.term) == [1, 1])
         #expect(taking.map(\.messageID) == ["s.1@0", "s.2@0"])
     }
@@ -52,7 +62,7 @@ struct OwnershipTests {
         var machine = machine()
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
         machine.readCompleted(now: at(0))
-        let taking = writes(machine.takeActions())
+        let taking = writes(actionsWithoutFences(&machine, now: at(0)))
         machine.writeEnded(taking[0], .stored(revision: 7), now: at(0.1))
         machine.writeEnded(taking[1], .unknown, now: at(0.1))
         #expect(machine.takeActions() == [.start(taking[0].slot, term: 1, .nobody), .readSlot(taking[1].slot)])
@@ -60,6 +70,64 @@ struct OwnershipTests {
             taking[1].slot, record: SlotRecord(owner: Self.other, incarnation: 1, term: 1), revision: 8, now: at(0.2))
         #expect(machine.held.keys.map(\.number) == [1])
         #expect(!machine.takeActions().contains { if case .start = $0 { true } else { false } })
+    }
+
+    /// A new bucket beside a stream that was kept: readers drop what is not above its last fences.
+    @Test func withoutARecord_termsBeginAboveTheLastFence() throws {
+        var machine = machine()
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+        machine.readCompleted(now: at(0))
+        let actions = machine.takeActions()
+        #expect(writes(actions).isEmpty && slots.allSatisfy { actions.contains(.readFence($0)) })
+        let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
+        machine.fenceRead(first, term: 7, now: at(0.1))
+        machine.fenceReadFailed(second, now: at(0.1))
+        let write = try #require(writes(machine.takeActions()).first)
+        #expect(write.slot == first && write.record.term == 8 && write.revision == 0)
+        machine.writeEnded(write, .stored(revision: 3), now: at(0.2))
+        #expect(machine.takeActions() == [.start(first, term: 8, .settled(nil))])
+        machine.timePassed(now: at(0.7))
+        #expect(machine.takeActions() == [.readFence(second)])
+    }
+
+    /// As after somebody has deleted it: it is written over what marks that.
+    @Test func aDeletedRecordIsWrittenOver() throws {
+        var machine = machine()
+        let slot = try #require(Slot(1))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+        machine.slotSeen(slot, record: nil, revision: 12, now: at(0))
+        machine.readCompleted(now: at(0))
+        let taking = writes(actionsWithoutFences(&machine, now: at(0)))
+        #expect(taking.first { $0.slot == slot }?.revision == 12)
+    }
+
+    @Test func aRecordThatCannotBeReadIsTold_andLeftAlone() throws {
+        var machine = machine()
+        let slot = try #require(Slot(1))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+        for _ in 0..<2 { machine.slotUnreadable(slot, now: at(0)) }
+        machine.readCompleted(now: at(0))
+        let actions = actionsWithoutFences(&machine, now: at(0))
+        #expect(actions.filter { $0 == .report(.unreadable(slot)) }.count == 1)
+        #expect(writes(actions).map(\.slot.number) == [2])
+        machine.slotSeen(slot, record: nil, revision: 12, now: at(1))
+        #expect(writes(actionsWithoutFences(&machine, now: at(1))).map(\.slot.number) == [1])
+    }
+
+    /// Heartbeats of relays that are gone stay in the bucket: only what changes is of one that lives.
+    @Test func aRelayThatLivesWithOtherUnitsIsToldOnce() {
+        var configuration = OwnershipMachine.Configuration(relay: Self.own, slots: slots)
+        configuration.units = "x"
+        var machine = OwnershipMachine(configuration, now: at(0))
+        var reports: [OwnershipMachine.Action] = []
+        for number in 1...4 {
+            let beat = Heartbeat(incarnation: 1, number: number, units: "y")
+            machine.heartbeatSeen(Self.other, beat, revision: UInt64(number), now: at(Double(number)))
+            let new = machine.takeActions().filter { if case .report = $0 { true } else { false } }
+            #expect(number > 1 || new.isEmpty)
+            reports += new
+        }
+        #expect(reports == [.report(.otherUnits(Self.other))])
     }
 
     /// Fifteen seconds count from when the heartbeat was sent, not from when the answer came.
@@ -172,6 +240,112 @@ struct OwnershipTests {
         #expect(machine.takeActions() == [.finished])
     }
 
+    // MARK: Hand-over
+
+    /// As ``owner()``, with another relay that lives.
+    private func ownerBeside(_ heartbeat: Heartbeat) -> OwnershipMachine {
+        var machine = owner()
+        machine.heartbeatSeen(Self.other, heartbeat, revision: 50, now: at(0.5))
+        _ = machine.takeActions()
+        return machine
+    }
+
+    private func drains(_ machine: inout OwnershipMachine) -> [Int] {
+        machine.takeActions().compactMap { if case .drain(let slot) = $0 { slot.number } else { nil } }
+    }
+
+    @Test func whatLeavesKeepsASlotUntilAnotherRelayIsReady() throws {
+        var machine = ownerBeside(Heartbeat(incarnation: 1, number: 1))
+        machine.leave(now: at(1))
+        let actions = machine.takeActions()
+        #expect(actions == [.beat(Heartbeat(incarnation: 1, number: 2, isLeaving: true))])
+        let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
+        // It is ready for another term of the second one.
+        let ready = Heartbeat(incarnation: 1, number: 2, ready: [first: 1, second: 9])
+        machine.heartbeatSeen(Self.other, ready, revision: 51, now: at(1.1))
+        #expect(machine.takeActions() == [.drain(first)])
+        machine.drained(first, settled: 5, now: at(1.2))
+        #expect(writes(machine.takeActions()).first?.record.heir == Self.other)
+        #expect(machine.nextDeadline ?? at(99) <= at(6))
+        machine.timePassed(now: at(5.9))
+        #expect(drains(&machine).isEmpty)
+        machine.timePassed(now: at(6))
+        #expect(drains(&machine) == [2])
+    }
+
+    @Test func whatLeavesAsTheLastOneWaitsForNobody() {
+        var machine = ownerBeside(Heartbeat(incarnation: 1, number: 1, isLeaving: true))
+        machine.leave(now: at(1))
+        #expect(drains(&machine) == [1, 2])
+    }
+
+    /// A machine that lives beside one that has both slots, and leaves.
+    private func heir() -> OwnershipMachine {
+        var machine = machine()
+        machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0))
+        for slot in slots {
+            let record = SlotRecord(owner: Self.other, incarnation: 1, term: 4)
+            machine.slotSeen(slot, record: record, revision: UInt64(slot.number) + 1, now: at(0))
+        }
+        machine.readCompleted(now: at(0))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+        _ = machine.takeActions()
+        let leaving = Heartbeat(incarnation: 1, number: 2, isLeaving: true)
+        machine.heartbeatSeen(Self.other, leaving, revision: 9, now: at(1))
+        return machine
+    }
+
+    @Test func whatARelayLeavesIsPrepared_andWhatIsReadyIsSaidAtOnce() throws {
+        var machine = heir()
+        let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
+        #expect(machine.takeActions() == [.prepare(first), .prepare(second)])
+        machine.prepared(first, now: at(1.1))
+        #expect(machine.takeActions() == [.beat(Heartbeat(incarnation: 1, number: 2, ready: [first: 4]))])
+        // One heartbeat at a time.
+        machine.prepared(second, now: at(1.2))
+        #expect(machine.takeActions().isEmpty)
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(1.3))
+        let both = [first: 4, second: 4]
+        #expect(machine.takeActions() == [.beat(Heartbeat(incarnation: 1, number: 3, ready: both))])
+        let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: Self.own, settled: 70)
+        machine.slotSeen(first, record: released, revision: 10, now: at(1.4))
+        let taking = try #require(writes(machine.takeActions()).first)
+        #expect(taking.record.term == 5 && taking.record.settled == 70)
+        machine.writeEnded(taking, .stored(revision: 11), now: at(1.5))
+        #expect(machine.takeActions() == [.start(first, term: 5, .handedOver(70))])
+        #expect(machine.ready == [second: 4])
+    }
+
+    /// Given back because the time was over, or for another one: what came before it was ready may be missed.
+    @Test func whatWasNotGivenBackForUsWasNotHandedOver() throws {
+        var machine = heir()
+        _ = machine.takeActions()
+        let slot = try #require(Slot(1))
+        machine.prepared(slot, now: at(1.1))
+        machine.slotSeen(
+            slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4, settled: 70), revision: 10, now: at(1.4))
+        let taking = try #require(writes(machine.takeActions()).first)
+        machine.writeEnded(taking, .stored(revision: 11), now: at(1.5))
+        #expect(machine.takeActions().contains(.start(slot, term: 5, .settled(70))))
+    }
+
+    @Test func aPreparationEndsWhenAnotherRelayTakesTheSlot_andIsNotMadeTwice() throws {
+        var machine = heir()
+        _ = machine.takeActions()
+        let slot = try #require(Slot(1))
+        machine.slotSeen(
+            slot, record: SlotRecord(owner: RelayID(name: "c", random: 3), incarnation: 1, term: 5), revision: 12,
+            now: at(2))
+        #expect(machine.takeActions().contains(.unprepare(slot)))
+        var lost = heir()
+        _ = lost.takeActions()
+        lost.timePassed(now: at(16))
+        let actions = lost.takeActions()
+        #expect(slots.allSatisfy { actions.contains(.unprepare($0)) })
+        lost.heartbeatStored(Heartbeat(incarnation: 2, number: 2), now: at(16.1))
+        #expect(!lost.takeActions().contains { if case .prepare = $0 { true } else { false } })
+    }
+
     @Test func oneSlotIsGivenToARelayThatHasLivedForAWhile() throws {
         var machine = owner()
         machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 100, now: at(1))
@@ -198,7 +372,7 @@ struct OwnershipTests {
         machine.slotSeen(
             slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4), revision: 20, now: at(0))
         machine.readCompleted(now: at(0))
-        let first = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+        let first = try #require(writes(actionsWithoutFences(&machine, now: at(0))).first { $0.slot == slot })
         #expect(first.revision == 20 && first.record.term == 5)
         machine.writeEnded(first, .refused, now: at(0.1))
         #expect(machine.takeActions().contains(.readSlot(slot)))
@@ -256,7 +430,9 @@ struct OwnershipTests {
     @Test func recordsAreReadAsTheyWereWritten() throws {
         let record = SlotRecord(owner: Self.own, incarnation: 3, term: 9, heir: Self.other, settled: 12, beat: 4)
         #expect(SlotRecord(record.json) == record)
-        let heartbeat = Heartbeat(incarnation: 2, number: 5, isLeaving: true, units: "abc", settled: 9)
+        let ready = [try #require(Slot(7)): 3]
+        let heartbeat = Heartbeat(
+            incarnation: 2, number: 5, isLeaving: true, units: "abc", settled: 9, ready: ready)
         #expect(Heartbeat(heartbeat.json) == heartbeat)
     }
 

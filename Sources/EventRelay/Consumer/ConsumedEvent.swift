@@ -24,6 +24,9 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
     /// The number that its relay has given it, of its channel and the relay's time as its owner: after failures, events can be
     /// stored in another order. Nil if no relay wrote it.
     public let relaySequence: Int?
+    /// Whether the same event may be in the stream a second time, shortly before: two relays listened for a while when one of
+    /// them handed its channel to the other, and events of the Pusher protocol have no ids.
+    public let mayBeRepeated: Bool
     let receipt: DeliveryReceipt
 
     /// Whether it was delivered before, to this worker or another one, and may have been handled.
@@ -34,6 +37,7 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
         (sequence, deliveries) = (received.info.streamSequence, received.info.deliveries)
         time = Date(timeIntervalSince1970: Double(received.info.time) / 1e9)
         (isLate, relaySequence) = (received.isLate, received.relaySequence)
+        mayBeRepeated = received.mayBeRepeated
     }
 
     /// It was handled.
@@ -64,6 +68,7 @@ struct ReceivedEvent: Sendable {
     let info: DeliveryInfo
     let isLate: Bool
     let relaySequence: Int?
+    let mayBeRepeated: Bool
     let delivery: Delivery
     let receipt: DeliveryReceipt
 }

@@ -137,7 +137,7 @@ final class ConsumerReader {
             }
             return ReceivedEvent(
                 event: event, info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
-                delivery: delivery, receipt: receipt)
+                mayBeRepeated: message.mayBeRepeated, delivery: delivery, receipt: receipt)
         }
         return nil
     }

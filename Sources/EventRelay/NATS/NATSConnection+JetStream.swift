@@ -15,6 +15,15 @@ package struct StreamMessage: Sendable {
     package let sequence: UInt64
     package let payload: [UInt8]
     package let subject: String
+    private let message: IncomingMessage
+
+    init(_ raw: OpaquePointer, subject: String, headers: [String]) {
+        message = IncomingMessage(raw, headers: headers)
+        (sequence, payload, self.subject) = (natsMsg_GetSequence(raw), message.payload, subject)
+    }
+
+    /// One of those that were asked for.
+    package func header(_ name: String) -> String? { message.header(name) }
 }
 
 extension NATSConnection {
@@ -77,23 +86,25 @@ extension NATSConnection {
         let api = "$JS.API.STREAM.MSG.GET.\(stream)"
         return try await call("the read of \(subject)", subject: api, limit: wait + .seconds(1)) {
             link throws(NATSError) in
-            try Self.leaderMessage(stream, subject, wait, link)
+            try Self.leaderMessage(stream, subject, [], wait, link)
         }
     }
 
     /// The same with a callback.
+    ///
+    /// - Parameter headers: Names of those that matter.
     package func leaderMessage(
-        stream: String, subject: String, wait: Duration = .seconds(2),
+        stream: String, subject: String, headers: [String] = [], wait: Duration = .seconds(2),
         then: @escaping @Sendable (Result<StreamMessage?, NATSError>) -> Void
     ) {
         let api = "$JS.API.STREAM.MSG.GET.\(stream)"
         call(
             "the read of \(subject)", subject: api, limit: wait + .seconds(1),
-            { link throws(NATSError) in try Self.leaderMessage(stream, subject, wait, link) }, then: then)
+            { link throws(NATSError) in try Self.leaderMessage(stream, subject, headers, wait, link) }, then: then)
     }
 
     private static func leaderMessage(
-        _ stream: String, _ subject: String, _ wait: Duration, _ link: NATSLink
+        _ stream: String, _ subject: String, _ headers: [String], _ wait: Duration, _ link: NATSLink
     ) throws(NATSError) -> StreamMessage? {
         guard NATSSubject.isValid(subject) else { throw NATSError(.invalidArgument, "a subject cannot be used") }
         var (raw, code) = (OpaquePointer?.none, jsErrCode(0))
@@ -103,8 +114,7 @@ extension NATSConnection {
         guard status == NATS_OK, let raw else {
             throw NATSError(status, Int(code.rawValue), during: "the read of \(subject)")
         }
-        return StreamMessage(
-            sequence: natsMsg_GetSequence(raw), payload: IncomingMessage(raw).payload, subject: subject)
+        return StreamMessage(raw, subject: subject, headers: headers)
     }
 
     /// Calls `body` with options that say how long to wait.

@@ -44,5 +44,7 @@ public final class EventRelay: Sendable {
     }
 
     /// The units that this relay has now.
-    public var units: [String] { core.state.withLock { $0.terms.keys.sorted() } }
+    public var units: [String] {
+        core.state.withLock { state in state.units.filter { $0.value.term != nil }.keys.sorted() }
+    }
 }

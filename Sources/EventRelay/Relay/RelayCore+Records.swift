@@ -45,9 +45,8 @@ extension RelayCore {
                 machine.own(now: now) { ownership, now in
                     switch result {
                     case .success(let message):
-                        let record = message.flatMap { JSONView($0.payload) }.flatMap { SlotRecord($0) }
-                        ownership.slotSeen(
-                            slot, record: record, revision: message?.sequence ?? 0, isOfLeader: true, now: now)
+                        Self.see(
+                            slot, message?.payload ?? [], message?.sequence ?? 0, isOfLeader: true, &ownership, now)
                     case .failure: ownership.readFailed(slot, now: now)
                     }
                 }
@@ -80,9 +79,8 @@ extension RelayCore {
             handle { machine, now in
                 machine.own(now: now) { ownership, now in
                     for record in records where record.subject.hasPrefix(prefix) {
-                        guard let json = JSONView(record.payload) else { continue }
                         let key = record.subject.dropFirst(prefix.count)
-                        Self.see(key, json, record.revision, &ownership, now)
+                        Self.see(key, record.payload, record.revision, &ownership, now)
                     }
                 }
             }
@@ -90,17 +88,52 @@ extension RelayCore {
     }
 
     private static func see(
-        _ key: Substring, _ json: JSONView, _ revision: UInt64, _ ownership: inout OwnershipMachine,
+        _ key: Substring, _ payload: [UInt8], _ revision: UInt64, _ ownership: inout OwnershipMachine,
         _ now: MonotonicInstant
     ) {
-        if key.hasPrefix("h."), let relay = RelayID(String(key.dropFirst(2))), let heartbeat = Heartbeat(json) {
+        if key.hasPrefix("h."), let relay = RelayID(String(key.dropFirst(2))),
+            let heartbeat = JSONView(payload).flatMap({ Heartbeat($0) })
+        {
             ownership.heartbeatSeen(relay, heartbeat, revision: revision, now: now)
         } else if key.hasPrefix("s."), let slot = Int(key.dropFirst(2)).flatMap({ Slot($0) }) {
-            ownership.slotSeen(slot, record: SlotRecord(json), revision: revision, now: now)
+            see(slot, payload, revision, isOfLeader: false, &ownership, now)
         }
     }
 
+    /// - Parameter payload: Of a record; empty if there is none, or it was deleted.
+    private static func see(
+        _ slot: Slot, _ payload: [UInt8], _ revision: UInt64, isOfLeader: Bool, _ ownership: inout OwnershipMachine,
+        _ now: MonotonicInstant
+    ) {
+        let record = JSONView(payload).flatMap { SlotRecord($0) }
+        guard record != nil || payload.isEmpty else { return ownership.slotUnreadable(slot, now: now) }
+        ownership.slotSeen(slot, record: record, revision: revision, isOfLeader: isOfLeader, now: now)
+    }
+
     // MARK: Fences
+
+    func readFence(_ slot: Slot) {
+        let subject = RelayMessage.fence(slot, term: 0).outgoing(prefix: options.prefix, messageID: "", stream: "")
+            .subject
+        stream.leaderMessage(stream: options.stream, subject: subject, headers: RelayMessage.headerNames) {
+            [weak self, options] result in
+            if case .failure(let error) = result, !error.mayRetry { self?.reportOnce(error) }
+            self?.call { machine, now in
+                machine.own(now: now) { ownership, now in
+                    switch result {
+                    case .success(let message):
+                        let fence = message.flatMap { message in
+                            try? RelayMessage(
+                                subject: message.subject, prefix: options.prefix, payload: message.payload,
+                                header: message.header)
+                        }
+                        ownership.fenceRead(slot, term: fence?.author?.term ?? 0, now: now)
+                    case .failure: ownership.fenceReadFailed(slot, now: now)
+                    }
+                }
+            }
+        }
+    }
 
     /// The first message of a term: readers know by it that what comes of an older one is late.
     @NetworkActor

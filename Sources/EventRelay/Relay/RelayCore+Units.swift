@@ -8,66 +8,152 @@ extension RelayCore {
     private static var startPause: Duration { .seconds(1) }
     private static var maximumStartPause: Duration { .seconds(30) }
 
+    // MARK: Units of others
+
+    /// Lets events of a unit come, and keeps them until the relay that has it has left.
+    @NetworkActor
+    func prepare(_ unit: String) {
+        guard let source = sources[unit] else { return }
+        guard !source.hasHistory else { return prepared(unit) }
+        let run = begin(unit, .preparing(KeptItems()))
+        lines.run(unit) { [self] in
+            await start(source, unit, run) {
+                self.isCurrent(unit, run)
+            } then: { _ in
+                let time = Date().milliseconds
+                self.state.withLock { state in
+                    guard state.units[unit]?.id == run, case .preparing(var kept) = state.units[unit]?.phase else {
+                        return
+                    }
+                    kept.begin(at: time)
+                    state.units[unit]?.phase = .preparing(kept)
+                }
+                NetworkActor.execute { self.prepared(unit) }
+            }
+        }
+    }
+
+    @NetworkActor
+    private func prepared(_ unit: String) { handle { machine, now in machine.prepared(unit: unit, now: now) } }
+
+    /// What was kept of a unit goes on its way: the unit is ours now.
+    ///
+    /// - Returns: Whether its source had begun.
+    @NetworkActor
+    private func adopt(_ unit: String, _ term: Int, _ predecessor: OwnershipMachine.Predecessor) -> Bool {
+        state.withLock { state in
+            guard let run = state.units[unit], case .preparing(let kept) = run.phase, kept.start != nil else {
+                return false
+            }
+            state.units[unit]?.phase = .running(term: term)
+            state.keptBytes -= kept.byteCount
+            let items = kept.items(after: predecessor) { start, end in
+                let gap = RelayGap(channel: Self.channel(of: unit), start: start, end: end, reason: "takeover")
+                return RelayItem(unit: unit, run: run.id, content: .gap(gap), time: end)
+            }
+            let own = items.map { outgoing($0, term) }
+            // Under the lock, so that what comes meanwhile stands behind it.
+            call { machine, now in machine.add(own, now: now) }
+            return true
+        }
+    }
+
+    // MARK: Own units
+
     @NetworkActor
     func start(
         _ unit: String, _ slot: Slot, _ term: Int, _ predecessor: OwnershipMachine.Predecessor
     ) {
         guard let source = sources[unit] else { return }
-        state.withLock { state in
-            state.terms[unit] = term
-            if case .settled(let time) = predecessor { state.starting[unit] = time ?? 0 }
+        guard !adopt(unit, term, predecessor) else {
+            return report(.started(unit: unit, term: term, position: nil))
         }
-        lines.run(unit) { [self] in
-            var pause = Self.startPause
-            while !Task.isCancelled, isOurs(unit, slot, term) {
-                do {
-                    let known = try await positions.load(unit)
-                    let inlet = RelayInlet(self, unit, term)
-                    try await source.start(unit, from: known?.position, into: inlet)
-                    report(.started(unit: unit, term: term, position: known?.position))
-                    // Who has a position goes on there; of others it is not known what they have missed.
-                    if known == nil { tellGap(after: predecessor, inlet) }
-                    // Behind the gap, so that no heartbeat says that all is in the stream before that is.
-                    NetworkActor.execute { [self] in
-                        state.withLock { state in
-                            if state.terms[unit] == term { state.starting[unit] = nil }
-                        }
+        let isBeingPrepared = forget(unit) != nil
+        let run = begin(unit, .starting(term: term, settled: predecessor.limit ?? .max))
+        lines.run(unit, interrupting: isBeingPrepared) { [self] in
+            if isBeingPrepared { await source.stop(unit) }
+            await start(source, unit, run) {
+                self.isCurrent(unit, run) && self.peek { $0.ownership.held[slot] == term }
+            } then: { known in
+                self.report(.started(unit: unit, term: term, position: known?.position))
+                // Who has a position goes on there; of others it is not known what they have missed.
+                if known == nil { self.tellGap(after: predecessor, RelayInlet(self, unit, run: run)) }
+                // Behind the gap, so that no heartbeat says that all is in the stream before that is.
+                NetworkActor.execute { [self] in
+                    state.withLock { state in
+                        if state.units[unit]?.id == run { state.units[unit]?.phase = .running(term: term) }
                     }
-                    return
-                } catch is CancellationError {
-                    return await source.stop(unit)
-                } catch {
-                    let text = (error as? NATSError)?.description ?? "it cannot be started: \(error)"
-                    report(.sourceFailed(unit: unit, message: text, willRetry: true))
-                    await source.stop(unit)
-                    try? await Task.sleep(for: pause)
-                    pause = min(pause * 2, Self.maximumStartPause)
                 }
             }
         }
     }
 
-    private func isOurs(_ unit: String, _ slot: Slot, _ term: Int) -> Bool {
-        state.withLock { $0.terms[unit] == term } && peek { $0.ownership.held[slot] == term }
+    /// Starts a source, again and again until it succeeds or is not wanted any more.
+    private func start(
+        _ source: any RelaySource, _ unit: String, _ run: Int,
+        while isWanted: @Sendable () -> Bool, then: @Sendable (PositionStore.Position?) -> Void
+    ) async {
+        var pause = Self.startPause
+        while !Task.isCancelled, isWanted() {
+            do {
+                let known = try await source.hasHistory ? positions.load(unit) : nil
+                try await source.start(unit, from: known?.position, into: RelayInlet(self, unit, run: run))
+                return then(known)
+            } catch is CancellationError {
+                return await source.stop(unit)
+            } catch {
+                let text = (error as? NATSError)?.description ?? "it cannot be started: \(error)"
+                report(.sourceFailed(unit: unit, message: text, willRetry: true))
+                await source.stop(unit)
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, Self.maximumStartPause)
+            }
+        }
+    }
+
+    private func begin(_ unit: String, _ phase: UnitRun.Phase) -> Int {
+        state.withLock { state in
+            state.lastRun += 1
+            state.units[unit] = UnitRun(id: state.lastRun, phase: phase)
+            return state.lastRun
+        }
+    }
+
+    private func isCurrent(_ unit: String, _ run: Int) -> Bool { state.withLock { $0.units[unit]?.id == run } }
+
+    @discardableResult
+    private func forget(_ unit: String) -> UnitRun? {
+        state.withLock { state in
+            guard let run = state.units.removeValue(forKey: unit) else { return nil }
+            if case .preparing(let kept) = run.phase { state.keptBytes -= kept.byteCount }
+            return run
+        }
     }
 
     private func tellGap(after predecessor: OwnershipMachine.Predecessor, _ inlet: RelayInlet) {
         switch predecessor {
         case .nobody: return
-        case .settled(let time):
+        case .settled(let time), .handedOver(let time):
             let end = Date()
             let start = time.map { Date(timeIntervalSince1970: Double($0) / 1000) } ?? Date(timeIntervalSince1970: 0)
-            inlet.receiveGap(channel: inlet.channel, start: min(start, end), end: end, reason: "takeover")
+            inlet.receiveGap(
+                channel: Self.channel(of: inlet.unit), start: min(start, end), end: end, reason: "takeover")
         }
+    }
+
+    /// The channel that a unit is; nil for a unit of many.
+    private static func channel(of unit: String) -> String? {
+        let parts = unit.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        return parts.count == 3 && parts[0] == "pusher" ? String(parts[2]) : nil
     }
 
     @NetworkActor
     func stop(_ unit: String) {
-        state.withLock { ($0.terms[unit], $0.starting[unit]) = (nil, nil) }
+        guard let run = forget(unit) else { return }
         positions.forget(unit)
         lines.run(unit, interrupting: true) { [self] in
             await sources[unit]?.stop(unit)
-            report(.stopped(unit: unit))
+            if run.term != nil { report(.stopped(unit: unit)) }
         }
     }
 
@@ -76,7 +162,7 @@ extension RelayCore {
         lines.run(unit, interrupting: true) { [self] in
             let time = receivedTime
             await sources[unit]?.stop(unit)
-            state.withLock { ($0.terms[unit], $0.starting[unit]) = (nil, nil) }
+            forget(unit)
             call { machine, now in machine.stopped(unit: unit, time: time, now: now) }
             report(.stopped(unit: unit))
         }

@@ -16,10 +16,13 @@ final class RelayCore: Shell {
 
     struct State: Sendable {
         var observers: [@Sendable (RelayReport) -> Void] = []
-        /// Of the units that run here.
-        var terms: [String: Int] = [:]
-        /// Units that are not subscribed yet: up to when all of theirs is in the stream, in milliseconds since 1970.
-        var starting: [String: Int64] = [:]
+        /// Those that are read here, or about to be.
+        var units: [String: UnitRun] = [:]
+        var lastRun = 0
+        /// Of units that are not ours yet.
+        var keptBytes = 0
+        /// Failures that were told, and would be again and again.
+        var told: Set<NATSError> = []
         /// Since when sources are not read; nil if they are.
         var heldSince: Date?
         var finish: CheckedContinuation<Void, Never>?
@@ -64,7 +67,7 @@ final class RelayCore: Shell {
     }
 
     /// How long what is left may take to be stored and given back at the end.
-    private static let leavingLimit = Duration.seconds(8)
+    private static let leavingLimit = Duration.seconds(9)
 
     // MARK: Life
 
@@ -126,57 +129,62 @@ final class RelayCore: Shell {
 
     // MARK: What comes
 
-    func receive(_ event: RealtimeEvent, id: String?, from inlet: RelayInlet) {
-        let time = Date().milliseconds
-        add(from: inlet, byteCount: event.byteCount + 512, time: time) { [options, relay] number, source in
-            let author = RelayMessage.Author(unit: inlet.unit, term: inlet.term, sequence: number)
-            let message = RelayMessage(.event(event), source: source, author: author, time: time, id: id)
-            let messageID =
-                id.map { MessageID.make([source, $0]) }
-                ?? MessageID.make([inlet.unit, "\(relay)", "\(inlet.term)", "\(number)"])
-            return message.outgoing(prefix: options.prefix, messageID: messageID, stream: options.stream)
+    /// Items of units that are ours go on their way; those of units that are about to be are kept.
+    func receive(_ items: [RelayItem]) {
+        let own = state.withLock { state in
+            items.compactMap { item -> M.Item? in
+                guard let run = state.units[item.unit], run.id == item.run else { return nil }
+                switch run.phase {
+                case .preparing(var kept):
+                    state.units[item.unit]?.phase = .running(term: 0)  // so that it is changed in place
+                    state.keptBytes -= kept.byteCount
+                    kept.add(item, room: options.maximumWaitingBytes / 2 - state.keptBytes - kept.byteCount)
+                    state.keptBytes += kept.byteCount
+                    state.units[item.unit]?.phase = .preparing(kept)
+                    return nil
+                case .starting(let term, _), .running(let term): return outgoing(item, term)
+                }
+            }
         }
+        guard !own.isEmpty else { return }
+        call { machine, now in machine.add(own, now: now) }
     }
 
-    func receive(_ gap: RelayGap, from inlet: RelayInlet) {
-        // Until it is stored, what lies in it is not told of.
-        add(from: inlet, byteCount: 1024, time: gap.start) { [options] number, source in
-            let author = RelayMessage.Author(unit: inlet.unit, term: inlet.term, sequence: number)
-            let message = RelayMessage(.gap(gap), source: source, author: author, time: gap.end)
-            return message.outgoing(
-                prefix: options.prefix,
-                messageID: MessageID.make(["gap", inlet.unit, "\(relay)", "\(inlet.term)", "\(number)"]),
-                stream: options.stream)
-        }
-    }
-
-    private func add(
-        from inlet: RelayInlet, byteCount: Int, time: Int64,
-        _ make: (_ number: Int, _ source: String) -> OutgoingMessage
-    ) {
-        guard state.withLock({ $0.terms[inlet.unit] == inlet.term }) else { return }
-        let source = inlet.unit.prefix { $0 != ":" }.description
-        call { machine, now in
-            machine.add(inlet.unit, byteCount: byteCount, time: time, now: now) { number, _ in make(number, source) }
+    func outgoing(_ item: RelayItem, _ term: Int) -> M.Item {
+        M.Item(unit: item.unit, byteCount: item.byteCount, time: item.limit) { [options, relay] number in
+            item.outgoing(number: number, term: term, by: relay, options)
         }
     }
 
     func reached(_ position: String, from inlet: RelayInlet) {
-        guard state.withLock({ $0.terms[inlet.unit] == inlet.term }) else { return }
+        let isOurs = state.withLock { state in
+            state.units[inlet.unit].map { $0.id == inlet.run && $0.term != nil } ?? false
+        }
+        guard isOurs else { return }
         call { machine, now in machine.mark(inlet.unit, position: position, now: now) }
     }
 
     /// What sources had sent before then was given to the inlets: it is a second on its way at most. In milliseconds since 1970.
     var receivedTime: Int64 {
-        state.withLock { state in
+        let complete = allSources.compactMap { $0.completeTime }.min()?.milliseconds
+        return state.withLock { state in
             let time = (state.heldSince ?? Date()).milliseconds - 1000
-            return state.starting.values.min().map { min($0, time) } ?? time
+            let starting = state.units.values.compactMap { run -> Int64? in
+                if case .starting(_, let settled) = run.phase { settled } else { nil }
+            }
+            return ([time, complete].compactMap(\.self) + starting).min() ?? time
         }
     }
 
     func report(_ report: RelayReport) {
         for observer in state.withLock({ $0.observers }) { observer(report) }
         options.logger?.report(.info, "the relay reports", ["relay.report": "\(report)"])
+    }
+
+    /// For what is tried again and again, and fails each time.
+    func reportOnce(_ error: NATSError) {
+        let isNew = state.withLock { $0.told.count < 100 && $0.told.insert(error).inserted }
+        if isNew { report(.natsFailed(error)) }
     }
 
     // MARK: What the machine orders
@@ -187,7 +195,9 @@ final class RelayCore: Shell {
         case .write(let write): self.write(write)
         case .readSlot(let slot): read(slot)
         case .readHeartbeat(let relay): read(relay)
-        case .fence(let slot, let term, _): fence(slot, term)
+        case .readFence(let slot): readFence(slot)
+        case .prepare(let unit): prepare(unit)
+        case .fence(let slot, let term): fence(slot, term)
         case .start(let unit, let slot, let term, let predecessor): start(unit, slot, term, predecessor)
         case .stop(let unit): stop(unit)
         case .finish(let unit): finish(unit)
@@ -226,7 +236,8 @@ final class RelayCore: Shell {
                 case .tooLarge, .invalidArgument: return (token, .impossible)
                 case .streamFull: return (token, .full)
                 case .notConnected, .noResponders, .timeout, .unavailable, .unreachable: return (token, .failed)
-                default:
+                case .authentication, .permission, .tls, .unsupportedServer, .wrongLastSequence, .quotaExceeded,
+                    .notFound, .differentSettings, .other:
                     failures.insert(error)
                     return (token, .failed)
                 }
@@ -243,6 +254,8 @@ extension RelayReport {
         case .lost(let slots, let silence): self = .lost(slots: slots, silence: silence)
         case .taken(let slot, let owner): self = .taken(slot: slot.number, by: owner.map { "\($0)" })
         case .notTaken(let slot, let relay): self = .notTaken(slot: slot.number, by: "\(relay)")
+        case .unreadable(let slot): self = .recordUnreadable(slot: slot.number)
+        case .otherUnits(let relay): self = .otherUnits(relay: "\(relay)")
         }
     }
 }

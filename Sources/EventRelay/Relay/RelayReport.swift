@@ -15,6 +15,10 @@ public enum RelayReport: Sendable {
     case taken(slot: Int, by: String?)
     /// A slot was given back for a relay that has fewer, and was not taken: that relay gets no others for a while.
     case notTaken(slot: Int, by: String)
+    /// The record of a slot in the bucket cannot be read: no relay takes the slot until somebody deletes the record.
+    case recordUnreadable(slot: Int)
+    /// A relay that uses the same bucket has other units. What only one of them has is not taken over when it is gone.
+    case otherUnits(relay: String)
     /// A source has failed, or a unit could not be started.
     case sourceFailed(unit: String, message: String, willRetry: Bool)
     /// An event never will be in the stream.
@@ -42,6 +46,10 @@ extension RelayReport: CustomStringConvertible {
             "slot \(slot) belongs to \(owner ?? "nobody") now: nothing more of it is sent from here"
         case .notTaken(let slot, let relay):
             "slot \(slot) was given back for \(relay), which did not take it: it gets no others from here for a while"
+        case .recordUnreadable(let slot):
+            "the record of slot \(slot) in the bucket cannot be read: no relay takes the slot until the record is deleted"
+        case .otherUnits(let relay):
+            "\(relay) uses the same bucket with other channels or accounts: all relays of a bucket must have the same ones"
         case .sourceFailed(let unit, let message, let willRetry):
             "\(unit): \(message)" + (willRetry ? "; it is tried again" : "")
         case .eventLost(let unit, let channel, let reason):

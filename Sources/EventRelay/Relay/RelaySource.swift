@@ -11,6 +11,14 @@ public protocol RelaySource: AnyObject, Sendable {
     /// The same on every relay that shares the work: `pusher:<app>:<channel>`, `matrix:<user>`, `pydio:<workspace>`.
     var units: [String] { get }
 
+    /// Whether events that came while nobody listened can be had later: by positions, as of Matrix and Pydio. If not, a unit of
+    /// a relay that leaves is started on the next one before it stops there.
+    var hasHistory: Bool { get }
+
+    /// Up to when all that was sent for units that are started has come; nil if that is always up to now. What a connection
+    /// that is silent or lost may lack counts as not come.
+    var completeTime: Date? { get }
+
     /// Lets events of a unit come; returns once nothing more is missed.
     ///
     /// - Parameters:
@@ -27,34 +35,42 @@ public protocol RelaySource: AnyObject, Sendable {
     func hold(_ isHeld: Bool)
 }
 
+extension RelaySource {
+    /// False.
+    public var hasHistory: Bool { false }
+
+    /// Nil.
+    public var completeTime: Date? { nil }
+}
+
 /// Takes what comes of one unit, for as long as the relay owns it.
 public struct RelayInlet: Sendable {
     private let core: RelayCore
     let unit: String
-    let term: Int
+    let run: Int
 
-    init(_ core: RelayCore, _ unit: String, _ term: Int) {
-        (self.core, self.unit, self.term) = (core, unit, term)
-    }
-
-    /// The channel that the unit is; nil for a unit of many.
-    var channel: String? {
-        let parts = unit.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-        return parts.count == 3 && parts[0] == "pusher" ? String(parts[2]) : nil
+    init(_ core: RelayCore, _ unit: String, run: Int) {
+        (self.core, self.unit, self.run) = (core, unit, run)
     }
 
     /// An event.
     ///
     /// - Parameter id: What nothing else of this kind of source is called, and what this event is called whoever reads it: of a
     ///   repeated one the stream keeps one copy. Nil where events have no ids.
-    public func receive(_ event: RealtimeEvent, id: String? = nil) { core.receive(event, id: id, from: self) }
+    public func receive(_ event: RealtimeEvent, id: String? = nil) { receive([(event, id)]) }
+
+    /// Several events, in order. This is much cheaper than one by one.
+    public func receive(_ events: [(event: RealtimeEvent, id: String?)]) {
+        let time = Date().milliseconds
+        core.receive(events.map { item(.event($0.event, id: $0.id), time) })
+    }
 
     /// Events of a channel did not come.
     ///
     /// - Parameter reason: One word, for readers.
     public func receiveGap(channel: String?, start: Date, end: Date, reason: String) {
         let gap = RelayGap(channel: channel, start: start.milliseconds, end: end.milliseconds, reason: reason)
-        core.receive(gap, from: self)
+        core.receive([item(.gap(gap), gap.end)])
     }
 
     /// All that the source has before this position was given: whoever goes on, goes on from there.
@@ -63,6 +79,17 @@ public struct RelayInlet: Sendable {
     /// Something went wrong at the source.
     public func fail(_ message: String, willRetry: Bool) {
         core.report(.sourceFailed(unit: unit, message: PeerText(message).description, willRetry: willRetry))
+    }
+
+    /// Events of several inlets in one go.
+    static func receive(_ events: [(inlet: RelayInlet, event: RealtimeEvent)]) {
+        guard let core = events.first?.inlet.core else { return }
+        let time = Date().milliseconds
+        core.receive(events.map { $0.inlet.item(.event($0.event, id: nil), time) })
+    }
+
+    private func item(_ content: RelayItem.Content, _ time: Int64) -> RelayItem {
+        RelayItem(unit: unit, run: run, content: content, time: time)
     }
 }
 

@@ -29,6 +29,9 @@ public final class MatrixRelaySource: RelaySource {
     /// The account.
     public var units: [String] { [unit] }
 
+    /// True: the server keeps what was missed.
+    public var hasHistory: Bool { true }
+
     /// Begins to sync.
     public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
         await stop(unit)

@@ -67,6 +67,9 @@ public final class PusherRelaySource: RelaySource {
 
     // MARK: What comes
 
+    /// Events that go on together at most.
+    private static var batchLimit: Int { 256 }
+
     private func listen() {
         state.withLock { state in
             guard state.tasks.isEmpty else { return }
@@ -74,10 +77,11 @@ public final class PusherRelaySource: RelaySource {
             let (events, gaps, errors) = (pusher.events(), pusher.gaps, pusher.errors)
             state.tasks = [
                 Task { [weak self] in
-                    for await event in events {
+                    var iterator = events.makeAsyncIterator()
+                    while let batch = await iterator.nextBatch(limit: Self.batchLimit) {
                         guard let self else { return }
                         await waitUntilReleased()
-                        take(event)
+                        take(batch)
                     }
                 },
                 Task { [weak self] in
@@ -111,10 +115,15 @@ public final class PusherRelaySource: RelaySource {
         channel.flatMap { name in state.withLock { $0.inlets[name] } }
     }
 
-    private func take(_ event: PusherEvent) {
-        // What the protocol says of the channel itself is nobody's event.
-        guard !event.eventName.hasPrefix("pusher:"), !event.eventName.hasPrefix("pusher_internal:") else { return }
-        inlet(event.channelName)?.receive(event)
+    private func take(_ events: [PusherEvent]) {
+        let inlets = state.withLock { $0.inlets }
+        RelayInlet.receive(
+            events.compactMap { event in
+                guard let inlet = event.channelName.flatMap({ inlets[$0] }) else { return nil }
+                // What the protocol says of the channel itself is nobody's event.
+                let isEvent = !event.eventName.hasPrefix("pusher:") && !event.eventName.hasPrefix("pusher_internal:")
+                return isEvent ? (inlet, event) : nil
+            })
     }
 
     private func take(_ gap: PusherGap) {

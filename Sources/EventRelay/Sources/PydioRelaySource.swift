@@ -28,6 +28,9 @@ public final class PydioRelaySource: RelaySource {
     /// The workspace.
     public var units: [String] { ["pydio:" + workspaceId] }
 
+    /// True: the server keeps what was missed.
+    public var hasHistory: Bool { true }
+
     /// Begins to watch.
     public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
         await stop(unit)

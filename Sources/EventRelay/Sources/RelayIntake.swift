@@ -23,9 +23,7 @@ final class RelayIntake: RealtimeEventSink {
     }
 
     func receive(_ events: SourceEvents) {
-        for (event, _) in events.batch(channelID: { _ in nil }) where wants(event) {
-            inlet.receive(event, id: id(event))
-        }
+        inlet.receive(events.batch(channelID: { _ in nil }).lazy.map(\.0).filter(wants).map { ($0, self.id($0)) })
     }
 
     func receive(_ failure: SourceFailure) { inlet.fail(failure.message, willRetry: failure.willRetry) }

@@ -209,6 +209,17 @@ package final class EventBuffer<Element: Sendable>: Sendable {
         return await wait()
     }
 
+    /// The elements that are there, in order.
+    package func takeWaiting(limit: Int) -> [Element] {
+        let (elements, hasRoom) = state.withLock { state in
+            var elements: [Element] = []
+            while elements.count < limit, let element = state.removeFirst() { elements.append(element) }
+            return (elements, !elements.isEmpty && takeRoom(&state))
+        }
+        if hasRoom { onRoom() }
+        return elements
+    }
+
     /// The next element, which may have come since ``next()`` looked.
     func wait() async -> Element? {
         await withTaskCancellationHandler {

@@ -28,6 +28,12 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
             if element == nil { reader.source.end() }
             return element
         }
+
+        /// The next element, and those that wait behind it; nil at the end.
+        package mutating func nextBatch(limit: Int) async -> [Element]? {
+            guard let first = await next() else { return nil }
+            return [first] + reader.source.buffer.takeWaiting(limit: limit - 1)
+        }
     }
 
     /// Shared by the sequence and its iterator.

@@ -39,11 +39,15 @@ package struct RelayMessage: Sendable {
     package var time: Int64?
     /// The event's own, such as that of a Matrix event.
     package var id: String?
+    /// Whether the owner before may have written it, too: both were subscribed when the slot was handed over.
+    package var mayBeRepeated: Bool
 
     package init(
-        _ content: Content, source: String, author: Author? = nil, time: Int64? = nil, id: String? = nil
+        _ content: Content, source: String, author: Author? = nil, time: Int64? = nil, id: String? = nil,
+        mayBeRepeated: Bool = false
     ) {
         (self.content, self.source, self.author, self.time, self.id) = (content, source, author, time, id)
+        self.mayBeRepeated = mayBeRepeated
     }
 
     package static func fence(_ slot: Slot, term: Int) -> RelayMessage {
@@ -61,7 +65,7 @@ package struct RelayMessage: Sendable {
     /// Headers that are read.
     package static let headerNames = [
         Header.event, Header.channel, Header.user, Header.origin, Header.time, Header.id, Header.unit, Header.term,
-        Header.sequence,
+        Header.sequence, Header.isRepeat,
     ]
 }
 
@@ -105,6 +109,7 @@ private enum Header {
     static let unit = "Relay-Unit"
     static let term = "Relay-Term"
     static let sequence = "Relay-Seq"
+    static let isRepeat = "Relay-Repeat"
 }
 
 // MARK: - Writing
@@ -137,6 +142,7 @@ extension RelayMessage {
         add(Header.unit, author?.unit)
         add(Header.term, (author?.term).map { "\($0)" })
         add(Header.sequence, (author?.sequence).map { "\($0)" })
+        add(Header.isRepeat, mayBeRepeated ? "1" : nil)
         return OutgoingMessage(
             subject: subject, headers: headers, payload: payload, messageID: messageID, expectedStream: stream)
     }
@@ -220,6 +226,7 @@ extension RelayMessage {
         }
         time = try number(Header.time)
         id = try text(Header.id)
+        mayBeRepeated = header(Header.isRepeat) == "1"
         self.source = source
         guard source != Self.fenceSource else {
             guard let slot = Int(tokens[1]).flatMap({ Slot($0) }), tokens[2] == "term", term != nil else {

@@ -17,6 +17,7 @@ extension OwnershipMachine {
         var loads = loads(now)
         let fair = (configuration.slots.count + loads.count - 1) / max(loads.count, 1)
         var writes = holdings.values.count { if case .taking = $0 { true } else { false } }
+        writes += fences.values.count { if case .asked = $0 { true } else { false } }
         for (slot, since) in freeSince.sorted(by: { $0.key < $1.key }) where writes < Self.maximumWrites {
             let isOverdue = now - since > configuration.observerWait
             let taker = isOverdue ? configuration.relay : taker(of: slot, loads, fair)
@@ -24,26 +25,46 @@ extension OwnershipMachine {
             loads[taker, default: 0] += 1
             guard taker == configuration.relay else { continue }
             writes += 1
-            take(slot)
+            take(slot, now)
         }
-        if freeSince.isEmpty { evenOut(loads, now) }
+        let isHandingOver = prepareWhatIsLeft(&loads, fair, now)
+        if freeSince.isEmpty, !isHandingOver { evenOut(loads, now) }
     }
 
-    private mutating func take(_ slot: Slot) {
+    private mutating func take(_ slot: Slot, _ now: MonotonicInstant) {
         let known = records[slot]
-        let predecessor = predecessor(in: known?.record)
-        var record = SlotRecord(
-            owner: configuration.relay, incarnation: incarnation, term: (known?.record.term ?? 0) + 1)
-        if case .settled(let time) = predecessor { (record.settled, record.beat) = (time, beatNumber) }
-        let write = SlotWrite(slot: slot, record: record, revision: known?.revision ?? 0)
+        guard let term = known?.record.term ?? lastFence(slot, now) else { return }
+        let predecessor = known == nil && term > 0 ? .settled(nil) : predecessor(of: slot, known?.record)
+        var record = SlotRecord(owner: configuration.relay, incarnation: incarnation, term: term + 1)
+        switch predecessor {
+        case .settled(let time), .handedOver(let time): (record.settled, record.beat) = (time, beatNumber)
+        case .nobody: break
+        }
+        let write = SlotWrite(slot: slot, record: record, revision: known?.revision ?? deletions[slot] ?? 0)
         holdings[slot] = .taking(write, after: predecessor)
-        freeSince[slot] = nil
+        (freeSince[slot], fences[slot]) = (nil, nil)
         order(.write(write))
     }
 
-    private func predecessor(in record: SlotRecord?) -> Predecessor {
+    /// The term of the last fence of a slot without a record, as of a new bucket beside a stream that was kept; nil if that is
+    /// still to be asked for.
+    private mutating func lastFence(_ slot: Slot, _ now: MonotonicInstant) -> Int? {
+        switch fences[slot] {
+        case .known(let term): return term
+        case .asked: return nil
+        case .failed(let until) where until > now: return nil
+        case .failed, nil:
+            fences[slot] = .asked
+            order(.readFence(slot))
+            return nil
+        }
+    }
+
+    private func predecessor(of slot: Slot, _ record: SlotRecord?) -> Predecessor {
         guard let record, record.term > 0 else { return .nobody }
-        guard let owner = record.owner else { return .settled(record.settled) }
+        guard let owner = record.owner else {
+            return wasPrepared(slot, for: record) ? .handedOver(record.settled) : .settled(record.settled)
+        }
         let beat = owner == configuration.relay ? ownBeat : relays[owner]?.heartbeat
         guard let beat, beat.number > record.beat else { return .settled(record.settled) }
         return .settled(beat.settled)
@@ -65,11 +86,12 @@ extension OwnershipMachine {
     /// What others are told of a slot in hand, if they take it now.
     func settled(of slot: Slot) -> Int64? {
         if case .taking(_, let predecessor) = holdings[slot] { return predecessor.limit }
-        return predecessor(in: records[slot]?.record).limit
+        return predecessor(of: slot, records[slot]?.record).limit
     }
 
     /// Nobody owns it, or who does is dead or has lost it.
     func isFree(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
+        guard !unreadable.contains(slot) else { return false }
         guard let record = records[slot]?.record, let owner = record.owner else { return true }
         guard owner != configuration.relay else { return record.incarnation < incarnation }
         guard let sighting = relays[owner] else { return false }  // there are too many relays to remember this one
@@ -78,7 +100,7 @@ extension OwnershipMachine {
 
     /// For so long that it has given up by itself, and the leader has nothing newer of it: what comes here by itself may have
     /// stopped to come.
-    private func isSilent(_ sighting: Sighting, _ now: MonotonicInstant) -> Bool {
+    func isSilent(_ sighting: Sighting, _ now: MonotonicInstant) -> Bool {
         sighting.isConfirmed && now - sighting.time > configuration.observerWait
     }
 
@@ -98,7 +120,7 @@ extension OwnershipMachine {
     // MARK: Sharing
 
     /// How many slots each living relay has.
-    private func loads(_ now: MonotonicInstant) -> [RelayID: Int] {
+    func loads(_ now: MonotonicInstant) -> [RelayID: Int] {
         var loads = [configuration.relay: 0]
         for (relay, sighting) in relays
         where !sighting.heartbeat.isLeaving && now - sighting.time <= configuration.observerWait {
@@ -108,6 +130,7 @@ extension OwnershipMachine {
             switch holdings[slot] {
             case .taking, .held: loads[configuration.relay, default: 0] += 1
             case .draining, .releasing: continue
+            case nil where preparations[slot] != nil: loads[configuration.relay, default: 0] += 1
             case nil:
                 guard freeSince[slot] == nil, let owner = records[slot]?.record.owner, loads[owner] != nil else {
                     continue
@@ -119,8 +142,12 @@ extension OwnershipMachine {
     }
 
     /// The relay with the highest weight among those that have less than their share.
-    private mutating func taker(of slot: Slot, _ loads: [RelayID: Int], _ fair: Int) -> RelayID? {
-        if let heir = records[slot]?.record.heir, loads[heir] != nil, refusing[heir] == nil { return heir }
+    mutating func taker(of slot: Slot, _ loads: [RelayID: Int], _ fair: Int) -> RelayID? {
+        if let record = records[slot]?.record {
+            if let heir = record.heir, loads[heir] != nil, refusing[heir] == nil { return heir }
+            let ready = loads.keys.filter { isReady($0, for: slot, term: record.term) }
+            if let taker = assignment.heaviest(of: ready, for: slot) { return taker }
+        }
         return assignment.heaviest(of: loads.lazy.filter { $0.value < fair }.map(\.key), for: slot)
     }
 

@@ -20,6 +20,8 @@ package struct OwnershipMachine: Machine {
         /// An election of a server takes up to 11 s.
         package var holderLimit = Duration.seconds(15)
         package var observerWait = Duration.seconds(20)
+        /// How long a relay that leaves keeps a slot until another one is ready for it.
+        package var handOverLimit = Duration.seconds(5)
 
         package init(relay: RelayID, slots: Set<Slot>) {
             (self.relay, self.slots) = (relay, slots)
@@ -35,6 +37,13 @@ package struct OwnershipMachine: Machine {
         case readSlot(Slot)
         /// What the leader has is to be told with ``heartbeatRead(_:_:revision:now:)`` or ``heartbeatReadFailed(_:)``.
         case readHeartbeat(RelayID)
+        /// The term of the last fence in the stream is to be told with ``fenceRead(_:term:now:)`` or ``fenceReadFailed(_:now:)``.
+        case readFence(Slot)
+        /// Its owner leaves, and we are to take it: its sources start, and what they give is kept. Once they have begun,
+        /// ``prepared(_:now:)`` is called. If the slot becomes ours, ``start(_:term:_:)`` comes next.
+        case prepare(Slot)
+        /// Its sources stop: another relay has it, or nothing is known any more.
+        case unprepare(Slot)
         /// The slot is ours: its fence is written, and its sources start.
         case start(Slot, term: Int, Predecessor)
         /// Its sources stop; once all is acknowledged, ``drained(_:settled:now:)`` is called.
@@ -51,12 +60,14 @@ package struct OwnershipMachine: Machine {
         case nobody
         /// All that it had received before then is in the stream, in milliseconds since 1970; nil if that is not known.
         case settled(Int64?)
+        /// The same, and it stopped only after our sources had begun: see ``Action/prepare(_:)``.
+        case handedOver(Int64?)
 
         /// Nil if nothing has to be told of.
-        var limit: Int64? {
+        package var limit: Int64? {
             switch self {
             case .nobody: nil
-            case .settled(let time): time ?? 0
+            case .settled(let time), .handedOver(let time): time ?? 0
             }
         }
     }
@@ -69,6 +80,21 @@ package struct OwnershipMachine: Machine {
         case draining(term: Int, heir: RelayID?)
         /// Under way: to give it back.
         case releasing(SlotWrite)
+    }
+
+    /// The start of the sources of a slot that is another relay's until it leaves.
+    struct Preparation: Sendable {
+        /// Of that relay.
+        let term: Int
+        var isReady = false
+    }
+
+    /// What is known of the fences in the stream, for a slot without a record.
+    enum FenceRead: Sendable {
+        case asked
+        /// The term of the last one; zero without any.
+        case known(Int)
+        case failed(until: MonotonicInstant)
     }
 
     struct Sighting: Sendable {
@@ -84,6 +110,8 @@ package struct OwnershipMachine: Machine {
         /// The leader has no newer one, though it should: see ``OwnershipMachine/isSilent(_:_:)``.
         var isConfirmed = false
         var isBeingRead = false
+        /// It was told that its units are not ours.
+        var isToldApart = false
     }
 
     /// Relays that are remembered: what strangers write into the bucket must not fill the memory.
@@ -91,14 +119,22 @@ package struct OwnershipMachine: Machine {
     /// Writes of records under way.
     static let maximumWrites = 16
     /// Before the leader is asked again for what it could not tell.
-    private static let readPause = Duration.milliseconds(500)
+    static let readPause = Duration.milliseconds(500)
 
     package let configuration: Configuration
     package private(set) var incarnation = 1
     /// When the newest heartbeat of this incarnation that was acknowledged had been sent.
-    package private(set) var lastBeat: MonotonicInstant?
+    package internal(set) var lastBeat: MonotonicInstant?
     var records: [Slot: (record: SlotRecord, revision: UInt64)] = [:]
+    /// Of slots whose records were deleted: the revision of what marks it.
+    var deletions: [Slot: UInt64] = [:]
+    /// Slots whose records are none: nobody takes them until that is mended.
+    var unreadable: Set<Slot> = []
+    var fences: [Slot: FenceRead] = [:]
     var holdings: [Slot: Holding] = [:]
+    var preparations: [Slot: Preparation] = [:]
+    /// The terms in which a slot was prepared last: never twice, so that whoever hears of it can rely on it.
+    var preparedTerms: [Slot: Int] = [:]
     var relays: [RelayID: Sighting] = [:]
     /// Since when nobody has the slot.
     var freeSince: [Slot: MonotonicInstant] = [:]
@@ -109,18 +145,23 @@ package struct OwnershipMachine: Machine {
     var refusing: [RelayID: MonotonicInstant] = [:]
     var isComplete = false
     /// The newest heartbeat of our own that is in the bucket.
-    private(set) var ownBeat: Heartbeat?
+    var ownBeat: Heartbeat?
     /// Of what was lost last.
     private(set) var lostSettled: Int64?
-    private(set) var isLeaving = false
-    private var isFinished = false
-    private var sentBeats: [Int: MonotonicInstant] = [:]
+    /// Since when everything is given back.
+    var leavingSince: MonotonicInstant?
+    var isFinished = false
+    var sentBeats: [Int: MonotonicInstant] = [:]
     private(set) var beatNumber = 0
     private var nextBeat: MonotonicInstant
-    private var rereads: [Slot: MonotonicInstant] = [:]
+    /// More was prepared than heartbeats have said.
+    var hasNewsOfPreparations = false
+    /// A heartbeat that was written for such news, and is not acknowledged: the next one waits for it.
+    var newsBeat: Int?
+    var rereads: [Slot: MonotonicInstant] = [:]
     private var actions: [Action] = []
-    private var isDue = false
-    private var lastNow: MonotonicInstant
+    var isDue = false
+    private(set) var lastNow: MonotonicInstant
 
     /// It writes heartbeats from now on, and takes slots after ``readCompleted(now:)``.
     package init(_ configuration: Configuration, now: MonotonicInstant) {
@@ -156,199 +197,7 @@ package struct OwnershipMachine: Machine {
         }
     }
 
-    // MARK: What was seen
-
-    /// A heartbeat in the bucket. The same one again changes nothing.
-    package mutating func heartbeatSeen(
-        _ relay: RelayID, _ heartbeat: Heartbeat, revision: UInt64, now: MonotonicInstant
-    ) {
-        advance(now)
-        guard relay != configuration.relay else {
-            if heartbeat.number > ownBeat?.number ?? 0 { ownBeat = heartbeat }
-            return
-        }
-        if let known = relays[relay] {
-            // Whatever differs is a sign of life: revisions can fall when another server leads (seen on 2.9.10), and a heartbeat
-            // that comes late stands in the place of a newer one.
-            guard revision != known.revision || heartbeat.number != known.number else { return }
-            let newest = heartbeat.number > known.heartbeat.number ? heartbeat : known.heartbeat
-            relays[relay] = Sighting(
-                heartbeat: newest, number: heartbeat.number, revision: revision, time: now, first: known.first)
-        } else if relays.count < Self.maximumRelays {
-            relays[relay] = Sighting(
-                heartbeat: heartbeat, number: heartbeat.number, revision: revision, time: now, first: now)
-        }
-        isDue = true
-    }
-
-    /// What the leader has of a relay that has been silent.
-    package mutating func heartbeatRead(
-        _ relay: RelayID, _ heartbeat: Heartbeat?, revision: UInt64, now: MonotonicInstant
-    ) {
-        if let heartbeat { heartbeatSeen(relay, heartbeat, revision: revision, now: now) }
-        advance(now)
-        guard relays[relay]?.isBeingRead == true else { return }
-        relays[relay]?.isBeingRead = false
-        relays[relay]?.isConfirmed = true
-        isDue = true
-    }
-
-    /// The leader could not be asked: it is asked again.
-    package mutating func heartbeatReadFailed(_ relay: RelayID, now: MonotonicInstant) {
-        advance(now)
-        relays[relay]?.isBeingRead = false
-    }
-
-    /// The record of a slot, as seen or read; nil if there is none. Older ones than those that were seen before change nothing.
-    ///
-    /// - Parameter isOfLeader: Whether the leader has said so: what is written next is written over that.
-    package mutating func slotSeen(
-        _ slot: Slot, record: SlotRecord?, revision: UInt64, isOfLeader: Bool = false, now: MonotonicInstant
-    ) {
-        advance(now)
-        rereads[slot] = nil
-        isDue = true
-        if isOfLeader { records[slot]?.revision = revision }
-        if let record, records[slot].map({ record.follows($0.record) }) ?? true {
-            records[slot] = (record, revision)
-            if let owner = record.owner, owner != configuration.relay, relays[owner] == nil,
-                relays.count < Self.maximumRelays
-            {
-                let unseen = Heartbeat(incarnation: 0, number: 0)
-                relays[owner] = Sighting(heartbeat: unseen, number: 0, revision: 0, time: now, first: now)
-            }
-        }
-        settle(slot)
-    }
-
-    /// The leader could not be asked: it is asked again a little later.
-    package mutating func readFailed(_ slot: Slot, now: MonotonicInstant) {
-        advance(now)
-        if holdings[slot] != nil { rereads[slot] = now + Self.readPause }
-    }
-
-    /// All that is in the bucket was seen once.
-    package mutating func readCompleted(now: MonotonicInstant) {
-        advance(now)
-        isComplete = true
-        isDue = true
-    }
-
-    /// What the newest record says of a slot in hand.
-    private mutating func settle(_ slot: Slot) {
-        let newest = records[slot]
-        let isOurs = newest.map { self.isOurs($0.record) } ?? false
-        switch holdings[slot] {
-        case nil:
-            // A write that was thought to have failed has arrived after all: the term is nobody else's.
-            if isOurs, let newest { hold(slot, newest.record.term, after: .settled(nil)) }
-        case .taking(let write, let predecessor):
-            if newest?.record == write.record {
-                hold(slot, write.record.term, after: predecessor)
-            } else {
-                holdings[slot] = nil
-            }
-        case .held(let term), .draining(let term, _):
-            if !isOurs || newest?.record.term != term { lose(slot, to: newest?.record.owner) }
-        case .releasing(let write):
-            if isOurs, let newest {
-                // It has not arrived.
-                let again = SlotWrite(slot: slot, record: write.record, revision: newest.revision)
-                holdings[slot] = .releasing(again)
-                actions.append(.write(again))
-            } else {
-                released(slot)
-            }
-        }
-    }
-
-    private func isOurs(_ record: SlotRecord) -> Bool {
-        record.owner == configuration.relay && record.incarnation == incarnation
-    }
-
-    private mutating func hold(_ slot: Slot, _ term: Int, after predecessor: Predecessor) {
-        holdings[slot] = .held(term: term)
-        freeSince[slot] = nil
-        actions.append(.start(slot, term: term, predecessor))
-        if isLeaving { drain(slot, heir: nil) }
-    }
-
-    private mutating func lose(_ slot: Slot, to owner: RelayID?) {
-        holdings[slot] = nil
-        if move?.slot == slot { move = nil }
-        actions += [.drop(slot), .report(.taken(slot, by: owner))]
-        finishIfEmpty()
-    }
-
-    // MARK: What was written
-
-    /// A heartbeat was acknowledged.
-    package mutating func heartbeatStored(_ heartbeat: Heartbeat, now: MonotonicInstant) {
-        if heartbeat.incarnation == incarnation, let sentAt = sentBeats.removeValue(forKey: heartbeat.number) {
-            lastBeat = max(lastBeat ?? sentAt, sentAt)
-        }
-        advance(now)
-        isDue = true
-    }
-
-    package mutating func writeEnded(_ write: SlotWrite, _ outcome: SlotWriteOutcome, now: MonotonicInstant) {
-        advance(now)
-        isDue = true
-        switch outcome {
-        case .stored(let revision):
-            slotSeen(write.slot, record: write.record, revision: revision, isOfLeader: true, now: now)
-        case .refused, .unknown:
-            switch holdings[write.slot] {
-            case .taking(let own, _) where own == write: actions.append(.readSlot(write.slot))
-            case .releasing(write): actions.append(.readSlot(write.slot))
-            case .taking, .releasing, .held, .draining, nil: break
-            }
-        }
-    }
-
-    // MARK: Giving back
-
-    /// Everything is given back, and nothing is taken any more.
-    package mutating func leave(now: MonotonicInstant) {
-        advance(now)
-        guard !isLeaving else { return }
-        isLeaving = true
-        beat(now)
-        for slot in held.keys.sorted() { drain(slot, heir: nil) }
-        finishIfEmpty()
-    }
-
-    /// All that was sent of a slot is acknowledged, and nothing more is sent.
-    ///
-    /// - Parameter settled: When its sources had stopped, in milliseconds since 1970.
-    package mutating func drained(_ slot: Slot, settled: Int64? = nil, now: MonotonicInstant) {
-        advance(now)
-        guard case .draining(let term, let heir) = holdings[slot], let revision = records[slot]?.revision else {
-            return
-        }
-        let record = SlotRecord(owner: nil, incarnation: incarnation, term: term, heir: heir, settled: settled)
-        let write = SlotWrite(slot: slot, record: record, revision: revision)
-        holdings[slot] = .releasing(write)
-        actions.append(.write(write))
-    }
-
-    mutating func drain(_ slot: Slot, heir: RelayID?) {
-        guard case .held(let term) = holdings[slot] else { return }
-        holdings[slot] = .draining(term: term, heir: heir)
-        actions.append(.drain(slot))
-    }
-
-    private mutating func released(_ slot: Slot) {
-        holdings[slot] = nil
-        if move?.slot == slot { move?.end = lastNow + configuration.observerWait }
-        finishIfEmpty()
-    }
-
-    private mutating func finishIfEmpty() {
-        guard isLeaving, !isFinished, holdings.isEmpty else { return }
-        isFinished = true
-        actions.append(.finished)
-    }
+    var isLeaving: Bool { leavingSince != nil }
 
     // MARK: Time
 
@@ -357,17 +206,25 @@ package struct OwnershipMachine: Machine {
         let silence = relays.values.lazy.filter { !$0.isConfirmed && !$0.isBeingRead }.map {
             $0.time + configuration.observerWait + .nanoseconds(1)
         }
+        let fences = fences.values.lazy.compactMap { if case .failed(let until) = $0 { until } else { nil } }
         let free = freeSince.values.lazy.map { $0 + configuration.observerWait + .nanoseconds(1) }
         return [
             nextBeat, lastBeat.map { $0 + configuration.holderLimit + .nanoseconds(1) }, rereads.values.min(),
             silence.filter { $0 > lastNow }.min(), free.filter { $0 > lastNow }.min(), move?.end,
+            fences.filter { $0 > lastNow }.min(),
+            leavingSince.map { $0 + configuration.handOverLimit }.flatMap { $0 > lastNow ? $0 : nil },
         ].compactMap(\.self).min()
     }
 
     package mutating func takeActions() -> [Action] {
         if isDue {
             isDue = false
+            handOver()
             takeWhatIsFree(now: lastNow)
+        }
+        if hasNewsOfPreparations, newsBeat == nil {
+            beat(lastNow)
+            newsBeat = beatNumber
         }
         defer { actions = [] }
         return actions
@@ -389,7 +246,7 @@ package struct OwnershipMachine: Machine {
     package mutating func networkReturned(now: MonotonicInstant) { timePassed(now: now) }
 
     /// Nothing is done before it is known whether the time is over.
-    private mutating func advance(_ now: MonotonicInstant) {
+    mutating func advance(_ now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         guard let lastBeat, lastNow - lastBeat > configuration.holderLimit else { return }
         let lost = held.keys.sorted()
@@ -406,15 +263,17 @@ package struct OwnershipMachine: Machine {
             switch action {
             case .write, .readSlot, .start, .drain: true
             case .beat(let heartbeat): heartbeat.incarnation < incarnation
-            case .readHeartbeat, .drop, .report, .finished: false
+            case .readHeartbeat, .readFence, .prepare, .unprepare, .drop, .report, .finished: false
             }
         }
         actions += lost.map { .drop($0) }
+        for slot in preparations.keys.sorted() { unprepare(slot) }
         actions.append(.report(.lost(slots: lost.count, silence: lastNow - lastBeat)))
         finishIfEmpty()
     }
 
-    private mutating func beat(_ now: MonotonicInstant) {
+    mutating func beat(_ now: MonotonicInstant) {
+        (hasNewsOfPreparations, newsBeat) = (false, nil)
         beatNumber += 1
         sentBeats[beatNumber] = now
         sentBeats = sentBeats.filter { now - $0.value <= configuration.holderLimit }
@@ -423,7 +282,7 @@ package struct OwnershipMachine: Machine {
             .beat(
                 Heartbeat(
                     incarnation: incarnation, number: beatNumber, isLeaving: isLeaving, units: configuration.units,
-                    settled: limitOfSettled)))
+                    settled: limitOfSettled, ready: ready)))
     }
 
     mutating func order(_ action: Action) { actions.append(action) }

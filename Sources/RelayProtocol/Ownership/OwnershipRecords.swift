@@ -12,12 +12,15 @@ package struct Heartbeat: Hashable, Sendable {
     package var units = ""
     /// All that it had received before then is in the stream. Milliseconds since 1970, on its clock.
     package var settled: Int64?
+    /// Slots of relays that leave, for which its sources have begun, with the terms in which those own them.
+    package var ready: [Slot: Int] = [:]
 
     package init(
-        incarnation: Int, number: Int, isLeaving: Bool = false, units: String = "", settled: Int64? = nil
+        incarnation: Int, number: Int, isLeaving: Bool = false, units: String = "", settled: Int64? = nil,
+        ready: [Slot: Int] = [:]
     ) {
         (self.incarnation, self.number, self.isLeaving) = (incarnation, number, isLeaving)
-        (self.units, self.settled) = (units, settled)
+        (self.units, self.settled, self.ready) = (units, settled, ready)
     }
 
     package init?(_ json: JSONView) {
@@ -25,6 +28,10 @@ package struct Heartbeat: Hashable, Sendable {
         self.init(
             incarnation: incarnation, number: number, isLeaving: json["leaving"]?.bool ?? false,
             units: String((json["units"]?.string ?? "").prefix(64)), settled: json["settled"]?.int.map { Int64($0) })
+        for (key, value) in json["ready"]?.members ?? [] {
+            guard let slot = Int(key).flatMap({ Slot($0) }), let term = value.int else { continue }
+            ready[slot] = term
+        }
     }
 
     package var json: JSONView {
@@ -34,6 +41,11 @@ package struct Heartbeat: Hashable, Sendable {
         if isLeaving { writer.add("leaving", json: "true") }
         if !units.isEmpty { writer.add("units", units) }
         if let settled { writer.add("settled", json: "\(settled)") }
+        if !ready.isEmpty {
+            var slots = JSONWriter()
+            for (slot, term) in ready.sorted(by: { $0.key < $1.key }) { slots.add("\(slot)", json: "\(term)") }
+            writer.add("ready", slots)
+        }
         return writer.view
     }
 }

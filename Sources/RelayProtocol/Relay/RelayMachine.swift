@@ -8,8 +8,12 @@ package struct RelayMachine<Message: Sendable>: Machine {
         case write(SlotWrite)
         case readSlot(Slot)
         case readHeartbeat(RelayID)
+        case readFence(Slot)
+        /// Events of the unit are wanted, and kept until ``start`` or ``stop`` comes. Once it has begun,
+        /// ``prepared(unit:now:)`` is called.
+        case prepare(unit: String)
         /// The slot is ours: its fence is written, then ``begin(_:term:now:)`` is called.
-        case fence(Slot, term: Int, OwnershipMachine.Predecessor)
+        case fence(Slot, term: Int)
         /// Events of the unit are wanted, from the position that is stored on.
         case start(unit: String, Slot, term: Int, OwnershipMachine.Predecessor)
         /// No more events of the unit are wanted. What it gives is forgotten.
@@ -26,6 +30,20 @@ package struct RelayMachine<Message: Sendable>: Machine {
         case hold(Bool)
         case report(OwnershipReport)
         case finished
+    }
+
+    /// What came from a unit.
+    package struct Item {
+        package let unit: String
+        package let byteCount: Int
+        /// When, in milliseconds since 1970.
+        package let time: Int64
+        /// Makes the message with its number.
+        package let message: (Int) -> Message
+
+        package init(unit: String, byteCount: Int, time: Int64, message: @escaping (Int) -> Message) {
+            (self.unit, self.byteCount, self.time, self.message) = (unit, byteCount, time, message)
+        }
     }
 
     private enum Phase: Hashable {
@@ -46,6 +64,8 @@ package struct RelayMachine<Message: Sendable>: Machine {
     package private(set) var outbox: Outbox<Message>
     private let units: [Slot: [String]]
     private var tenures: [Slot: Tenure] = [:]
+    /// Of slots that are another relay's until it leaves, or whose fences are being written: the units that have not begun.
+    private var preparations: [Slot: Set<String>] = [:]
     private var isHolding = false
     private var actions: [Action] = []
     private var lastNow: MonotonicInstant
@@ -79,10 +99,19 @@ package struct RelayMachine<Message: Sendable>: Machine {
         lastNow = max(lastNow, now)
         guard let tenure = tenures[slot], tenure.term == term, tenure.phase == .fencing else { return }
         tenures[slot]?.phase = .running
+        preparations[slot] = nil
         for unit in units[slot] ?? [] {
             outbox.open(unit, in: slot, term: term)
             actions.append(.start(unit: unit, slot, term: term, tenure.predecessor))
         }
+    }
+
+    /// Events of the unit come, and are kept.
+    package mutating func prepared(unit: String, now: MonotonicInstant) {
+        lastNow = max(lastNow, now)
+        let slot = Slot(of: unit)
+        guard preparations[slot]?.remove(unit) != nil, preparations[slot]?.isEmpty == true else { return }
+        ownership.prepared(slot, now: now)
     }
 
     /// No events of the unit come any more.
@@ -113,17 +142,12 @@ package struct RelayMachine<Message: Sendable>: Machine {
 
     // MARK: Events
 
-    /// Something came from a unit.
-    ///
-    /// - Parameter time: When, in milliseconds since 1970.
-    /// - Returns: Whether it is ours to send.
-    @discardableResult
-    package mutating func add(
-        _ unit: String, byteCount: Int, time: Int64, now: MonotonicInstant,
-        _ message: (_ number: Int, _ term: Int) -> Message
-    ) -> Bool {
+    /// Something came from units. What is not ours to send is forgotten.
+    package mutating func add(_ items: some Sequence<Item>, now: MonotonicInstant) {
         lastNow = max(lastNow, now)
-        return outbox.add(unit, byteCount: byteCount, time: time, message) != nil
+        for item in items {
+            outbox.add(item.unit, byteCount: item.byteCount, time: item.time) { number, _ in item.message(number) }
+        }
     }
 
     /// All that came from the unit so far lies before this position.
@@ -172,11 +196,18 @@ package struct RelayMachine<Message: Sendable>: Machine {
         case .write(let write): actions.append(.write(write))
         case .readSlot(let slot): actions.append(.readSlot(slot))
         case .readHeartbeat(let relay): actions.append(.readHeartbeat(relay))
+        case .readFence(let slot): actions.append(.readFence(slot))
+        case .prepare(let slot):
+            let own = units[slot] ?? []
+            preparations[slot] = Set(own)
+            actions += own.map { .prepare(unit: $0) }
+        case .unprepare(let slot): unprepare(slot)
         case .start(let slot, let term, let predecessor):
             tenures[slot] = Tenure(term: term, predecessor: predecessor)
-            actions.append(.fence(slot, term: term, predecessor))
+            actions.append(.fence(slot, term: term))
         case .drain(let slot): drain(slot)
         case .drop(let slot):
+            unprepare(slot)
             if case .running = tenures[slot]?.phase {
                 actions += (units[slot] ?? []).map { .stop(unit: $0) }
             }
@@ -186,7 +217,13 @@ package struct RelayMachine<Message: Sendable>: Machine {
         }
     }
 
+    private mutating func unprepare(_ slot: Slot) {
+        guard preparations.removeValue(forKey: slot) != nil else { return }
+        actions += (units[slot] ?? []).map { .stop(unit: $0) }
+    }
+
     private mutating func drain(_ slot: Slot) {
+        unprepare(slot)
         let tenure = tenures[slot]
         switch tenure?.phase {
         case .running:

@@ -11,8 +11,8 @@ enum Record: Sendable {
     case gap(PusherGap)
     case signedIn(userID: String)
     case event(PusherEvent)
-    /// From a stream, with its number there and how often it was delivered.
-    case consumed(PusherEvent, sequence: UInt64, deliveries: Int)
+    /// From a stream, with its number there, how often it was delivered, and whether it may be there twice.
+    case consumed(PusherEvent, sequence: UInt64, deliveries: Int, mayBeRepeated: Bool)
     case watchlist(PusherEvent)
     case memberAdded(channel: String, PusherPresenceChannelMember)
     case memberRemoved(channel: String, PusherPresenceChannelMember)
@@ -41,10 +41,11 @@ enum Record: Sendable {
             line.add("to", JSONLine.text(of: gap.end))
         case .signedIn(let userID): line.add("user_id", userID)
         case .event(let event): Self.add(event, to: &line)
-        case .consumed(let event, let sequence, let deliveries):
+        case .consumed(let event, let sequence, let deliveries, let mayBeRepeated):
             Self.add(event, to: &line)
             line.add("sequence", json: "\(sequence)")
             if deliveries > 1 { line.add("deliveries", deliveries) }
+            if mayBeRepeated { line.add("repeat", json: "true") }
         case .watchlist(let event):
             line.add("event", event.eventName)
             line.add("user_ids", json: Self.userIDs(event).flatMap(JSON.text))
@@ -114,7 +115,7 @@ enum Record: Sendable {
             ("-", to.stringValue(), "was \(from.stringValue())" + (socketID.map { ", socket id \($0)" } ?? ""))
         case .subscribed(let channel, let members):
             (channel, "subscribed", members.map { $0 == 1 ? "1 member" : "\($0) members" } ?? "")
-        case .event(let event), .consumed(let event, _, _):
+        case .event(let event), .consumed(let event, _, _, _):
             (
                 event.channelName ?? "-", event.eventName,
                 (event.data ?? "") + (event.userId.map { "  (from \($0))" } ?? "")

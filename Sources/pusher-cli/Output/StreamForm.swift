@@ -132,7 +132,7 @@ extension Record {
     /// Nil if it is no event.
     var event: EventFields? {
         switch self {
-        case .event(let event), .consumed(let event, _, _):
+        case .event(let event), .consumed(let event, _, _, _):
             EventFields(
                 channel: event.channelName, name: event.eventName, data: event.data, userID: event.userId)
         case .matrixEvent(let event):

@@ -7,7 +7,10 @@ struct RelayBucket {
     private(set) var slots: [Slot: (record: SlotRecord, revision: UInt64)] = [:]
     private var messageIDs: Set<String> = []
     /// The highest term whose fence is in the stream.
-    private var fences: [Slot: Int] = [:]
+    private(set) var fences: [Slot: Int] = [:]
+
+    /// - Parameter fences: Those of a stream that is older than the bucket.
+    init(fences: [Slot: Int]) { self.fences = fences }
 
     mutating func put(_ heartbeat: Heartbeat, of relay: RelayID) {
         revision += 1

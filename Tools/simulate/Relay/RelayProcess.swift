@@ -16,8 +16,12 @@ final class RelayProcess: Shell {
     var isBlind = true
     /// When the newest change comes to it.
     var lastChange = SimulatedLoop.start
-    /// Terms that were lost: nothing may be sent of them any more.
-    var given: [Slot: Int] = [:]
+    var leavingSince: MonotonicInstant?
+    /// Since when sources of slots are read that are another's; nil as long as they begin.
+    var prepared: [Slot: MonotonicInstant?] = [:]
+    /// Slots whose sources had begun.
+    var sources: Set<Slot> = []
+    private var troubleEnd: MonotonicInstant
 
     init(_ simulation: RelaySimulation, _ id: RelayID, slots: Set<Slot>, rate: Double) {
         self.simulation = simulation
@@ -27,7 +31,14 @@ final class RelayProcess: Shell {
         configuration.holderLimit = .seconds(10)
         configuration.observerWait = .seconds(15)
         driver = Driver(OwnershipMachine(configuration, now: loop.now), on: loop)
+        troubleEnd = simulation.now
     }
+
+    /// Something is wrong with it.
+    func trouble(until end: MonotonicInstant) { troubleEnd = max(troubleEnd, end) }
+
+    /// Nothing has gone wrong for so long that nothing of it is left.
+    var isWell: Bool { !isDead && link.isFaultless && !isBlind && simulation.now - troubleEnd > .seconds(90) }
 
     func carryOut(_ action: OwnershipMachine.Action) {
         if !isDead { simulation.perform(action, of: self) }

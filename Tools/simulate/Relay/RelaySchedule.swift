@@ -27,6 +27,8 @@ struct RelaySchedule: Schedule {
         /// Of a hundred that come very late.
         var lateRequests = 0
         var lateAnswers = 0
+
+        var isFaultless: Bool { !isCut && lostRequests + lostAnswers + lateRequests + lateAnswers == 0 }
     }
 
     struct Options: Sendable {
@@ -34,6 +36,8 @@ struct RelaySchedule: Schedule {
         var slots = 4
         /// Clocks may run so much faster or slower, in thousandths.
         var drift = 10
+        /// Of the last fences in the stream, which is older than the bucket; zero if it is not.
+        var oldTerm = 0
     }
 
     let seed: UInt64
@@ -41,7 +45,7 @@ struct RelaySchedule: Schedule {
     var steps: [Step<Happening>] = []
 
     static let simplifications: [@Sendable (inout Options) -> Void] = [
-        { $0.drift = 0 }, { $0.slots = 1 }, { $0.relays = 2 },
+        { $0.drift = 0 }, { $0.oldTerm = 0 }, { $0.slots = 1 }, { $0.relays = 2 },
     ]
 
     init(seed: UInt64) {
@@ -49,6 +53,7 @@ struct RelaySchedule: Schedule {
         var random = Random(seed: seed)
         options.relays = 2 + random.below(3)
         options.slots = 1 + random.below(6)
+        options.oldTerm = random.chance(30) ? 1 + random.below(9) : 0
         let choices = Weighted<Happening>([
             (3, { _ in .start }), (2, { .kill($0.below(8)) }), (4, { .pause($0.below(8), $0.seconds(0.1...60)) }),
             (1, { .leave($0.below(8)) }), (1, { .blind($0.below(8)) }), (4, { .link($0.below(8), Self.link(&$0)) }),
@@ -71,4 +76,5 @@ enum RelayKind: String, CaseIterable {
     case starts, kills, pauses, leaves, takings, refusals = "refused writes", unknowns = "writes with unknown ends"
     case losses = "heartbeats lost", moves = "slots given to another", messages
     case lateMessages = "messages of an old term"
+    case preparations, handOvers = "slots handed over"
 }

@@ -10,23 +10,29 @@ final class RelaySimulation: Simulation {
     let schedule: RelaySchedule
     let stage: Stage
     var statistics = Statistics<RelayKind>()
-    private var bucket = RelayBucket()
+    private var bucket: RelayBucket
+    private let oldFences: [Slot: Int]
     private var processes: [RelayProcess] = []
     private let slots: Set<Slot>
-    private var latency = Duration.milliseconds(5)
+    var latency = Duration.milliseconds(5)
     private var electionEnd = SimulatedLoop.start
     private var started = 0
     /// Who has each term of each slot: it never changes.
     private var owners: [Slot: [Int: String]] = [:]
+    /// When the sources of each term of each slot stopped.
+    var ends: [Slot: [Int: MonotonicInstant]] = [:]
 
     init(_ schedule: RelaySchedule, isRecording: Bool) {
         self.schedule = schedule
         stage = Stage(seed: schedule.seed, isRecording: isRecording)
         slots = Set((0..<schedule.options.slots).compactMap { Slot($0 * 100) })
+        let term = schedule.options.oldTerm
+        oldFences = term > 0 ? Dictionary(uniqueKeysWithValues: slots.map { ($0, term) }) : [:]
+        bucket = RelayBucket(fences: oldFences)
         for _ in 0..<schedule.options.relays { start() }
     }
 
-    private var living: [RelayProcess] { processes.filter { !$0.isDead } }
+    var living: [RelayProcess] { processes.filter { !$0.isDead } }
 
     var nextDeadline: MonotonicInstant? { now }
 
@@ -39,17 +45,24 @@ final class RelaySimulation: Simulation {
         case .pause(let index, let duration):
             statistics.count(.pauses)
             pick(index)?.loop.pause(duration)
+            pick(index)?.trouble(until: now + duration)
         case .leave(let index):
             statistics.count(.leaves)
-            pick(index)?.isLeaving = true
-            pick(index)?.take { $0.leave(now: $1) }
+            if let process = pick(index) { leave(process) }
         case .link(let index, let link):
             guard let process = pick(index) else { return }
+            process.trouble(until: now)
             process.link = link
             if !link.isCut { look(process) }
-        case .blind(let index): pick(index)?.isBlind = true
-        case .election(let duration): electionEnd = max(electionEnd, now + duration)
-        case .latency(let latency): self.latency = latency
+        case .blind(let index):
+            pick(index)?.trouble(until: now)
+            pick(index)?.isBlind = true
+        case .election(let duration):
+            electionEnd = max(electionEnd, now + duration)
+            for process in living { process.trouble(until: electionEnd) }
+        case .latency(let latency):
+            for process in living { process.trouble(until: now) }
+            self.latency = latency
         }
     }
 
@@ -100,15 +113,27 @@ final class RelaySimulation: Simulation {
             } failed: {
                 $0.heartbeatReadFailed(relay, now: $1)
             }
-        case .start(let slot, let term, _):
-            log("  \(process.id) has slot \(slot), term \(term)")
+        case .readFence(let slot):
+            request(process) { [unowned self] in
+                let term = bucket.fences[slot] ?? 0
+                return { $0.fenceRead(slot, term: term, now: $1) }
+            } failed: {
+                $0.fenceReadFailed(slot, now: $1)
+            }
+        case .prepare(let slot): prepare(slot, process)
+        case .unprepare(let slot): process.prepared[slot] = nil
+        case .start(let slot, let term, let predecessor):
+            log("  \(process.id) has slot \(slot), term \(term), after \(predecessor)")
             claim(slot, term, process)
+            began(slot, term, predecessor, process)
             send(slot, term, process, isFence: true)
         case .drain(let slot):
             statistics.count(.moves)
+            ended(slot, process)
             after(latency * 2) { [weak process] in process?.take { $0.drained(slot, now: $1) } }
         case .drop(let slot):
             log("  \(process.id) gives slot \(slot) up")
+            process.sources.remove(slot)
         case .report(let report):
             log("  \(process.id): \(report)")
             if case .lost = report { statistics.count(.losses) }
@@ -123,6 +148,7 @@ final class RelaySimulation: Simulation {
         let owner = "\(process.id) \(process.peek { $0.incarnation })"
         let known = owners[slot]?[term]
         check(known == nil || known == owner, "term \(term) of slot \(slot) is \(owner)'s and \(known ?? "")'s")
+        check(term > oldFences[slot] ?? 0, "term \(term) of slot \(slot) is not above the last fence")
         owners[slot, default: [:]][term] = owner
     }
 
@@ -255,6 +281,7 @@ final class RelaySimulation: Simulation {
         latency = .milliseconds(5)
         electionEnd = now
         for process in living {
+            process.trouble(until: now)
             process.link = .init()
             look(process)
         }
@@ -266,8 +293,12 @@ final class RelaySimulation: Simulation {
             check(loads.reduce(0, +) == slots.count, "of \(slots.count) slots, relays have \(loads)")
             check((loads.max() ?? 0) - (loads.min() ?? 0) <= 1, "slots are shared \(loads)")
             stage.isOver = true
-            for process in living { process.take { $0.leave(now: $1) } }
-            after(.seconds(30)) { [unowned self] in
+            // The others have to take what the first one had.
+            living.first.map { leave($0) }
+            after(.seconds(15)) { [unowned self] in
+                for process in self.living { leave(process) }
+            }
+            after(.seconds(60)) { [unowned self] in
                 check(self.living.isEmpty, "\(self.living.count) relays do not end")
                 for process in self.living { process.closeDriver() }
             }

@@ -1,0 +1,55 @@
+import Realtime
+import RelayProtocol
+
+/// An event or a gap of a unit, on its way from its source to the stream.
+struct RelayItem: Sendable {
+    enum Content: Sendable {
+        case event(RealtimeEvent, id: String?)
+        case gap(RelayGap)
+    }
+
+    let unit: String
+    /// See ``UnitRun``.
+    let run: Int
+    let content: Content
+    /// When it came, in milliseconds since 1970.
+    let time: Int64
+    /// Another relay may have written it, too.
+    var mayBeRepeated = false
+
+    /// About what it takes on its way.
+    var byteCount: Int {
+        switch content {
+        case .event(let event, _): event.byteCount + 512
+        case .gap: 1024
+        }
+    }
+
+    /// Up to when all before it came.
+    var limit: Int64 {
+        switch content {
+        case .event: time
+        // Until it is stored, what lies in it is not told of.
+        case .gap(let gap): gap.start
+        }
+    }
+
+    /// - Parameter number: Of the unit and term.
+    func outgoing(number: Int, term: Int, by relay: RelayID, _ options: EventRelayOptions) -> OutgoingMessage {
+        let author = RelayMessage.Author(unit: unit, term: term, sequence: number)
+        let source = unit.prefix { $0 != ":" }.description
+        let (message, messageID): (RelayMessage, String)
+        switch content {
+        case .event(let event, let id):
+            message = RelayMessage(
+                .event(event), source: source, author: author, time: time, id: id, mayBeRepeated: mayBeRepeated)
+            messageID =
+                id.map { MessageID.make([source, $0]) }
+                ?? MessageID.make([unit, "\(relay)", "\(term)", "\(number)"])
+        case .gap(let gap):
+            message = RelayMessage(.gap(gap), source: source, author: author, time: gap.end)
+            messageID = MessageID.make(["gap", unit, "\(relay)", "\(term)", "\(number)"])
+        }
+        return message.outgoing(prefix: options.prefix, messageID: messageID, stream: options.stream)
+    }
+}

@@ -1,0 +1,59 @@
+package import Basics
+
+/// Giving back, for good or one slot.
+extension OwnershipMachine {
+    /// Everything is given back, and nothing is taken any more. Each slot is kept until another relay is ready for it, for
+    /// ``Configuration/handOverLimit`` at most.
+    package mutating func leave(now: MonotonicInstant) {
+        advance(now)
+        guard !isLeaving else { return }
+        leavingSince = now
+        for slot in preparations.keys.sorted() { unprepare(slot) }
+        beat(now)
+        isDue = true
+        finishIfEmpty()
+    }
+
+    /// Gives back what others are ready for, or what nobody will be.
+    mutating func handOver() {
+        guard let leavingSince else { return }
+        let others = loads(lastNow).keys.filter { $0 != configuration.relay }
+        let isOver = lastNow - leavingSince >= configuration.handOverLimit
+        for (slot, term) in held.sorted(by: { $0.key < $1.key }) {
+            let heir = assignment.heaviest(of: others.filter { isReady($0, for: slot, term: term) }, for: slot)
+            if heir != nil || isOver || others.isEmpty { drain(slot, heir: heir) }
+        }
+    }
+
+    /// All that was sent of a slot is acknowledged, and nothing more is sent.
+    ///
+    /// - Parameter settled: When its sources had stopped, in milliseconds since 1970.
+    package mutating func drained(_ slot: Slot, settled: Int64? = nil, now: MonotonicInstant) {
+        advance(now)
+        guard case .draining(let term, let heir) = holdings[slot], let revision = records[slot]?.revision else {
+            return
+        }
+        let record = SlotRecord(owner: nil, incarnation: incarnation, term: term, heir: heir, settled: settled)
+        let write = SlotWrite(slot: slot, record: record, revision: revision)
+        holdings[slot] = .releasing(write)
+        order(.write(write))
+    }
+
+    mutating func drain(_ slot: Slot, heir: RelayID?) {
+        guard case .held(let term) = holdings[slot] else { return }
+        holdings[slot] = .draining(term: term, heir: heir)
+        order(.drain(slot))
+    }
+
+    mutating func released(_ slot: Slot) {
+        holdings[slot] = nil
+        if move?.slot == slot { move?.end = lastNow + configuration.observerWait }
+        finishIfEmpty()
+    }
+
+    mutating func finishIfEmpty() {
+        guard isLeaving, !isFinished, holdings.isEmpty else { return }
+        isFinished = true
+        order(.finished)
+    }
+}

@@ -1,0 +1,202 @@
+package import Basics
+
+/// What comes from the bucket, and what follows for slots in hand.
+extension OwnershipMachine {
+    /// A heartbeat in the bucket. The same one again changes nothing.
+    package mutating func heartbeatSeen(
+        _ relay: RelayID, _ heartbeat: Heartbeat, revision: UInt64, now: MonotonicInstant
+    ) {
+        advance(now)
+        guard relay != configuration.relay else {
+            if heartbeat.number > ownBeat?.number ?? 0 { ownBeat = heartbeat }
+            return
+        }
+        if let known = relays[relay] {
+            // Whatever differs is a sign of life: revisions can fall when another server leads (seen on 2.9.10), and a heartbeat
+            // that comes late stands in the place of a newer one.
+            guard revision != known.revision || heartbeat.number != known.number else { return }
+            let newest = heartbeat.number > known.heartbeat.number ? heartbeat : known.heartbeat
+            relays[relay] = Sighting(
+                heartbeat: newest, number: heartbeat.number, revision: revision, time: now, first: known.first,
+                isToldApart: known.isToldApart)
+            compareUnits(relay)
+        } else if relays.count < Self.maximumRelays {
+            relays[relay] = Sighting(
+                heartbeat: heartbeat, number: heartbeat.number, revision: revision, time: now, first: now)
+        }
+        isDue = true
+    }
+
+    /// A relay that lives should have the same units: what only one of them has is lost with it.
+    private mutating func compareUnits(_ relay: RelayID) {
+        guard let sighting = relays[relay], !sighting.isToldApart else { return }
+        let (units, own) = (sighting.heartbeat.units, configuration.units)
+        guard !units.isEmpty, !own.isEmpty, units != own else { return }
+        relays[relay]?.isToldApart = true
+        order(.report(.otherUnits(relay)))
+    }
+
+    /// What the leader has of a relay that has been silent.
+    package mutating func heartbeatRead(
+        _ relay: RelayID, _ heartbeat: Heartbeat?, revision: UInt64, now: MonotonicInstant
+    ) {
+        if let heartbeat { heartbeatSeen(relay, heartbeat, revision: revision, now: now) }
+        advance(now)
+        guard relays[relay]?.isBeingRead == true else { return }
+        relays[relay]?.isBeingRead = false
+        relays[relay]?.isConfirmed = true
+        isDue = true
+    }
+
+    /// The leader could not be asked: it is asked again.
+    package mutating func heartbeatReadFailed(_ relay: RelayID, now: MonotonicInstant) {
+        advance(now)
+        relays[relay]?.isBeingRead = false
+    }
+
+    /// The record of a slot, as seen or read; nil if there is none. Older ones than those that were seen before change nothing.
+    ///
+    /// - Parameter isOfLeader: Whether the leader has said so: what is written next is written over that.
+    package mutating func slotSeen(
+        _ slot: Slot, record: SlotRecord?, revision: UInt64, isOfLeader: Bool = false, now: MonotonicInstant
+    ) {
+        advance(now)
+        rereads[slot] = nil
+        unreadable.remove(slot)
+        isDue = true
+        if isOfLeader { records[slot]?.revision = revision }
+        deletions[slot] = record == nil && revision > 0 ? revision : nil
+        if record != nil { fences[slot] = nil }
+        if let record, records[slot].map({ record.follows($0.record) }) ?? true {
+            records[slot] = (record, revision)
+            if let owner = record.owner, owner != configuration.relay, relays[owner] == nil,
+                relays.count < Self.maximumRelays
+            {
+                let unseen = Heartbeat(incarnation: 0, number: 0)
+                relays[owner] = Sighting(heartbeat: unseen, number: 0, revision: 0, time: now, first: now)
+            }
+        }
+        dropPreparation(slot)
+        settle(slot)
+    }
+
+    /// The record of a slot is none: it may be of a newer version, and is left alone.
+    package mutating func slotUnreadable(_ slot: Slot, now: MonotonicInstant) {
+        advance(now)
+        rereads[slot] = nil
+        if unreadable.insert(slot).inserted { order(.report(.unreadable(slot))) }
+        switch holdings[slot] {
+        case .taking: holdings[slot] = nil
+        case .releasing: released(slot)
+        case .held, .draining, nil: break
+        }
+        finishIfEmpty()
+    }
+
+    // MARK: Fences
+
+    /// The term of the last fence of a slot in the stream, zero without any: terms begin above it.
+    package mutating func fenceRead(_ slot: Slot, term: Int, now: MonotonicInstant) {
+        advance(now)
+        guard case .asked = fences[slot] else { return }
+        fences[slot] = .known(term)
+        isDue = true
+    }
+
+    /// The leader could not be asked: it is asked again a little later.
+    package mutating func fenceReadFailed(_ slot: Slot, now: MonotonicInstant) {
+        advance(now)
+        guard case .asked = fences[slot] else { return }
+        fences[slot] = .failed(until: now + Self.readPause)
+    }
+
+    // MARK: Slots in hand
+
+    /// The leader could not be asked: it is asked again a little later.
+    package mutating func readFailed(_ slot: Slot, now: MonotonicInstant) {
+        advance(now)
+        if holdings[slot] != nil { rereads[slot] = now + Self.readPause }
+    }
+
+    /// All that is in the bucket was seen once.
+    package mutating func readCompleted(now: MonotonicInstant) {
+        advance(now)
+        isComplete = true
+        isDue = true
+    }
+
+    /// What the newest record says of a slot in hand.
+    mutating func settle(_ slot: Slot) {
+        let newest = records[slot]
+        let isOurs = newest.map { self.isOurs($0.record) } ?? false
+        switch holdings[slot] {
+        case nil:
+            // A write that was thought to have failed has arrived after all: the term is nobody else's.
+            if isOurs, let newest { hold(slot, newest.record.term, after: .settled(nil)) }
+        case .taking(let write, let predecessor):
+            if newest?.record == write.record {
+                hold(slot, write.record.term, after: predecessor)
+            } else {
+                holdings[slot] = nil
+                finishIfEmpty()
+            }
+        case .held(let term), .draining(let term, _):
+            if !isOurs || newest?.record.term != term { lose(slot, to: newest?.record.owner) }
+        case .releasing(let write):
+            if isOurs, let newest {
+                // It has not arrived.
+                let again = SlotWrite(slot: slot, record: write.record, revision: newest.revision)
+                holdings[slot] = .releasing(again)
+                order(.write(again))
+            } else {
+                released(slot)
+            }
+        }
+    }
+
+    private func isOurs(_ record: SlotRecord) -> Bool {
+        record.owner == configuration.relay && record.incarnation == incarnation
+    }
+
+    mutating func hold(_ slot: Slot, _ term: Int, after predecessor: Predecessor) {
+        holdings[slot] = .held(term: term)
+        (freeSince[slot], preparations[slot]) = (nil, nil)
+        order(.start(slot, term: term, predecessor))
+        if isLeaving { drain(slot, heir: nil) }
+    }
+
+    mutating func lose(_ slot: Slot, to owner: RelayID?) {
+        holdings[slot] = nil
+        if move?.slot == slot { move = nil }
+        order(.drop(slot))
+        order(.report(.taken(slot, by: owner)))
+        finishIfEmpty()
+    }
+
+    // MARK: What was written
+
+    /// A heartbeat was acknowledged.
+    package mutating func heartbeatStored(_ heartbeat: Heartbeat, now: MonotonicInstant) {
+        if heartbeat.incarnation == incarnation, let sentAt = sentBeats.removeValue(forKey: heartbeat.number) {
+            lastBeat = max(lastBeat ?? sentAt, sentAt)
+        }
+        if let newsBeat, heartbeat.number >= newsBeat { self.newsBeat = nil }
+        advance(now)
+        isDue = true
+    }
+
+    package mutating func writeEnded(_ write: SlotWrite, _ outcome: SlotWriteOutcome, now: MonotonicInstant) {
+        advance(now)
+        isDue = true
+        switch outcome {
+        case .stored(let revision):
+            slotSeen(write.slot, record: write.record, revision: revision, isOfLeader: true, now: now)
+        case .refused, .unknown:
+            switch holdings[write.slot] {
+            case .taking(let own, _) where own == write: order(.readSlot(write.slot))
+            case .releasing(write): order(.readSlot(write.slot))
+            case .taking, .releasing, .held, .draining, nil: break
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Basics
+import CurlTransport
+import RelayProtocol
+
+/// Slots of relays that leave: the next owner's sources have begun before the last one's stop.
+extension RelaySimulation {
+    func leave(_ process: RelayProcess) {
+        if process.leavingSince == nil { process.leavingSince = process.loop.now }
+        process.isLeaving = true
+        process.take { $0.leave(now: $1) }
+    }
+
+    /// The sources of a slot begin, some time.
+    func prepare(_ slot: Slot, _ process: RelayProcess) {
+        statistics.count(.preparations)
+        process.prepared[slot] = .some(nil)
+        after(latency * 2) { [weak process] in
+            process?.loop.run { [weak process, weak self] in
+                guard let self, let process, !process.isDead, process.prepared[slot] != nil else { return }
+                process.prepared[slot] = now
+                process.handle { $0.prepared(slot, now: $1) }
+            }
+        }
+    }
+
+    /// The sources of a slot stop.
+    func ended(_ slot: Slot, _ process: RelayProcess) {
+        guard let term = process.peek({ $0.held[slot] }) else { return }
+        ends[slot, default: [:]][term] = now
+        let hadSources = process.sources.remove(slot) != nil
+        guard let start = process.leavingSince else { return }
+        let isReady = living.contains { $0 !== process && $0.prepared[slot]?.map { $0 <= now } ?? false }
+        if isReady { statistics.count(.handOvers) }
+        let isOver = process.loop.now - start >= process.peek { $0.configuration.handOverLimit }
+        // Of a slot that was taken while it left, the sources have not begun.
+        guard process.isWell, !isReady, hadSources, living.contains(where: { !$0.isLeaving && $0.isWell }) else {
+            return
+        }
+        let isSlow = latency > .milliseconds(100)
+        check(isOver && isSlow, "\(process.id) gives slot \(slot) back before another relay is ready for it")
+    }
+
+    /// The sources of a slot have begun, now or before.
+    func began(_ slot: Slot, _ term: Int, _ predecessor: OwnershipMachine.Predecessor, _ process: RelayProcess) {
+        process.sources.insert(slot)
+        defer { process.prepared[slot] = nil }
+        guard case .handedOver = predecessor else { return }
+        let (start, end) = (process.prepared[slot] ?? nil, ends[slot]?[term - 1])
+        let isWhole = start.flatMap { start in end.map { start <= $0 } } ?? false
+        check(isWhole, "slot \(slot) ended before \(process.id) was ready, and counts as handed over")
+    }
+}
