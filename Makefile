@@ -60,7 +60,7 @@ matrix-test: setup ## Tests the Matrix client against Synapse, a real homeserver
 relay-test: setup ## Relays and consumers around three servers of NATS while everything fails. TIME=600 SEED=any RATE=100 FAULTS=short.
 	@Scripts/setup nats-server
 	@swift build --build-tests --quiet
-	@NATS_TESTS=1 swift test --skip-build --filter EventRelayTests $(if $(FAULTS),--skip ServerDeathTests)
+	@NATS_TESTS=1 swift test --skip-build --filter 'EventRelayTests|ConsumeCommandTests|RelayCommandTests' $(if $(FAULTS),--skip ServerDeathTests)
 	@FAULTS=$(FAULTS) RATE=$(RATE) Scripts/relay/run $(or $(TIME),600) $(SEED)
 
 encryption-peers: setup ## Compares Matrix's encryption with vodozemac and others. CASES=1000 SEED=any ONLY="olm sas" REFERENCE=module.

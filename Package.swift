@@ -200,6 +200,8 @@ var testSupport: [Target] {
                 + nioServer + [nioSSL]),
         // A session whose homeserver follows a script.
         support("MatrixSessionTestSupport", ["MatrixSDK", "MatrixTestSupport", "TestSupport", "Basics", "Transport"]),
+        // Starts servers of NATS.
+        support("RelayTestSupport", ["TestSupport", "Basics"]),
         // Without PydioProtocol: client and server check each other.
         support("PydioTestSupport", ["TestSupport", "Basics", "Transport", "CLibcrypto"] + nioServer + [nioSSL]),
     ]
@@ -258,14 +260,14 @@ var tests: [Target] {
             "EventRelayTests",
             [
                 "EventRelay", "RelayProtocol", "CNATS", "CurlTransport", "PusherTestSupport", "PusherSwift",
-                "PusherMockServer",
+                "PusherMockServer", "RelayTestSupport",
             ]),
         suites(
             "CommandTests",
             [
                 "pusher-cli", "PusherMockServer", "PusherHTTP", "MatrixSDK", "MatrixProtocol", "MatrixEncryption",
                 "MatrixTestSupport", "EncryptionTestSupport", "TerminalUI", "PydioSDK", "PydioTestSupport",
-                argumentParser,
+                "RelayTestSupport", "EventRelay", "RelayProtocol", argumentParser,
             ]),
         suites("SimulationTests", ["simulate", "CurlTransport"]),
         // What strangers can do; the table of SECURITY.md names these tests.

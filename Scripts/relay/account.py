@@ -113,7 +113,7 @@ class Account:
                 for line in log.read_text(errors="replace").splitlines():
                     if match := STARTED.search(line):
                         self.owners[self.slot(match[1]), int(match[2])].add(process)
-                    elif "slots are given up" in line:
+                    elif "given up, and taken again" in line:
                         self.reasons["times that a relay gave up all that it had"] += 1
                     elif "is not in the stream" in line:
                         self.reasons["events that a relay says are not in the stream"] += 1

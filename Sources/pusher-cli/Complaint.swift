@@ -70,6 +70,12 @@ enum Complaint {
             "failed: Empty reply from server",
             "failed: the server closed it without an answer: try --tls if this port expects TLS"
         ),
+        ("set it up first", "create it with pusher-cli relay setup"),
+        ("set it up again", "create it again with pusher-cli relay setup"),
+        (
+            "give the prefix of its subjects, or name another stream",
+            "use --prefix with what its subjects begin with, or another --stream"
+        ),
         ("the member's userInfo", "--user-info"),
         ("the user's userInfo", "--user-info"),
     ]

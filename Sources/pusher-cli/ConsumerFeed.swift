@@ -3,32 +3,70 @@
     import EventRelay
     import PusherSwift
 
-    /// Events of a stream of NATS JetStream that are to be printed. An event is acknowledged once it is written, or its command
-    /// has begun.
+    /// Events of a stream of NATS JetStream that are to be printed, or given to a command. An event is acknowledged once it is
+    /// written, or its command has succeeded; one whose command fails is given back, each time for longer.
     final class ConsumerFeed: Feed {
+        /// How commands run with events.
+        struct Commands: Sendable {
+            /// At a time.
+            let jobs: Int
+            /// An event whose command has failed so often is given back at once: the next reader makes it a dead letter.
+            let maximumDeliveries: Int
+        }
+
+        /// An event that nobody has answered for yet.
+        private struct Open: Sendable {
+            let message: ConsumedEvent<RealtimeEvent>
+            let start: MonotonicInstant
+            var isTold = false
+        }
+
         private struct State: Sendable {
             var tasks: [Task<Void, Never>] = []
-            /// Told, and not written yet.
-            var waiting: ArraySlice<ConsumedEvent<RealtimeEvent>> = []
+            var open: [Int: Open] = [:]
+            var lastNumber = 0
+            /// Who waits until fewer are open.
+            var turn: CheckedContinuation<Void, Never>?
+            var isClosing = false
             var connection = ConnectionState.disconnected
             var failure: String?
         }
 
+        private typealias Send = @Sendable () async throws -> Void
+
+        private static let longestPause = Duration.seconds(300)
+
         private let consumer: EventConsumer
         private let event: String?
+        private let ackWait: Duration
+        /// Nil if events are printed.
+        private let commands: Commands?
+        private let hasGroup: Bool
         private let state = Lock(State())
+        private let (sends, sender) = AsyncStream.makeStream(of: Send.self)
+        private let sending: Task<Void, Never>
         let serverName: String
 
-        /// - Parameter event: Nil for all names.
-        init(_ consumer: EventConsumer, event: String?, serverName: String) {
-            (self.consumer, self.event, self.serverName) = (consumer, event, serverName)
+        /// - Parameters:
+        ///   - options: Those of the consumer.
+        ///   - event: Nil for all names.
+        ///   - commands: Nil if events are printed.
+        init(
+            _ consumer: EventConsumer, _ options: EventConsumerOptions, event: String?, commands: Commands?,
+            serverName: String
+        ) {
+            (self.consumer, self.event, self.commands, self.serverName) = (consumer, event, commands, serverName)
+            (ackWait, hasGroup) = (options.ackWait, options.group != nil)
+            sending = Task { [sends] in
+                for await send in sends { try? await send() }  // what is not acknowledged comes again
+            }
         }
 
         func start(
             _ report: @escaping @Sendable (FeedReport) -> Void, failed: @escaping @Sendable (any Error) -> Void
         ) {
-            let (states, failures, gaps) = (consumer.states, consumer.errors, consumer.gaps)
-            let events = consumer.events(event)
+            let (states, failures) = (consumer.states, consumer.errors)
+            let events = consumer.events(event, includingGaps: true)
             func tell(_ news: FeedReport) async {
                 await withCheckedContinuation { continuation in
                     EventStream.queue.async {
@@ -40,42 +78,127 @@
             let tasks = [
                 Task { for await state in states { await tell(.state(state)) } },
                 Task { for await failure in failures { await tell(.failed(failure)) } },
-                Task { for await gap in gaps { await tell(.gap(gap)) } },
                 Task { [weak self] in
                     for await message in events {
-                        self?.state.withLock { $0.waiting.append(message) }
-                        await tell(.event(message.event))
+                        guard let news = self?.news(of: message) else { return }
+                        await tell(.news(news))
+                        await self?.turn()
                     }
+                },
+                Task { [weak self, ackWait] in
+                    while (try? await Task.sleep(for: ackWait / 3)) != nil { self?.refresh() }
                 },
             ]
             state.withLock { $0.tasks = tasks }
         }
 
+        /// What has not begun is given back.
         func close() {
-            state.withLock { $0.tasks }.forEach { $0.cancel() }
+            let (tasks, turn) = state.withLock { state in
+                state.isClosing = true
+                defer { state.turn = nil }
+                return (state.tasks.dropLast(), state.turn)  // commands that run keep their events
+            }
+            tasks.forEach { $0.cancel() }
+            turn?.resume()
+        }
+
+        func finish() async {
+            let (open, refreshing) = state.withLock { ($0.open, $0.tasks.last) }
+            refreshing?.cancel()
+            for number in open.keys.sorted() { _ = answer(number, .notBegun) }
+            sender.finish()
+            await sending.value
             let late = consumer.lateEventCount
-            consumer.close()
+            await consumer.shutDown()
             guard late > 0 else { return }
-            StandardError.write("\(late) events were left out that an earlier owner of their channels wrote too late")
+            StandardError.write(
+                """
+                \(late == 1 ? "1 event was" : "\(late) events were") left out: an earlier owner of the channel wrote too late
+                """)
         }
 
-        func wrote(_ event: RealtimeEvent) {
-            guard let message = state.withLock({ $0.waiting.popFirst() }) else { return }
-            Task { try? await message.ack() }  // what is not acknowledged comes again
+        // MARK: Events that are open
+
+        private func news(of message: ConsumedEvent<RealtimeEvent>) -> FeedNews {
+            let number = state.withLock { state in
+                state.lastNumber += 1
+                state.open[state.lastNumber] = Open(message: message, start: .now)
+                return state.lastNumber
+            }
+            let gap = message.gap.map { ConsumedRecord.Gap(start: $0.start, end: $0.end, reason: $0.reason) }
+            let record = ConsumedRecord(
+                event: message.event, gap: gap, time: message.relayTime ?? message.time, sequence: message.sequence,
+                deliveries: message.deliveries, mayBeRepeated: message.mayBeRepeated)
+            return FeedNews(record: .consumed(record), counts: gap == nil) { [weak self] in self?.answer(number, $0) }
         }
 
-        // MARK: What comes
-
-        func news(of event: RealtimeEvent, forPeople: Bool) -> FeedNews? {
-            // Events are told one by one: it is the newest.
-            let message = state.withLock { $0.waiting.last }
-            return message.map { message in
-                let record = Record.consumed(
-                    event, sequence: message.sequence, deliveries: message.deliveries,
-                    mayBeRepeated: message.mayBeRepeated)
-                return FeedNews(record: record, counts: true)
+        /// Returns when the next event may come: it is not fetched before.
+        private func turn() async {
+            guard let jobs = commands?.jobs else { return }
+            await withCheckedContinuation { continuation in
+                let isFree = state.withLock { state in
+                    let isFree = state.isClosing || state.open.count < jobs
+                    if !isFree { state.turn = continuation }
+                    return isFree
+                }
+                if isFree { continuation.resume() }
             }
         }
+
+        private func answer(_ number: Int, _ outcome: EventOutcome) -> TerminalText? {
+            let (open, turn, isClosing) = state.withLock { state in
+                let open = state.open.removeValue(forKey: number)
+                defer { state.turn = nil }
+                return (open, state.turn, state.isClosing)
+            }
+            turn?.resume()
+            guard let message = open?.message else { return nil }
+            switch outcome {
+            case .handled:
+                sender.yield { try await message.ack() }
+                return nil
+            case .notBegun:
+                sender.yield { try await message.nak() }
+                return nil
+            case .failed:
+                guard hasGroup, let commands else { return nil }
+                if isClosing {
+                    sender.yield { try await message.nak() }
+                    return "it is given back"
+                }
+                if message.deliveries >= commands.maximumDeliveries {
+                    sender.yield { try await message.nak() }
+                    return "it becomes a dead letter"
+                }
+                let pause = min(.seconds(1 << min(message.deliveries - 1, 20)), Self.longestPause)
+                sender.yield { try await message.nak(after: pause) }
+                return "it is delivered again in \(pause.components.seconds) s"
+            }
+        }
+
+        /// What is open is not delivered to others, and a command that takes long is told of.
+        private func refresh() {
+            let (messages, slow) = state.withLock { state in
+                let slow = state.open.filter { !$1.isTold && .now - $1.start >= ackWait }
+                for number in slow.keys { state.open[number]?.isTold = true }
+                return (state.open.values.map(\.message), commands == nil ? [] : slow.values.map(\.message))
+            }
+            for message in messages { sender.yield { try await message.inProgress() } }
+            for message in slow where message.gap == nil {
+                let rest: TerminalText = hasGroup ? "; no other worker gets the event" : ""
+                StandardError.write(
+                    """
+                    warning: the command for event “\(message.event.eventName)” of channel \(message.event.channelName ?? "-") is \
+                    still running after \(ackWait.components.seconds) s\(rest)
+                    """)
+            }
+        }
+
+        // MARK: What else comes
+
+        /// Events come as news.
+        func news(of event: RealtimeEvent, forPeople: Bool) -> FeedNews? { nil }
 
         func news(of change: SourceState) -> FeedNews? {
             let (old, new) = state.withLock { state in
@@ -97,14 +220,9 @@
             }
         }
 
+        /// What has an error of NATS, and is not tried again, ends the reader.
         func end(by failure: SourceFailure) -> ExitStatus? {
-            guard !failure.willRetry, let error = failure.underlying as? NATSError else { return nil }
-            switch error.kind {
-            case .authentication, .permission, .invalidArgument, .tls, .unsupportedServer, .differentSettings:
-                return error.exitStatus
-            // Of one message, mostly: the others go on.
-            default: return nil
-            }
+            failure.willRetry ? nil : (failure.underlying as? NATSError)?.exitStatus
         }
 
         var isFailing: Bool { state.withLock { $0.failure != nil && $0.connection != .connected } }

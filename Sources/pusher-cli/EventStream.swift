@@ -112,6 +112,7 @@ final class EventStream: PusherDelegate {
         // Nothing more is told of what went on.
         if status == .interrupted { StandardError.complain(CommandFailure.interrupted) }
         let formStatus = await form.finish()
+        for feed in feeds { await feed.finish() }
         signals.cancel()
         return status.worse(state.withLock { $0.trouble }).worse(formStatus)
     }
@@ -247,11 +248,26 @@ final class EventStream: PusherDelegate {
 
     private func tell(_ news: FeedNews, of event: RealtimeEvent? = nil, ofFeed index: Int) {
         if news.isConnected, state.withLock({ $0.awaited.remove(.feed(index)) }) != nil { waitForRest() }
-        let isWritten = print(news.record)
+        if case .events = mode, case .state(_, let to, _) = news.record { return tellState(to, ofFeed: index) }
+        let isWritten = print(news.record, answer: news.answer)
         // Before it is counted: that may end the command, and what was written is noted then.
         if isWritten, let event { feeds[index].wrote(event) }
         for warning in news.warnings { StandardError.write("warning: \(warning)") }
         if news.counts { count() }
+    }
+
+    /// Where events alone are printed, whoever waits for them still learns that there are none to be had.
+    private func tellState(_ new: ConnectionState, ofFeed index: Int) {
+        switch new {
+        case .connected:
+            let isFirst = state.withLock { state in
+                defer { state.hasListened = true }
+                return !state.hasListened
+            }
+            StandardError.write("connected \(isFirst ? "to \(feeds[index].serverName)" : "again")")
+        case .reconnecting: StatusLine.wait(for: "the connection to come back")
+        case .connecting, .disconnecting, .disconnected: break
+        }
     }
 
     private func failed(_ failure: SourceFailure, ofFeed index: Int) {
@@ -380,9 +396,12 @@ final class EventStream: PusherDelegate {
     }
 
     @discardableResult
-    private func print(_ record: Record) -> Bool {
-        guard state.withLock({ $0.outcome == nil }) else { return false }
-        let isWritten = form.write(record)
+    private func print(_ record: Record, answer: EventAnswer? = nil) -> Bool {
+        guard state.withLock({ $0.outcome == nil }) else {
+            _ = answer?(.notBegun)
+            return false
+        }
+        let isWritten = form.write(record, answer: answer)
         if !isWritten { leave(.done) }  // the reader has what it wanted
         return isWritten
     }

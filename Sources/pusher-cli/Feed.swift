@@ -10,7 +10,11 @@ protocol Feed: AnyObject, Sendable {
     func start(
         _ report: @escaping @Sendable (FeedReport) -> Void, failed: @escaping @Sendable (any Error) -> Void)
 
+    /// Lets no more come.
     func close()
+
+    /// Returns when all is said to whoever sent the events. Called behind ``close()``, when nothing is done with events any more.
+    func finish() async
 
     /// Who is waited for until something comes about.
     var serverName: String { get }
@@ -47,6 +51,8 @@ protocol Feed: AnyObject, Sendable {
 extension Feed {
     func wrote(_ event: RealtimeEvent) {}
 
+    func finish() async {}
+
     func reached(_ position: String) {}
 }
 
@@ -82,6 +88,8 @@ struct FeedNews: Sendable {
     var isConnected = false
     /// What people should know besides.
     var warnings: [String] = []
+    /// Who is told what becomes of it; nil if nobody wants to know.
+    var answer: EventAnswer?
 }
 
 extension PusherGap {

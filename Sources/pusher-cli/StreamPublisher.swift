@@ -11,12 +11,19 @@
 
         private struct State: Sendable {
             var waiting: ArraySlice<ConsumedEvent<RealtimeEvent>> = []
+            /// On their way, or tried again.
+            var batch: [ConsumedEvent<RealtimeEvent>] = []
+            var wake: AsyncStream<Void>.Continuation?
             var isStopping = false
+            /// Why nothing more can be read.
+            var end: NATSError?
             var published = 0
             var repeated = 0
             var refused = 0
         }
 
+        /// A third of the time that a group waits for acks, usually.
+        private static let refreshInterval = Duration.seconds(10)
         private static let pause = Duration.milliseconds(100)
         private static let longestPause = Duration.seconds(10)
 
@@ -44,28 +51,58 @@
             let failures = consumer.errors
             let telling = Task {
                 for await failure in failures {
-                    StandardError.write("warning: \(failure.message)\(failure.willRetry ? "; trying again" : "")")
+                    if !failure.willRetry, let error = failure.underlying as? NATSError {
+                        state.withLock { $0.end = error }
+                        signal.finish()
+                    } else {
+                        StandardError.write(
+                            "warning: \(Complaint.text(failure.message))\(failure.willRetry ? "; trying again" : "")")
+                    }
                 }
             }
+            // What waits for its turn is not delivered to others.
+            let refreshing = Task {
+                while (try? await Task.sleep(for: Self.refreshInterval)) != nil {
+                    for message in state.withLock({ $0.waiting + $0.batch }) { try? await message.inProgress() }
+                }
+            }
+            state.withLock { $0.wake = signal }
             defer {
-                reading.cancel()
-                telling.cancel()
+                for task in [reading, telling, refreshing] { task.cancel() }
             }
-            for await _ in news {
-                while case let batch = nextBatch(), !batch.isEmpty { try await publish(batch) }
-                if state.withLock({ $0.isStopping }) { break }
+            do {
+                for await _ in news {
+                    while case let batch = nextBatch(), !batch.isEmpty { try await publish(batch) }
+                    if state.withLock({ $0.isStopping }) { break }
+                }
+            } catch {
+                await finish(reading)
+                throw error
             }
+            await finish(reading)
             let (published, repeated, refused) = state.withLock { ($0.published, $0.repeated, $0.refused) }
+            let count = published == 1 ? "1 event" : "\(published) events"
             StandardError.write(
-                "published \(published) events, \(repeated) of which may have been published before, and refused \(refused)"
-            )
+                "published \(count), \(repeated) of which may have been published before, and refused \(refused)")
+            if let end = state.withLock({ $0.end }) { throw end }
             if refused > 0 { throw CommandFailure(.badData, "not all events could be published") }
+        }
+
+        /// Gives back what was not published, once nothing more comes, and sends what is to be said.
+        private func finish(_ reading: Task<Void, Never>) async {
+            reading.cancel()
+            await reading.value
+            for message in state.withLock({ $0.waiting + $0.batch }) { try? await message.nak() }
+            await consumer.shutDown()
         }
 
         /// What is on its way is finished.
         func stop() {
-            state.withLock { $0.isStopping = true }
-            consumer.close()
+            let wake = state.withLock { state in
+                state.isStopping = true
+                return state.wake
+            }
+            wake?.yield()
         }
 
         private func nextBatch() -> [ConsumedEvent<RealtimeEvent>] {
@@ -73,7 +110,8 @@
                 guard !state.isStopping else { return [] }
                 let batch = state.waiting.prefix(PusherHTTPClient.maximumBatch)
                 state.waiting.removeFirst(batch.count)
-                return Array(batch)
+                state.batch = Array(batch)
+                return state.batch
             }
         }
 
@@ -109,7 +147,6 @@
                 if state.withLock({ $0.isStopping }) { return }
                 try await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.longestPause)
-                for message in batch { try? await message.inProgress() }
             }
         }
 

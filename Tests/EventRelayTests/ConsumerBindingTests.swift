@@ -2,6 +2,7 @@ import Basics
 import PusherSwift
 import Realtime
 import RelayProtocol
+import RelayTestSupport
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Basics
 import Foundation
 import Realtime
 import RelayProtocol
+import RelayTestSupport
 import TestSupport
 import Testing
 
@@ -258,6 +259,157 @@ struct EventConsumerTests {
         let consumer = try makeConsumer(server, "a") { $0.ackWait = .seconds(2) }
         #expect(try await take(1, of: consumer.events(as: Price.self)) == [1])
         #expect(try await takeAll([2, 3, 4], of: consumer.events(as: Price.self)))
+    }
+
+    @Test func aGroupThatVanishesGoesOnWhereItWas() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        try await publish(connection, 1...3)
+        // Had it begun as it was told to, it would now begin with what is new.
+        let consumer = try makeConsumer(server, "a") { ($0.start, $0.prefetch) = (.new, 1) }
+        let errors = consumer.errors
+        let events = consumer.events(as: Price.self)
+        let values = Lock<Set<Int>>([])
+        let reading = Task {
+            for await message in events {
+                values.withLock { _ = $0.insert(message.value.price) }
+                try await message.ack(confirming: true)
+            }
+        }
+        #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
+        try await publish(connection, 4...5)
+        #expect(await eventually { values.withLock { $0 } == [4, 5] })
+        try await connection.deleteConsumers("EVENTS")
+        try await publish(connection, 6...7)
+        #expect(await eventually { values.withLock { $0 } == [4, 5, 6, 7] })
+        for await error in errors {
+            #expect(error.message.contains("group a was gone") && !error.willRetry)
+            break
+        }
+        reading.cancel()
+    }
+
+    @Test(arguments: [nil, "a"])
+    func aStreamThatIsMadeAnewIsReadFromItsBeginning(group: String?) async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        try await publish(connection, 1...5)
+        let consumer = try makeConsumer(server, group)
+        let values = Lock<[Int]>([])
+        let events = consumer.events(as: Price.self)
+        let reading = Task {
+            for await message in events {
+                values.withLock { $0.append(message.value.price) }
+                try await message.ack(confirming: true)
+            }
+        }
+        #expect(await eventually { values.withLock { $0.count } == 5 })
+        let errors = consumer.errors
+        try await connection.deleteStream("EVENTS")
+        for await error in errors {
+            #expect(error.message.contains("there is no stream EVENTS") && error.willRetry)
+            break
+        }
+        _ = try await connection.setUp(.events(replicas: 1, maximumBytes: 64 << 20))
+        try await publish(connection, 6...7, term: 2)
+        #expect(await eventually { values.withLock { $0 } == [1, 2, 3, 4, 5, 6, 7] })
+        reading.cancel()
+    }
+
+    @Test func whatAWorkerHasFetchedGoesToOthersAtOnceWhenItIsCancelled() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        try await publish(connection, 1...400)
+        // Longer than the test waits for anything.
+        let first = try makeConsumer(server, "a") { $0.ackWait = .seconds(300) }
+        let events = first.events(as: Price.self)
+        let count = Lock(0)
+        let reading = Task {
+            for await message in events {
+                try await message.ack(confirming: true)
+                count.withLock { $0 += 1 }
+                if count.withLock({ $0 }) == 20 { try await Task.sleep(for: .seconds(300)) }
+            }
+        }
+        #expect(await eventually { count.withLock { $0 } == 20 })
+        #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) ?? 0 > 100 })
+        reading.cancel()
+        _ = await reading.result
+        await first.shutDown()
+        let second = try makeConsumer(server, "a")
+        var values: Set<Int> = []
+        for await message in second.events(as: Price.self) {
+            values.insert(message.value.price)
+            try await message.ack()
+            if values.count == 380 { break }
+        }
+        #expect(values == Set(21...400))
+    }
+
+    @Test func nothingIsFetchedEarlyWithoutPrefetch() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        let workers = try (0..<2).map { _ in try makeConsumer(server, "a") { $0.prefetch = 0 } }
+        var first = workers[0].events(as: Price.self).makeAsyncIterator()
+        try await publish(connection, 1...1)
+        #expect(await first.next()?.value.price == 1)  // and is worked on for ever
+        var second = workers[1].events(as: Price.self).makeAsyncIterator()
+        try await publish(connection, 2...4)
+        #expect([await second.next(), await second.next(), await second.next()].map { $0?.value.price } == [2, 3, 4])
+    }
+
+    @Test func gapsComeAmongTheEventsIfTheyAreWanted() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        try await publish(connection, 1...1)
+        let gap = RelayGap(channel: "stocks", start: 1_000, end: 3_500, reason: "takeover")
+        let author = RelayMessage.Author(unit: "pusher:app:stocks", term: 1, sequence: 2)
+        _ = try await connection.publish(
+            RelayMessage(.gap(gap), source: "pusher", author: author, time: 3_500)
+                .outgoing(prefix: "ev", messageID: "gap", stream: "EVENTS"))
+        try await publish(connection, 3...3)
+        for (includesGaps, expected) in [(true, ["price", "relay:gap", "price"]), (false, ["price", "price"])] {
+            var names: [String] = []
+            for await message in try makeConsumer(server).events(includingGaps: includesGaps) {
+                names.append(message.event.eventName)
+                if let gap = message.gap {
+                    #expect(gap.reason == "takeover" && gap.end.timeIntervalSince(gap.start) == 2.5)
+                    #expect(message.event.channelName == "stocks")
+                    #expect(message.relayTime == gap.end)
+                }
+                if message.sequence == 3 { break }
+            }
+            #expect(names == expected)
+        }
+    }
+
+    @Test func aMissingStreamEndsTheReader() async throws {
+        let server = try await NATSServer()
+        let consumer = try makeConsumer(server)
+        let errors = consumer.errors
+        for await _ in consumer.events() {}
+        for await error in errors {
+            #expect(error.message == "there is no stream EVENTS: set it up first" && !error.willRetry)
+            break
+        }
+    }
+
+    @Test func optionsThatCannotWorkAreToldAndEndTheReader() async throws {
+        let wrong: [(inout EventConsumerOptions) -> Void] = [
+            { $0.stream = "KV_RELAY" }, { $0.prefix = "a b" }, { $0.subject = "ev.a b" }, { $0.subject = "other.>" },
+            { $0.group = "" }, { $0.channel = "" }, { $0.source = "" }, { $0.maximumDeliveries = 0 },
+        ]
+        let server = try await NATSServer()
+        _ = try await server.connectWithStreams()
+        for change in wrong {
+            let consumer = try makeConsumer(server, nil, change)
+            let errors = consumer.errors
+            for await _ in consumer.events() {}
+            for await error in errors {
+                #expect((error.underlying as? NATSError)?.kind == .invalidArgument)
+                break
+            }
+        }
     }
 
     @Test func aGroupWithAnotherFilterIsToldAsAnError() async throws {

@@ -6,6 +6,7 @@ import PusherSwift
 import PusherTestSupport
 import Realtime
 import RelayProtocol
+import RelayTestSupport
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Testing
+import RelayTestSupport
 import TestSupport
 import Basics
 import RelayProtocol

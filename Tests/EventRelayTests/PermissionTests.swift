@@ -1,6 +1,7 @@
 import Basics
 import Realtime
 import RelayProtocol
+import RelayTestSupport
 import TestSupport
 import Testing
 
@@ -175,7 +176,7 @@ struct PermissionTests {
         let consumer = EventConsumer(nats: try options(server, "relay", inbox: "_RELAY"))
         let errors = consumer.errors
         let reading = Task { for await _ in consumer.events() {} }
-        for await error in errors where !error.willRetry {
+        for await error in errors where !error.willRetry && error.underlying != nil {
             #expect((error.underlying as? NATSError)?.kind == .permission)
             #expect(error.message.contains("$JS.API.CONSUMER.CREATE.EVENTS"))
             break

@@ -2,6 +2,7 @@ import Basics
 import CurlTransport
 import Realtime
 import RelayProtocol
+import RelayTestSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Basics
 import Realtime
 import RelayProtocol
+import RelayTestSupport
 import TestSupport
 import Testing
 

@@ -16,6 +16,11 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
     public let sequence: UInt64
     /// When it was stored.
     public let time: Date
+    /// When its relay received it, on the relay's clock. Nil if no relay wrote it.
+    public let relayTime: Date?
+    /// What it tells if it is no event but a gap, which has the name `relay:gap`; see
+    /// ``EventConsumer/events(_:includingGaps:)``. Nil for events.
+    public let gap: ConsumedGap?
     /// How often it was delivered, this time included.
     public let deliveries: Int
     /// Whether it was written by an old owner of its channel when there was a new one already. Always false unless
@@ -38,6 +43,7 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
         time = Date(timeIntervalSince1970: Double(received.info.time) / 1e9)
         (isLate, relaySequence) = (received.isLate, received.relaySequence)
         mayBeRepeated = received.mayBeRepeated
+        (relayTime, gap) = (received.relayTime, received.gap)
     }
 
     /// It was handled.
@@ -69,6 +75,8 @@ struct ReceivedEvent: Sendable {
     let isLate: Bool
     let relaySequence: Int?
     let mayBeRepeated: Bool
+    let relayTime: Date?
+    let gap: ConsumedGap?
     let delivery: Delivery
     let receipt: DeliveryReceipt
 }

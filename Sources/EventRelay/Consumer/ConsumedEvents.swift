@@ -19,11 +19,11 @@ public struct ConsumedEvents<Value: Sendable>: AsyncSequence, Sendable {
     private let reader: ConsumerReader
     private let decode: Decode
 
-    init(_ consumer: EventConsumer, name: String?, decode: @escaping Decode) {
+    init(_ consumer: EventConsumer, name: String?, includesGaps: Bool = false, decode: @escaping Decode) {
         let core = consumer.core
         // Never full: the reader asks for no more than there is room for.
         let buffer = EventBuffer<ReceivedEvent>(policy: .suspend(limit: .max))
-        let reader = ConsumerReader(core, name: name) { events in
+        let reader = ConsumerReader(core, name: name, includesGaps: includesGaps) { events in
             for event in events { _ = buffer.add(event) }
         } onEnd: {
             buffer.finish()
@@ -39,17 +39,28 @@ public struct ConsumedEvents<Value: Sendable>: AsyncSequence, Sendable {
         fileprivate let reader: ConsumerReader
         fileprivate let decode: Decode
         fileprivate let consumer: EventConsumer
+        private var last: ReceivedEvent?
+
+        fileprivate init(
+            events: EventSequence<ReceivedEvent>.AsyncIterator, reader: ConsumerReader, decode: @escaping Decode,
+            consumer: EventConsumer
+        ) {
+            (self.events, self.reader, self.decode, self.consumer) = (events, reader, decode, consumer)
+        }
 
         /// The next event; nil at the end.
         public mutating func next() async -> ConsumedEvent<Value>? { await next(isolation: nil) }
 
         /// The next event; nil at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> ConsumedEvent<Value>? {
+            let reader = reader
+            if let last { NetworkActor.execute { reader.wanted(after: last) } }
+            last = nil
             while let received = await events.next(isolation: actor) {
-                let reader = reader
                 do {
                     let event = ConsumedEvent(received, try decode(received.event))
                     NetworkActor.execute { reader.began(received) }
+                    last = received
                     return event
                 } catch {
                     let place = (error as? DecodingError)?.place ?? "its data does not fit"

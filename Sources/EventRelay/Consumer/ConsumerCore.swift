@@ -36,6 +36,11 @@ final class ConsumerCore: HubOwner {
 
     /// Connects with the first reader.
     func add(_ reader: ConsumerReader) {
+        do throws(NATSError) {
+            try options.validate()
+        } catch {
+            return failed(error, willRetry: false, reader: reader)
+        }
         let (isFirst, isToStart) = state.withLock { state -> (Bool, Bool) in
             guard !state.isClosed else { return (false, false) }
             state.readers.append(reader)
@@ -94,9 +99,12 @@ final class ConsumerCore: HubOwner {
         // What waits is given back before the connection ends.
         NetworkActor.execute { [self] in
             for reader in old.readers { reader.close() }
+            // What the readers still get at their end is given back from this actor.
             connection.calls.run { [self] in
-                connection.close(then: then)
-                NetworkActor.execute { [self] in hub.close() }
+                NetworkActor.execute { [self] in
+                    hub.close()
+                    connection.calls.run { [self] in connection.close(then: then) }
+                }
             }
         }
     }
@@ -119,9 +127,14 @@ final class ConsumerCore: HubOwner {
                 }
             case .complete: self?.fencesAreKnown()
             case .failed(let error, let willRetry):
-                // The terms of the messages themselves are left to go by.
-                if !willRetry || error.kind == .timeout || error.kind == .permission { self?.fencesAreKnown() }
-                if !willRetry { self?.failed("the fences cannot be read: \(error)", willRetry: false, error) }
+                // The terms of the messages themselves are left to go by, unless the servers are away for a moment.
+                let isAway = [.notConnected, .noResponders, .unavailable].contains(error.kind)
+                if !willRetry || !isAway { self?.fencesAreKnown() }
+                // The reader tells it, too, if it cannot go on.
+                if !willRetry, error.kind != .notFound {
+                    self?.failed(
+                        "takeovers of relays are known from the events alone: \(error)", willRetry: false)
+                }
             }
         }
     }
@@ -163,11 +176,11 @@ final class ConsumerCore: HubOwner {
 
     func failed(_ message: String, willRetry: Bool, _ error: NATSError? = nil) {
         publish(
-            SourceFailure(message, channelName: options.channelPrefix, willRetry: willRetry, underlying: error))
+            SourceFailure(message, willRetry: willRetry, underlying: error))
     }
 
     func failed(_ error: NATSError, willRetry: Bool, reader: ConsumerReader) {
-        failed(willRetry ? "\(error); it is tried again" : "\(error)", willRetry: willRetry, error)
+        failed("\(error)", willRetry: willRetry, error)
         guard !willRetry else { return }
         remove(reader)
         state.withLock { state in

@@ -13,6 +13,7 @@ final class ConsumerReader {
 
     private nonisolated let core: ConsumerCore
     private nonisolated let name: String?
+    private nonisolated let includesGaps: Bool
     private nonisolated let take: Take
     private nonisolated let onEnd: @Sendable () -> Void
     /// Nil before the start, and after the end.
@@ -26,9 +27,11 @@ final class ConsumerReader {
     ///   - name: Nil for events of all names.
     ///   - take: Gets events in order. For each, ``began(_:)`` or ``ended(_:)`` is called.
     nonisolated init(
-        _ core: ConsumerCore, name: String?, take: @escaping Take, onEnd: @escaping @Sendable () -> Void = {}
+        _ core: ConsumerCore, name: String?, includesGaps: Bool = false, take: @escaping Take,
+        onEnd: @escaping @Sendable () -> Void = {}
     ) {
-        (self.core, self.name, self.take, self.onEnd) = (core, name, take, onEnd)
+        (self.core, self.name, self.includesGaps) = (core, name, includesGaps)
+        (self.take, self.onEnd) = (take, onEnd)
     }
 
     private nonisolated var hasAcks: Bool { core.options.group != nil }
@@ -64,20 +67,29 @@ final class ConsumerReader {
     /// From now on the application answers for it.
     func began(_ received: ReceivedEvent) {
         waiting[received.info.consumerSequence] = nil
-        reader?.taken(1, bytes: received.delivery.byteCount)
+        if core.options.prefetch > 0 { makeRoom(for: received) }
     }
+
+    /// Where nothing is fetched early, the next one is asked for.
+    func wanted(after received: ReceivedEvent) {
+        if core.options.prefetch < 1 { makeRoom(for: received) }
+    }
+
+    private func makeRoom(for received: ReceivedEvent) { reader?.taken(1, bytes: received.delivery.byteCount) }
 
     /// Bindings were called with these.
     func ended(_ received: [ReceivedEvent]) {
         for event in received {
             event.receipt.ackSoon()
             began(event)
+            wanted(after: event)
         }
     }
 
     /// Nobody can use it.
     func failed(_ received: ReceivedEvent, _ reason: String) {
         began(received)
+        wanted(after: received)
         putAside(received.delivery, received.receipt, reason)
     }
 
@@ -86,6 +98,11 @@ final class ConsumerReader {
     private func received(_ report: PullReader.Report) {
         switch report {
         case .began: break
+        case .remade(let sequence):
+            let what = core.options.durableName(event: name).map { "group \($0)" } ?? "the reader"
+            core.failed(
+                "\(what) was gone from stream \(core.options.stream) and is made again: it goes on with message \(sequence), "
+                    + "and events that were handled lately may come again", willRetry: false)
         case .failed(let error, let willRetry): core.failed(error, willRetry: willRetry, reader: self)
         case .delivered(let deliveries):
             var events: [ReceivedEvent] = []
@@ -129,7 +146,16 @@ final class ConsumerReader {
                 SourceGap(
                     channelName: core.options.channelPrefix + (gap.channel ?? ""), start: Date(milliseconds: gap.start),
                     end: Date(milliseconds: gap.end)))
-            receipt.ackSoon()
+            guard includesGaps else {
+                receipt.ackSoon()
+                return nil
+            }
+            return ReceivedEvent(
+                event: RealtimeEvent(name: RelayGap.eventName, channel: gap.channel, data: nil)
+                    .withData(delivery.message.payload),
+                info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
+                relayTime: message.time.map { Date(milliseconds: $0) }, gap: ConsumedGap(gap), delivery: delivery,
+                receipt: receipt)
         case .event(let event):
             if let limit = core.options.maximumDeliveries, hasAcks, delivery.info.deliveries > limit {
                 putAside(delivery, receipt, "it was delivered \(limit) times without an ack")
@@ -137,7 +163,8 @@ final class ConsumerReader {
             }
             return ReceivedEvent(
                 event: event, info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
-                mayBeRepeated: message.mayBeRepeated, delivery: delivery, receipt: receipt)
+                mayBeRepeated: message.mayBeRepeated, relayTime: message.time.map { Date(milliseconds: $0) }, gap: nil,
+                delivery: delivery, receipt: receipt)
         }
         return nil
     }
@@ -213,5 +240,5 @@ extension IncomingMessage {
 }
 
 extension Date {
-    fileprivate init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
+    init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }

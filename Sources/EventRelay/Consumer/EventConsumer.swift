@@ -41,9 +41,13 @@ public final class EventConsumer: Sendable {
 
     /// Events of a name, or of all names. Calls with the same name share the group's events.
     ///
-    /// - Parameter name: With a group, each name has a place of its own in the stream.
-    public func events(_ name: String? = nil) -> ConsumedEvents<RealtimeEvent> {
-        ConsumedEvents(self, name: name) { $0 }
+    /// - Parameters:
+    ///   - name: With a group, each name has a place of its own in the stream.
+    ///   - includingGaps: Whether gaps come among the events, in their place, and to be acknowledged like them:
+    ///     ``ConsumedEvent/gap``. They have a name of their own, and don't come among the events of another name. Default: no;
+    ///     ``gaps`` has them either way.
+    public func events(_ name: String? = nil, includingGaps: Bool = false) -> ConsumedEvents<RealtimeEvent> {
+        ConsumedEvents(self, name: name, includesGaps: includingGaps) { $0 }
     }
 
     /// The same with data of a type of your own. An event whose data is of another form is reported as an error, and becomes a

@@ -56,7 +56,8 @@ public struct EventConsumerOptions: Sendable {
     /// After that much time without an ack, an event is delivered again.
     public var ackWait = Duration.seconds(30)
     /// How many events are fetched before they are asked for, 256 at most. With fewer, workers of a group that are slow share more
-    /// evenly.
+    /// evenly. With 0, a sequence fetches the next one when it is asked for it: a worker that hangs keeps nothing from the others
+    /// but what it works on.
     public var prefetch = 256
     /// How many events of the group may be without an ack; then nobody in it gets more.
     public var maximumAckPending = 4096
@@ -75,6 +76,27 @@ public struct EventConsumerOptions: Sendable {
 
     /// All events that come from now on.
     public init() {}
+
+    /// - Throws: What of it cannot work.
+    package func validate() throws(NATSError) {
+        func require(_ isTrue: Bool, _ text: String) throws(NATSError) {
+            if !isTrue { throw NATSError(.invalidArgument, text) }
+        }
+        try require(
+            NATSSubject.isName(stream) && !stream.hasPrefix("KV_"),
+            "the stream to read cannot be \(stream): it is named with letters, digits, - and _, and is no bucket")
+        try require(NATSSubject.isToken(prefix), "a prefix is letters, digits, - and _")
+        try require(
+            subject.map { NATSSubject.isValid($0, allowsWildcards: true) } ?? true,
+            "the subject to read cannot be used: it is words with dots between them, in which * stands for one word, and > at "
+                + "the end for all that follow")
+        try require(
+            subject.map { $0 == ">" || $0.hasPrefix("*.") || $0.hasPrefix(prefix + ".") } ?? true,
+            "the subject to read does not begin with the prefix \(prefix)")
+        try require(group != "" && channel != "" && source != "", "a group, a channel or a source has no name")
+        try require(maximumDeliveries ?? 1 >= 1, "an event is delivered once at least")
+        try require(ackWait >= .milliseconds(100), "the wait for an ack is 100 ms at least")
+    }
 
     /// The subject for events of a name; nil for all that the stream has.
     func filter(event: String?) -> String? {

@@ -76,6 +76,12 @@ struct FoundConsumer: Sendable {
     let pending: Int
     /// The place in the stream up to which it has delivered everything, or was not asked to.
     let position: UInt64
+    /// The place in the stream up to which everything was acknowledged. Nil if the servers do not say: before the first ack.
+    let acknowledged: UInt64?
+    /// When it was made, in nanoseconds since 1970.
+    let created: Int64
+    /// Whether there was none before.
+    var isNew = false
 }
 
 extension NATSConnection {
@@ -99,8 +105,26 @@ extension NATSConnection {
             settings.withRaw(name: name) { js_AddConsumer(&info, link.jetStream, stream, &$0, options, &code) }
         }
         defer { jsConsumerInfo_Destroy(info) }
+        guard code.rawValue != 10059 else { throw .noStream(stream) }
         guard status == NATS_OK, let info else { throw NATSError(status, Int(code.rawValue), during: task) }
-        return FoundConsumer(info.pointee)
+        var made = FoundConsumer(info.pointee)
+        made.isNew = true
+        return made
+    }
+
+    /// The place in the stream up to which everything was acknowledged; nil before the first ack. Blocks.
+    static func acknowledgedPlace(
+        _ durable: String, stream: String, _ link: NATSLink
+    ) throws(NATSError) -> UInt64? {
+        var (info, code) = (UnsafeMutablePointer<jsConsumerInfo>?.none, jsErrCode(0))
+        let status = withJSOptions(wait: .seconds(2)) {
+            js_GetConsumerInfo(&info, link.jetStream, stream, durable, $0, &code)
+        }
+        defer { jsConsumerInfo_Destroy(info) }
+        guard status == NATS_OK, let info else {
+            throw NATSError(status, Int(code.rawValue), during: "the question for consumer \(durable)")
+        }
+        return FoundConsumer(info.pointee).acknowledged
     }
 
     private static func find(
@@ -113,6 +137,7 @@ extension NATSConnection {
         }
         defer { jsConsumerInfo_Destroy(info) }
         if code.rawValue == 10014, settings.createsDurable { return nil }
+        guard code.rawValue != 10059 else { throw .noStream(stream) }
         guard status == NATS_OK, let info, let config = info.pointee.Config?.pointee else {
             throw NATSError(status, Int(code.rawValue), during: task)
         }
@@ -129,8 +154,14 @@ extension NATSConnection {
 
 extension FoundConsumer {
     fileprivate init(_ info: jsConsumerInfo) {
+        let acknowledged: UInt64? =
+            if info.NumAckPending == 0 {
+                info.Delivered.Stream
+            } else {
+                info.AckFloor.Consumer > 0 ? info.AckFloor.Stream : nil
+            }
         self.init(
             name: info.Name.map { String(cString: $0) } ?? "", pending: Int(clamping: info.NumPending),
-            position: info.Delivered.Stream)
+            position: info.Delivered.Stream, acknowledged: acknowledged, created: info.Created)
     }
 }

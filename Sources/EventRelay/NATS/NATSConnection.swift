@@ -210,16 +210,28 @@ package final class NATSConnection: Sendable {
     }
 
     func errorCame(_ status: natsStatus, _ text: String) {
-        let error = NATSError(status, during: "something on the connection to NATS", text: text)
+        let failed = NATSError(status, during: "something on the connection to NATS", text: text)
+        let error = failed.kind == .permission ? NATSError(.permission, Self.missingPermission(text)) : failed
         switch error.kind {
         case .permission:
             let violation = Violation(text: text, time: .now)
             state.withLock { $0.violations = $0.violations.suffix(31) + [violation] }
         // A reader looks for itself.
         case .timeout, .notConnected: return
-        default: break
+        case .invalidArgument, .unreachable, .authentication, .tls, .unsupportedServer, .noResponders,
+            .wrongLastSequence,
+            .streamFull, .quotaExceeded, .tooLarge, .notFound, .unavailable, .differentSettings, .other:
+            break
         }
         tell(.failed(error))
+    }
+
+    /// The server's words are `Permissions Violation for Publish to "ev.x"`.
+    private static func missingPermission(_ text: String) -> String {
+        guard let match = text.firstMatch(of: #/(?i)violation for (publish|subscription) to "([^"]*)"/#) else {
+            return "the user has no permission for something: " + text
+        }
+        return "the user may not \(match.1.lowercased() == "publish" ? "publish" : "subscribe") to \(match.2)"
     }
 
     private func tell(_ news: News) {

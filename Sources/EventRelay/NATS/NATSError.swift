@@ -77,14 +77,24 @@ extension NATSError {
     ///   - text: The library's or the server's own words.
     init(_ status: natsStatus, _ code: Int = 0, during task: String, text: String = NATSError.lastText) {
         let kind = Self.kind(status, code)
+        // libnats says where in its sources it was.
+        let text = text.replacing(#/\(\w+\.c:\d+\): */#, with: "")
         let reason =
             switch kind {
             case .noResponders: "nobody serves the subject: there is no such stream, or it has no leader at the moment"
             case .timeout: "no answer came in time"
             case .notConnected: "there is no connection to a server"
-            default: text.isEmpty ? String(cString: natsStatus_GetText(status)) : text
+            case .unreachable: "no server could be reached"
+            case .invalidArgument, .authentication, .permission, .tls, .unsupportedServer, .wrongLastSequence,
+                .streamFull,
+                .quotaExceeded, .tooLarge, .notFound, .unavailable, .differentSettings, .other:
+                text.isEmpty ? String(cString: natsStatus_GetText(status)) : text
             }
         self.init(kind, "\(task) failed: \(reason)", jsErrCode: code == 0 ? nil : code)
+    }
+
+    static func noStream(_ name: String) -> NATSError {
+        NATSError(.notFound, "there is no stream \(name): set it up first")
     }
 
     /// What the library says about the last failure on this thread.
@@ -99,7 +109,7 @@ extension NATSError {
         case 10054: .tooLarge
         case 10014, 10037, 10059: .notFound
         case 10008, 10009, 10005, 10074: .unavailable
-        case 10058, 10013, 10148: .differentSettings
+        case 10058, 10013, 10093, 10148: .differentSettings
         case 10076: .noResponders
         default: .other
         }

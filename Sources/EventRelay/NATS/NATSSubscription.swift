@@ -46,8 +46,16 @@ final class NATSSubscription: @unchecked Sendable {
         }
     }
 
-    /// Tells the server that nobody is there any more. Blocks.
-    func end() { natsSubscription_Unsubscribe(raw) }
+    /// Tells the server that nobody is there any more. Blocks, a moment at most.
+    ///
+    /// - Parameter handsOutRest: Whether what has come already is still handed over.
+    func end(handsOutRest: Bool = false) {
+        guard handsOutRest, natsSubscription_Drain(raw) == NATS_OK else {
+            natsSubscription_Unsubscribe(raw)
+            return
+        }
+        natsSubscription_WaitForDrainCompletion(raw, 500)
+    }
 
     private final class Inbox: Sendable {
         private let headers: [String]

@@ -19,6 +19,8 @@ package final class PullReader: Shell {
     package enum Report: Sendable {
         /// The consumer was found or made.
         case began(pending: Int)
+        /// What had been read by was gone from the servers, and was made again, from this message on.
+        case remade(from: UInt64)
         /// Who has used them says so with ``PullReader/taken(_:bytes:)``.
         case delivered([Delivery])
         /// Told once for each kind, until it works again.
@@ -32,6 +34,7 @@ package final class PullReader: Shell {
     private nonisolated let headers: [String]
     private nonisolated let onReport: @Sendable @NetworkActor (Report) -> Void
     private nonisolated let calls = BlockingCalls("nats.reader")
+    private nonisolated let looks = BlockingCalls("nats.looks")
     private nonisolated let observation = Lock<Int?>(nil)
 
     private var subscription: NATSSubscription?
@@ -40,6 +43,12 @@ package final class PullReader: Shell {
     private var lastConsumerSequence: UInt64 = 0
     /// The place in the stream after which one that is not durable goes on, unless it tells the last of each subject anew.
     private var position: UInt64?
+    /// When that was stored, in nanoseconds since 1970: in a stream that was made anew, smaller numbers are newer.
+    private var positionTime: Int64 = 0
+    /// The place up to which a group has acknowledged everything, when it was asked for last.
+    private var acknowledged: UInt64 = 0
+    private var acknowledgedTimer: NetworkTimer?
+    private var streamWasGone = false
     private var hasBegun = false
     private var reported: NATSError.Kind?
 
@@ -87,10 +96,17 @@ package final class PullReader: Shell {
     func end() {
         call { machine, _ in machine.end() }
         closeDriver()
+        acknowledgedTimer = nil
         guard let subscription else { return }
         self.subscription = nil
+        guard settings.durableName == nil else {
+            // What has come, and nobody has seen, goes to others at once.
+            return connection.calls.run { [self] in
+                subscription.end(handsOutRest: true)
+                NetworkActor.execute { _ = self }
+            }
+        }
         connection.calls.run { subscription.end() }
-        guard settings.durableName == nil else { return }
         connection.sendSoon("$JS.API.CONSUMER.DELETE.\(stream).\(consumer)", "")
     }
 
@@ -118,8 +134,14 @@ package final class PullReader: Shell {
         var settings = settings
         // Where the new one begins is decided here: nothing more is taken from the old one.
         if settings.durableName == nil { inbox = "" }
-        if settings.durableName == nil, settings.start != .lastOfEachSubject, let position {
-            settings.start = .sequence(position + 1)
+        if hasBegun, settings.start != .lastOfEachSubject {
+            if streamWasGone {
+                settings.start = .beginning
+            } else if settings.durableName != nil {
+                settings.start = .sequence(acknowledged + 1)
+            } else if let position {
+                settings.start = .sequence(position + 1)
+            }
         }
         let newInbox = "\(connection.options.inboxPrefix).\(name)"
         // A durable one goes on with its subscription: what is on its way there counts.
@@ -153,14 +175,49 @@ package final class PullReader: Shell {
             guard call({ machine, now in machine.prepared(attempt, now: now) }) else { return }
             (subscription, inbox) = (prepared.subscription, prepared.inbox)
             (consumer, lastConsumerSequence) = (prepared.consumer.name, 0)
-            (hasBegun, reported) = (true, nil)
-            position = max(position ?? 0, prepared.consumer.position)
+            note(prepared.consumer)
             onReport(.began(pending: prepared.consumer.pending))
         case .failure(let error):
+            if hasBegun, error == .noStream(stream) { streamWasGone = true }
             let willRetry = mayRetry(error)
             call { machine, now in machine.preparationFailed(attempt, mayRetry: willRetry, now: now) }
             report(error, willRetry: willRetry)
         }
+    }
+
+    private func note(_ found: FoundConsumer) {
+        let isRemade = hasBegun && found.isNew && (settings.durableName != nil || streamWasGone)
+        if streamWasGone { (position, positionTime) = (nil, 0) }
+        if found.position >= position ?? 0 {
+            (position, positionTime) = (found.position, max(positionTime, found.created))
+        }
+        acknowledged = found.acknowledged ?? acknowledged
+        (hasBegun, streamWasGone, reported) = (true, false, nil)
+        if isRemade { onReport(.remade(from: found.position + 1)) }
+        if settings.durableName != nil { lookAtAcknowledged() }
+    }
+
+    private static let acknowledgedInterval = Duration.seconds(5)
+
+    /// A group that is gone is made again behind what it is known to have acknowledged.
+    private func lookAtAcknowledged() {
+        let timer = NetworkTimer { [weak self] in
+            guard let self, subscription != nil, let durable = settings.durableName else { return }
+            connection.call(
+                "the question for consumer \(durable)", on: looks,
+                { [stream] link throws(NATSError) in
+                    try NATSConnection.acknowledgedPlace(durable, stream: stream, link)
+                },
+                then: { [weak self] result in
+                    NetworkActor.execute {
+                        guard let self else { return }
+                        if case .success(let place?) = result { self.acknowledged = place }
+                        self.lookAtAcknowledged()
+                    }
+                })
+        }
+        acknowledgedTimer = timer
+        timer.set(.now + Self.acknowledgedInterval)
     }
 
     private func mayRetry(_ error: NATSError) -> Bool {
@@ -168,7 +225,9 @@ package final class PullReader: Shell {
         case .invalidArgument, .differentSettings, .unsupportedServer: false
         // What was there before comes back with its server.
         case .notFound, .permission, .authentication, .quotaExceeded: hasBegun
-        default: true
+        case .notConnected, .unreachable, .tls, .noResponders, .timeout, .wrongLastSequence, .streamFull, .tooLarge,
+            .unavailable, .other:
+            true
         }
     }
 
@@ -203,7 +262,16 @@ package final class PullReader: Shell {
     // MARK: What comes
 
     private func received(_ messages: [IncomingMessage], by origin: String) {
-        guard subscription != nil, origin == inbox else { return }  // it has ended, or was replaced
+        guard subscription != nil, origin == inbox else {
+            // It has ended, or was replaced.
+            if settings.durableName != nil {
+                for message in messages {
+                    guard let reply = message.reply, DeliveryInfo(ackSubject: reply) != nil else { continue }
+                    connection.sendSoon(reply, "-NAK")
+                }
+            }
+            return
+        }
         var deliveries: [Delivery] = []
         for message in messages {
             if let info = message.reply.flatMap({ DeliveryInfo(ackSubject: $0) }) {
@@ -231,8 +299,8 @@ package final class PullReader: Shell {
     /// A server whose copy of the stream lags behind lets a new consumer begin earlier than it is asked to.
     private func isNew(_ info: DeliveryInfo) -> Bool {
         guard settings.durableName == nil, settings.start != .lastOfEachSubject else { return true }
-        guard info.streamSequence > position ?? 0 else { return false }
-        position = info.streamSequence
+        guard info.streamSequence > position ?? 0 || info.time > positionTime else { return false }
+        (position, positionTime) = (info.streamSequence, max(positionTime, info.time))
         return true
     }
 

@@ -147,7 +147,7 @@ extension RelayCore {
                 switch result {
                 case .success: self.handle { machine, now in machine.begin(slot, term: term, now: now) }
                 case .failure(let error):
-                    if !error.mayRetry { self.report(.natsFailed(error)) }
+                    self.notStored(error)
                     Task {
                         try? await Task.sleep(for: Self.fencePause)
                         NetworkActor.execute { self.fence(slot, term) }

@@ -27,6 +27,7 @@ final class RelayCore: Shell {
         var heldSince: Date?
         var finish: CheckedContinuation<Void, Never>?
         var isFinished = false
+        var trouble = StoreTrouble()
     }
 
     let options: EventRelayOptions
@@ -78,6 +79,7 @@ final class RelayCore: Shell {
         for name in [options.stream, "KV_" + options.bucket] where try await stream.streamStatus(name) == nil {
             throw NATSError(.notFound, "there is no stream \(name): set it up first")
         }
+        try await stream.requireStream(options.stream, takes: options.prefix)
         records.observe { [weak self] news in
             switch news {
             case .connected: self?.report(.connection(isConnected: true))
@@ -216,6 +218,11 @@ final class RelayCore: Shell {
         }
     }
 
+    func notStored(_ error: NATSError) {
+        guard state.withLock({ $0.trouble.failed(error, now: .now) }) else { return }
+        report(error.kind == .permission ? .natsFailed(error) : .notStored(stream: options.stream, error))
+    }
+
     private func finish() {
         let finish = state.withLock { state in
             defer { (state.finish, state.isFinished) = (nil, true) }
@@ -226,24 +233,23 @@ final class RelayCore: Shell {
 
     @NetworkActor
     private func published(_ results: AsyncPublisher.Results) {
-        var failures: Set<NATSError> = []
         let outcomes = results.map { token, outcome -> (token: UInt64, outcome: PublishOutcome) in
             let token = UInt64(truncatingIfNeeded: token)
             switch outcome {
-            case .stored: return (token, .stored)
+            case .stored:
+                state.withLock { $0.trouble.stored() }
+                return (token, .stored)
             case .failed(let error):
+                notStored(error)
                 switch error.kind {
                 case .tooLarge, .invalidArgument: return (token, .impossible)
                 case .streamFull: return (token, .full)
-                case .notConnected, .noResponders, .timeout, .unavailable, .unreachable: return (token, .failed)
-                case .authentication, .permission, .tls, .unsupportedServer, .wrongLastSequence, .quotaExceeded,
-                    .notFound, .differentSettings, .other:
-                    failures.insert(error)
+                case .notConnected, .noResponders, .timeout, .unavailable, .unreachable, .authentication, .permission,
+                    .tls, .unsupportedServer, .wrongLastSequence, .quotaExceeded, .notFound, .differentSettings, .other:
                     return (token, .failed)
                 }
             }
         }
-        for failure in failures { report(.natsFailed(failure)) }
         handle { machine, now in machine.ended(outcomes, now: now) }
     }
 }

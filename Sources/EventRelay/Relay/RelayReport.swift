@@ -27,6 +27,8 @@ public enum RelayReport: Sendable {
     case held(Bool, isStreamFull: Bool)
     /// At the end, the servers did not take what was left of so many slots: others find out by themselves.
     case leftBehind(slots: Int)
+    /// The stream does not take what is published: events wait, and are sent again. Told at once, and each minute.
+    case notStored(stream: String, NATSError)
     /// A call to NATS has failed, and what follows from that.
     case natsFailed(NATSError)
 }
@@ -41,7 +43,9 @@ extension RelayReport: CustomStringConvertible {
             "relays \(unit), term \(term)" + (position == nil ? "" : ", from where it was left")
         case .stopped(let unit): "relays \(unit) no more"
         case .lost(let slots, let silence):
-            "no heartbeat was acknowledged for \(silence.seconds) s: \(slots) slots are given up, and taken again once NATS answers"
+            slots == 1
+                ? "no heartbeat was acknowledged for \(silence.seconds) s: 1 slot is given up, and taken again once NATS answers"
+                : "no heartbeat was acknowledged for \(silence.seconds) s: \(slots) slots are given up, and taken again once NATS answers"
         case .taken(let slot, let owner):
             "slot \(slot) belongs to \(owner ?? "nobody") now: nothing more of it is sent from here"
         case .notTaken(let slot, let relay):
@@ -60,7 +64,20 @@ extension RelayReport: CustomStringConvertible {
                 : "the stream takes events too slowly: sources are not read until it has caught up"
         case .held(false, _): "sources are read again"
         case .leftBehind(let slots):
-            "the servers did not answer in time about what was left of \(slots) slots; another relay takes over in about 20 s"
+            slots == 0
+                ? "the servers did not answer in time at the end"
+                : "the servers did not answer in time about \(slots == 1 ? "1 slot" : "\(slots) slots"); another relay takes over in about 20 s"
+        case .notStored(let stream, let error):
+            switch error.kind {
+            case .streamFull:
+                "stream \(stream) is full: events wait here until there is room; purge it, or raise its max_bytes"
+            case .noResponders, .notFound:
+                "nobody serves stream \(stream): it has no leader at the moment, or is gone; events wait here until it is back; "
+                    + "if it is gone, set it up again"
+            case .invalidArgument, .notConnected, .unreachable, .authentication, .permission, .tls, .unsupportedServer,
+                .timeout, .wrongLastSequence, .quotaExceeded, .tooLarge, .unavailable, .differentSettings, .other:
+                "stream \(stream) does not take events, which wait here and are sent again: \(error)"
+            }
         case .natsFailed(let error): "\(error)"
         }
     }

@@ -1,7 +1,4 @@
-import Basics
-import CurlTransport
 public import Foundation
-import JSONBytes
 import RelayProtocol
 
 /// Who relays what, as the records say.
@@ -48,69 +45,44 @@ public struct RelayStatus: Sendable {
         public let leader: String?
     }
 
-    /// Those that have written heartbeats, newest heartbeat first.
+    /// Those that have written a heartbeat in the last hour or own something, newest heartbeat first.
     public let relays: [Relay]
     /// Slots that nobody owns, though somebody has.
     public let freeSlots: [Slot]
+    /// Heartbeats and slots of the bucket that no relay wrote, or that are damaged.
+    public let unreadableRecords: Int
     /// Nil if there is none.
     public let stream: Stream?
 
     /// Reads the records once.
     ///
     /// - Parameter options: Servers, and the names of stream and bucket.
-    /// - Throws: `NATSError`.
+    /// - Throws: `NATSError`; within some seconds if the bucket cannot be read.
     public init(_ options: EventRelayOptions) async throws {
         try options.validate()
         let connection = NATSConnection(options.nats)
         try await connection.connect()
         defer { connection.close() }
-        let prefix = "$KV.\(options.bucket)."
-        let records = try await Self.records(connection, "KV_" + options.bucket, filter: prefix + ">")
-        var (owned, free): ([String: [Slot]], [Slot]) = ([:], [])
-        var heartbeats: [(id: String, heartbeat: Heartbeat, time: Date)] = []
-        for record in records where record.subject.hasPrefix(prefix) {
-            let key = record.subject.dropFirst(prefix.count)
-            let time = Date(timeIntervalSince1970: Double(record.time) / 1e9)
-            guard let json = JSONView(record.payload) else { continue }
-            if key.hasPrefix("h."), let heartbeat = Heartbeat(json) {
-                heartbeats.append((String(key.dropFirst(2)), heartbeat, time))
-            } else if key.hasPrefix("s."), let number = Int(key.dropFirst(2)), let slot = SlotRecord(json) {
-                let own = Slot(number: number, term: slot.term, since: time)
-                if let owner = slot.owner { owned["\(owner)", default: []].append(own) } else { free.append(own) }
-            }
+        let records = try await RelayRecords(connection, bucket: options.bucket)
+        var (owned, free): ([RelayID: [Slot]], [Slot]) = ([:], [])
+        for (slot, record, time) in records.slots {
+            let own = Slot(number: slot.number, term: record.term, since: time)
+            if let owner = record.owner { owned[owner, default: []].append(own) } else { free.append(own) }
         }
-        relays = heartbeats.sorted { $0.time > $1.time }.map { id, heartbeat, time in
-            Relay(
-                id: id, lastHeartbeat: time, losses: heartbeat.incarnation - 1, isLeaving: heartbeat.isLeaving,
+        relays = records.beats.sorted { $0.time > $1.time }.map { beat in
+            let heartbeat = beat.heartbeat
+            return Relay(
+                id: "\(beat.relay)", lastHeartbeat: beat.time, losses: heartbeat.incarnation - 1,
+                isLeaving: heartbeat.isLeaving,
                 settled: heartbeat.settled.map { Date(timeIntervalSince1970: Double($0) / 1000) },
-                units: heartbeat.units, slots: (owned[id] ?? []).sorted { $0.number < $1.number })
-        }
+                units: heartbeat.units, slots: (owned[beat.relay] ?? []).sorted { $0.number < $1.number })
+        }.filter { !$0.slots.isEmpty || -$0.lastHeartbeat.timeIntervalSinceNow < RelayRecords.memory }
+        unreadableRecords = records.unreadable
         freeSlots = free.sorted { $0.number < $1.number }
         stream = try await connection.streamStatus(options.stream).map { status in
             Stream(
                 messages: status.messages, bytes: status.bytes, maximumBytes: status.settings.maximumBytes,
                 lastSequence: status.lastSequence, leader: status.leader)
         }
-    }
-
-    private static func records(
-        _ connection: NATSConnection, _ stream: String, filter: String
-    ) async throws(NATSError) -> [RecordWatch.Record] {
-        guard try await connection.streamStatus(stream) != nil else {
-            throw NATSError(.notFound, "there is no stream \(stream): set it up first")
-        }
-        let (news, continuation) = AsyncStream.makeStream(of: RecordWatch.News.self)
-        let watch = RecordWatch(connection, stream: stream, filter: filter) { continuation.yield($0) }
-        watch.start()
-        defer { watch.close() }
-        var records: [RecordWatch.Record] = []
-        for await news in news {
-            switch news {
-            case .records(let new): records += new
-            case .complete: return records
-            case .failed(let error, let willRetry): if !willRetry { throw error }
-            }
-        }
-        throw NATSError(.timeout, "the read of \(stream) was cancelled")
     }
 }

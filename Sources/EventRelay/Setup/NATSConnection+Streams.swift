@@ -59,6 +59,35 @@ extension NATSConnection {
         }
     }
 
+    /// - Throws: What to change if the stream does not take what relays publish with this prefix.
+    func requireStream(_ name: String, takes prefix: String) async throws(NATSError) {
+        guard let subjects = try await streamStatus(name)?.settings.subjects,
+            !subjects.contains(where: { subject in
+                subject == ">" || subject == "\(prefix).>" || subject == "*.>"
+            })
+        else { return }
+        throw NATSError(
+            .differentSettings,
+            "stream \(name) takes \(subjects.joined(separator: " ")), not \(prefix).>: give the prefix of its subjects, or "
+                + "name another stream")
+    }
+
+    /// Removes the messages of a subject up to this one, which is included.
+    func purge(_ subject: String, upTo sequence: UInt64, of stream: String) async throws(NATSError) {
+        let task = "the removal of \(subject)"
+        try await call(task, subject: "$JS.API.STREAM.PURGE.\(stream)") { link throws(NATSError) in
+            var code = jsErrCode(0)
+            let status = Self.withJSOptions(wait: .seconds(5)) { options in
+                subject.withCString { subject in
+                    options.pointee.Stream.Purge.Subject = subject
+                    options.pointee.Stream.Purge.Sequence = sequence + 1
+                    return js_PurgeStream(link.jetStream, stream, options, &code)
+                }
+            }
+            guard status == NATS_OK else { throw NATSError(status, Int(code.rawValue), during: task) }
+        }
+    }
+
     static func validate(_ name: String) throws(NATSError) {
         guard NATSSubject.isName(name) else {
             throw NATSError(.invalidArgument, "names of streams and consumers are letters, digits, - and _")

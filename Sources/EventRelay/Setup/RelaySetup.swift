@@ -1,6 +1,6 @@
 import Basics
 
-/// What relays need: a stream for events, and a bucket for what relays know of each other.
+/// What relays and consumers need: a stream for events, a bucket for what relays know of each other, and a stream for dead letters.
 public struct RelaySetup: Sendable {
     /// How many servers keep each message: three in a cluster, or one. Default: 1.
     public var replicas = 1
@@ -11,6 +11,13 @@ public struct RelaySetup: Sendable {
     public var maximumAge = Duration.seconds(7 * 86_400)
     /// Whether the oldest events give way when the stream is full, read or not. Default: no.
     public var discardsOldest = false
+
+    /// The stream of dead letters. Default: `DEAD`.
+    public var deadLetterStream = "DEAD"
+    /// What its subjects begin with: ``EventConsumerOptions/deadLetterPrefix``. Default: `dead`.
+    public var deadLetterPrefix = "dead"
+    /// Bytes that dead letters may take; never more than ``maximumBytes``. Default: 256 MiB.
+    public var maximumDeadLetterBytes: Int64 = 256 << 20
 
     /// See the properties.
     public init() {}
@@ -47,7 +54,10 @@ public struct RelaySetup: Sendable {
             maximumAge: maximumAge)
         events.discard = discardsOldest ? .old : .new
         var results: [Result] = []
-        for settings in [events, .records(bucket: options.bucket, replicas: replicas)] {
+        let deadLetters = StreamSettings.deadLetters(
+            name: deadLetterStream, prefix: deadLetterPrefix, replicas: replicas,
+            maximumBytes: min(maximumDeadLetterBytes, maximumBytes))
+        for settings in [events, .records(bucket: options.bucket, replicas: replicas), deadLetters] {
             let outcome: Result.Outcome =
                 switch try await connection.setUp(settings) {
                 case .created: .created
@@ -57,5 +67,24 @@ public struct RelaySetup: Sendable {
             results.append(Result(stream: settings.name, outcome: outcome))
         }
         return results
+    }
+
+    /// Removes the heartbeats of processes that ended long ago: that are an hour older than the newest one of the bucket, and own
+    /// nothing. A heartbeat that is written meanwhile stays.
+    ///
+    /// - Parameter options: Servers, and the name of the bucket.
+    /// - Returns: How many there were.
+    /// - Throws: `NATSError`. It takes permissions that creating the streams does not.
+    public func removeDeadRelays(_ options: EventRelayOptions) async throws -> Int {
+        try options.validate()
+        let connection = NATSConnection(options.nats)
+        try await connection.connect()
+        defer { connection.close() }
+        let records = try await RelayRecords(connection, bucket: options.bucket)
+        let dead = records.deadHeartbeats
+        for heartbeat in dead {
+            try await connection.purge(heartbeat.subject, upTo: heartbeat.revision, of: "KV_" + options.bucket)
+        }
+        return dead.count
     }
 }

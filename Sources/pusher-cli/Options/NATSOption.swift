@@ -44,7 +44,31 @@
             guard (natsCertificate == nil) == (natsKey == nil) else {
                 throw ValidationError("--nats-certificate and --nats-key are used together.")
             }
+            guard Self.isName(stream) else { throw ValidationError("--stream must be letters, digits, - and _.") }
+            guard !stream.hasPrefix("KV_") else {
+                throw ValidationError("--stream must be a stream of events, and \(stream) is a bucket.")
+            }
+            guard Self.isName(prefix) else { throw ValidationError("--prefix must be letters, digits, - and _.") }
         }
+
+        /// Subjects that are read.
+        func check(subject: String) throws {
+            let words = subject.split(separator: ".", omittingEmptySubsequences: false)
+            let isWellFormed = words.enumerated().allSatisfy { index, word in
+                if word == "*" || word == ">" && index == words.count - 1 { return true }
+                return !word.isEmpty && !word.contains { "*> \t\r\n".contains($0) }
+            }
+            guard isWellFormed else {
+                throw ValidationError(
+                    "The subject must be words with dots between them; * stands for a word, and > at the end for all that follow."
+                )
+            }
+            guard words.first == ">" || words.first == "*" || words.first.map(String.init) == prefix else {
+                throw ValidationError("The subject must begin with the prefix, \(prefix): see --prefix.")
+            }
+        }
+
+        static func isName(_ text: String) -> Bool { text.wholeMatch(of: #/[A-Za-z0-9_-]{1,128}/#) != nil }
 
         /// - Throws: `CommandFailure` with what of it cannot be used.
         func options() throws -> NATSOptions {
@@ -77,6 +101,10 @@
 
         @Option(help: "The bucket that only relays of the same channels and accounts share.")
         var bucket = "RELAY"
+
+        func validate() throws {
+            guard NATSOption.isName(bucket) else { throw ValidationError("--bucket must be letters, digits, - and _.") }
+        }
 
         func options(name: String? = nil) throws -> EventRelayOptions {
             var options = EventRelayOptions(try nats.options(), name: name)

@@ -38,7 +38,9 @@ final class EventProcesses: Sendable {
     /// Starts the command for an event. Waits while as many as may run do: whoever calls reads nothing more meanwhile.
     ///
     /// The command's standard input is the event's data. A command that fails is told on standard error.
-    func run(for event: EventFields, at time: Date) {
+    ///
+    /// - Parameter answer: Told what becomes of it, before ``finish()`` returns.
+    func run(for event: EventFields, at time: Date, answer: EventAnswer? = nil) {
         free.wait()
         let mayStart = state.withLock { state in
             if !state.isOver { state.running += 1 }
@@ -46,6 +48,7 @@ final class EventProcesses: Sendable {
         }
         guard mayStart else {
             free.signal()
+            _ = answer?(.notBegun)
             return
         }
         do throws(CommandFailure) {
@@ -56,14 +59,20 @@ final class EventProcesses: Sendable {
             }
             Thread.detachNewThread { [self] in
                 let failure = failure(of: id)
+                let consequence = answer?(failure == nil ? .handled : .failed)
                 if let failure {
                     let rest: TerminalText = state.withLock { $0.isOver } ? "" : "; the stream goes on"
-                    StandardError.write("warning: the command for \(Self.words(event)) \(failure)\(rest)")
+                    StandardError.write(
+                        "warning: the command for \(event.words) \(failure)\(consequence.map { "; \($0)" as TerminalText } ?? rest)"
+                    )
                 }
                 ended(hasFailed: failure != nil)
             }
         } catch {
-            StandardError.write("error: the command for \(Self.words(event)) did not run: \(error)")
+            let consequence = answer?(.failed)
+            StandardError.write(
+                "error: the command for \(event.words) did not run: \(error)\(consequence.map { "; \($0)" as TerminalText } ?? "")"
+            )
             ended(hasFailed: true)
         }
     }
@@ -127,10 +136,6 @@ final class EventProcesses: Sendable {
             }
             if isOver { continuation.resume() }
         }
-    }
-
-    private static func words(_ event: EventFields) -> TerminalText {
-        "event “\(event.name ?? "")” of channel \(event.channel ?? "-")"
     }
 
     // MARK: One process

@@ -11,8 +11,8 @@ enum Record: Sendable {
     case gap(PusherGap)
     case signedIn(userID: String)
     case event(PusherEvent)
-    /// From a stream, with its number there, how often it was delivered, and whether it may be there twice.
-    case consumed(PusherEvent, sequence: UInt64, deliveries: Int, mayBeRepeated: Bool)
+    /// From a stream.
+    case consumed(ConsumedRecord)
     case watchlist(PusherEvent)
     case memberAdded(channel: String, PusherPresenceChannelMember)
     case memberRemoved(channel: String, PusherPresenceChannelMember)
@@ -41,11 +41,18 @@ enum Record: Sendable {
             line.add("to", JSONLine.text(of: gap.end))
         case .signedIn(let userID): line.add("user_id", userID)
         case .event(let event): Self.add(event, to: &line)
-        case .consumed(let event, let sequence, let deliveries, let mayBeRepeated):
-            Self.add(event, to: &line)
-            line.add("sequence", json: "\(sequence)")
-            if deliveries > 1 { line.add("deliveries", deliveries) }
-            if mayBeRepeated { line.add("repeat", json: "true") }
+        case .consumed(let record):
+            if let gap = record.gap {
+                line.add("channel", record.event.channelName)
+                line.add("from", JSONLine.text(of: gap.start))
+                line.add("to", JSONLine.text(of: gap.end))
+                line.add("reason", gap.reason)
+            } else {
+                Self.add(record.event, to: &line)
+            }
+            line.add("sequence", json: "\(record.sequence)")
+            if record.deliveries > 1 { line.add("deliveries", record.deliveries) }
+            if record.mayBeRepeated { line.add("repeat", json: "true") }
         case .watchlist(let event):
             line.add("event", event.eventName)
             line.add("user_ids", json: Self.userIDs(event).flatMap(JSON.text))
@@ -90,7 +97,8 @@ enum Record: Sendable {
         case .subscribed: "subscribed"
         case .gap: "gap"
         case .signedIn: "signed_in"
-        case .event, .consumed, .matrixEvent, .pydioEvent: "event"
+        case .consumed(let record): record.gap == nil ? "event" : "gap"
+        case .event, .matrixEvent, .pydioEvent: "event"
         case .watchlist: "watchlist"
         case .memberAdded: "member_added"
         case .memberRemoved: "member_removed"
@@ -105,7 +113,7 @@ enum Record: Sendable {
     /// `HH:MM:SS.mmm  channel  event  data`
     func text(at time: Date, style: TextStyle) -> TerminalText {
         let (subject, what, detail) = columns
-        return [style.dim(Self.clock(time)), style.channel(subject), style.event(what), TerminalText(detail)]
+        return [style.dim(Self.moment(time)), style.channel(subject), style.event(what), TerminalText(detail)]
             .inColumns()
     }
 
@@ -115,11 +123,16 @@ enum Record: Sendable {
             ("-", to.stringValue(), "was \(from.stringValue())" + (socketID.map { ", socket id \($0)" } ?? ""))
         case .subscribed(let channel, let members):
             (channel, "subscribed", members.map { $0 == 1 ? "1 member" : "\($0) members" } ?? "")
-        case .event(let event), .consumed(let event, _, _, _):
-            (
-                event.channelName ?? "-", event.eventName,
-                (event.data ?? "") + (event.userId.map { "  (from \($0))" } ?? "")
-            )
+        case .event(let event): Self.columns(of: event)
+        case .consumed(let record):
+            if let gap = record.gap {
+                (
+                    record.event.channelName ?? "-", "gap",
+                    "events may be missing from \(Self.moment(gap.start)) to \(Self.moment(gap.end)) (\(gap.reason))"
+                )
+            } else {
+                Self.columns(of: record.event)
+            }
         case .gap(let gap):
             (
                 gap.channelName, "gap",
@@ -136,6 +149,29 @@ enum Record: Sendable {
         case .pydioState(_, let workspace, let from, let to): (workspace, to.stringValue(), "was \(from.stringValue())")
         case .pydioEvent(let event): event.columns
         }
+    }
+
+    private static func columns(of event: PusherEvent) -> (subject: String, what: String, detail: String) {
+        (
+            event.channelName ?? "-", event.eventName,
+            (event.data ?? "") + (event.userId.map { "  (from \($0))" } ?? "")
+        )
+    }
+
+    /// When it happened; nil for what happens now.
+    var time: Date? {
+        switch self {
+        case .consumed(let record): record.time
+        case .state, .subscribed, .gap, .signedIn, .event, .watchlist, .memberAdded, .memberRemoved, .error,
+            .matrixState, .matrixEvent, .pydioState, .pydioEvent:
+            nil
+        }
+    }
+
+    /// The time of day, behind the date if it is long ago.
+    static func moment(_ time: Date) -> String {
+        guard -time.timeIntervalSinceNow > 43_200 else { return clock(time) }
+        return minute(time).prefix(11) + clock(time)
     }
 
     /// `2026-01-31 12:00`

@@ -5,6 +5,9 @@
     extension RelayStatus.Relay {
         /// Whether it has written lately, as far as the clocks agree.
         var isAlive: Bool { Date().timeIntervalSince(lastHeartbeat) < 20 }
+
+        /// Whether it has ended in good order, and given back what it had.
+        var hasLeft: Bool { isLeaving && slots.isEmpty && !isAlive }
     }
 
     /// A relay, with what it owns.
@@ -48,15 +51,16 @@
         }
 
         func columns(style: TextStyle) -> [TerminalText] {
-            guard let relay else { return ["\(slots.count) slots", "free", "", "", ""] }
+            let count: TerminalText = slots.count == 1 ? "1 slot" : "\(slots.count) slots"
+            guard let relay else { return [count, "free", "", "", ""] }
             let age = Date().timeIntervalSince(relay.lastHeartbeat)
             let lag = relay.settled.map { max(relay.lastHeartbeat.timeIntervalSince($0) - 1, 0) }
             var notes: [String] = []
-            if relay.losses > 0 { notes.append("lost all \(relay.losses) times") }
+            if relay.losses > 0 { notes.append("lost all \(relay.losses == 1 ? "once" : "\(relay.losses) times")") }
             if differs { notes.append("has other channels or accounts than another relay") }
             if showsSlots { notes.append(slots.map { "\($0.number):\($0.term)" }.joined(separator: " ")) }
             return [
-                "\(slots.count) slots", "\(state)", "\(relay.id)",
+                count, "\(state)", "\(relay.id)",
                 "\(String(format: "%.1f s ago", max(age, 0)))\(lag.map { String(format: ", lag %.1f s", $0) } ?? "")",
                 "\(notes.joined(separator: ", "))",
             ]
@@ -88,7 +92,7 @@
         func text(style: TextStyle) -> TerminalText {
             let share = Double(stream.bytes) / Double(max(stream.maximumBytes, 1)) * 100
             return """
-                stream \(name): \(stream.messages) messages, \(String(format: "%.1f", share)) % of its bytes, \(rate) a second
+                stream \(name): \(stream.messages == 1 ? "1 message" : "\(stream.messages) messages"), \(String(format: "%.1f", share)) % of its bytes, \(rate) a second
                 """
         }
     }

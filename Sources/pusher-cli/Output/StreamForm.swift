@@ -27,9 +27,20 @@ enum StreamForm: Sendable {
 
     /// Does with a record what the form is about. Where that is about events alone, other records go to standard error.
     ///
+    /// - Parameter answer: Told what becomes of it, of a command when that has ended.
     /// - Returns: Whether it was taken; see ``StandardOutput``.
-    func write(_ record: Record) -> Bool {
-        let time = Date()
+    func write(_ record: Record, answer: EventAnswer? = nil) -> Bool {
+        let time = record.time ?? Date()
+        if case .command(let processes) = self, let event = record.event {
+            processes.run(for: event, at: time, answer: answer)
+            return true
+        }
+        let isTaken = write(record, at: time)
+        _ = answer?(isTaken ? .handled : .notBegun)
+        return isTaken
+    }
+
+    private func write(_ record: Record, at time: Date) -> Bool {
         switch self {
         case .columns(let style): return StandardOutput.write(record.text(at: time, style: style))
         case .json: return StandardOutput.write(json: record.json(at: time))
@@ -41,10 +52,7 @@ enum StreamForm: Sendable {
                 return tellApart(record, at: time)
             }
             return separator.write(template.text(of: event, at: time, escape: separator.fit))
-        case .command(let processes):
-            guard let event = record.event else { return tellApart(record, at: time) }
-            processes.run(for: event, at: time)
-            return true
+        case .command: return tellApart(record, at: time)
         case .screen(let inbox): return inbox.add(record, at: time)
         }
     }
@@ -128,13 +136,21 @@ struct EventFields: Sendable {
     let userID: String?
 }
 
+extension EventFields {
+    /// For people.
+    var words: TerminalText { "event “\(name ?? "")” of channel \(channel ?? "-")" }
+
+    fileprivate init(_ event: PusherEvent) {
+        self.init(channel: event.channelName, name: event.eventName, data: event.data, userID: event.userId)
+    }
+}
+
 extension Record {
     /// Nil if it is no event.
     var event: EventFields? {
         switch self {
-        case .event(let event), .consumed(let event, _, _, _):
-            EventFields(
-                channel: event.channelName, name: event.eventName, data: event.data, userID: event.userId)
+        case .event(let event): EventFields(event)
+        case .consumed(let record): record.gap == nil ? EventFields(record.event) : nil
         case .matrixEvent(let event):
             EventFields(channel: event.channel, name: event.name, data: event.data, userID: event.userID)
         case .pydioEvent(let event):

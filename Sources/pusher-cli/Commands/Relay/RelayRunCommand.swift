@@ -2,6 +2,7 @@
     import ArgumentParser
     import EventRelay
     import MatrixSDK
+    import PusherSwift
     import PydioSDK
 
     struct RelayRunCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
@@ -11,6 +12,10 @@
                 Run it on several machines with the same channels and accounts: each is relayed by one of them, and by \
                 another one seconds after that has died. On Ctrl-C or SIGTERM the others go on at once. What may have \
                 been missed of channels meanwhile is told in the stream; of Matrix and Pydio nothing is.
+
+                While the stream is full, or the servers do not answer, events wait here, sources are read no further, and \
+                standard error says so each minute. If the user may not publish to the stream, or the Pusher server refuses \
+                the application, the relay gives back what it has and exits with 77.
                 """)
 
         @Argument(help: ArgumentHelp("Channels to relay.", valueName: "channel"))
@@ -46,23 +51,14 @@
             let options = try relay.options(name: name)
             let account = try pydio.isEmpty ? nil : pydioAccount()
             defer { account?.keepSession() }
-            let relay = EventRelay(options, sources: try await sources(account))
-            relay.observe { report in
-                StatusLine.end()
-                StandardError.write("\(report)")
-            }
-            let work = Task { try await relay.run() }
-            try await SignalWatch.stopping {
-                work.cancel()
-            } _: {
-                try await work.value
-            }
+            let client = try channels.isEmpty ? nil : connection.client(as: user, of: channels)
+            let relay = EventRelay(options, sources: try await sources(client, account))
+            try await RelayRun(relay, pusher: client, isPusherAlone: !matrix && pydio.isEmpty).run()
         }
 
-        private func sources(_ account: PydioAccount?) async throws -> [any RelaySource] {
+        private func sources(_ client: Pusher?, _ account: PydioAccount?) async throws -> [any RelaySource] {
             var sources: [any RelaySource] = []
-            if !channels.isEmpty {
-                let client = try connection.client(as: user, of: channels)
+            if let client {
                 sources.append(
                     PusherRelaySource(client, app: try connection.settings().key ?? "", channels: channels))
             }

@@ -4,9 +4,13 @@
 
     struct RelaySetupCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "setup", abstract: "Create the stream and the bucket that relays need.",
+            commandName: "setup", abstract: "Create the streams and the bucket that relays need.",
             discussion: """
-                Leaves what exists as it is, and says how it differs. The limits of all streams of a server must stay below \
+                Creates a stream for events, one for dead letters, which no worker of a group could handle (DEAD, with subjects \
+                that begin with dead), and a bucket for what relays know of each other. Leaves what exists as it is, and says \
+                how it differs. Removes what relays that ended more than an hour ago have left in the bucket.
+
+                The limits of all streams of a server must stay below \
                 the server's own: a server whose storage is used up takes nothing more until it is restarted with more.
 
                 Examples:
@@ -43,7 +47,8 @@
                 StandardError.write("warning: when the stream is full, events that nobody has read are lost")
             }
             var differs = false
-            for result in try await setup.run(try relay.options()) {
+            let options = try relay.options()
+            for result in try await setup.run(options) {
                 switch result.outcome {
                 case .created: StandardError.write("stream \(result.stream) is created")
                 case .existed: StandardError.write("stream \(result.stream) exists, with these settings")
@@ -52,6 +57,15 @@
                     StandardError.write(
                         "stream \(result.stream) exists and is left as it is: \(differences.joined(separator: ", "))")
                 }
+            }
+            do {
+                let count = try await setup.removeDeadRelays(options)
+                if count > 0 {
+                    StandardError.write(
+                        "\(count == 1 ? "1 relay that ended" : "\(count) relays that ended") long ago: removed")
+                }
+            } catch {
+                StandardError.write("warning: what old relays have left in the bucket stays: \(Complaint.text(error))")
             }
             if differs { throw CommandFailure(.badData, "a stream has other settings than those that were asked for") }
         }

@@ -7,7 +7,7 @@
         static let configuration = CommandConfiguration(
             commandName: "status", abstract: "Show who relays how much, and how full the stream is.",
             discussion: """
-                A relay that has not written for 20 seconds is dead, and others take what it had. LAG is how old the oldest \
+                A relay that has not written for 20 seconds is dead, and others take what it had; it is shown for an hour. LAG is how old the oldest \
                 event is that a relay has and the stream has not.
 
                 Examples:
@@ -28,17 +28,26 @@
             let before = try await RelayStatus(options)
             try await Task.sleep(for: Self.interval)
             let status = try await RelayStatus(options)
-            var records = status.relays.map { relay in
+            var records = status.relays.filter { !$0.hasLeft }.map { relay in
                 RelayStatusRecord(
                     relay, differs: status.relays.contains { $0.units != relay.units && $0.isAlive }, showsSlots: slots)
             }
             if !status.freeSlots.isEmpty { records.append(RelayStatusRecord(free: status.freeSlots)) }
             guard output.write(records) else { return }
+            if status.unreadableRecords > 0 {
+                let count = status.unreadableRecords
+                StandardError.write(
+                    """
+                    warning: \(count == 1 ? "1 record" : "\(count) records") of bucket \(options.bucket) cannot be read: no relay \
+                    wrote \(count == 1 ? "it" : "them")
+                    """)
+            }
             if let stream = status.stream {
                 let rate = stream.lastSequence &- (before.stream?.lastSequence ?? stream.lastSequence)
                 _ = output.write(RelayStreamRecord(stream, name: options.stream, rate: rate))
             } else {
-                StandardError.write("warning: there is no stream \(options.stream): pusher-cli relay setup makes it")
+                StandardError.write(
+                    "warning: there is no stream \(options.stream): create it with pusher-cli relay setup")
             }
         }
     }

@@ -1,29 +1,26 @@
+import Basics
 import Foundation
-import RelayProtocol
 import Glibc
 import TestSupport
-import Basics
-
-@testable import EventRelay
 
 /// A `nats-server` of a test's own, on a free port, with a store of its own.
-final class NATSServer: Sendable {
+package final class NATSServer: Sendable {
     /// They need the machine for themselves: `make relay-test` runs them.
-    static let isWanted = ProcessInfo.processInfo.environment["NATS_TESTS"] != nil
+    package static let isWanted = ProcessInfo.processInfo.environment["NATS_TESTS"] != nil
 
-    struct NotReady: Error {
+    package struct NotReady: Error {
         let log: String
     }
 
-    let port: Int
+    package let port: Int
     private let folder: URL
     private let arguments: [String]
     private let process: Lock<ChildProcess?>
 
-    var url: String { "nats://127.0.0.1:\(port)" }
+    package var url: String { "nats://127.0.0.1:\(port)" }
 
     /// - Parameter configuration: Lines of a configuration file, beside port and store.
-    convenience init(configuration: String = "") async throws {
+    package convenience init(configuration: String = "") async throws {
         let folder = try Self.makeFolder()
         try await self.init(folder: folder, port: Self.freePort(), configuration: configuration)
     }
@@ -50,7 +47,7 @@ final class NATSServer: Sendable {
     }
 
     /// Three servers that replicate.
-    static func cluster(configuration: String = "") async throws -> [NATSServer] {
+    package static func cluster(configuration: String = "") async throws -> [NATSServer] {
         let ports = try (0..<3).map { _ in (client: try freePort(), route: try freePort()) }
         let routes = ports.map { "\"nats://127.0.0.1:\($0.route)\"" }.joined(separator: ", ")
         var servers: [NATSServer] = []
@@ -69,13 +66,13 @@ final class NATSServer: Sendable {
 
     // MARK: Faults
 
-    func start() throws {
+    package func start() throws {
         let child = try ChildProcess("nats-server", arguments)
         process.withLock { $0 = child }
     }
 
     /// With SIGKILL.
-    func kill() {
+    package func kill() {
         let child = process.withLock { process in
             defer { process = nil }
             return process
@@ -86,23 +83,23 @@ final class NATSServer: Sendable {
     }
 
     /// With SIGSTOP; returns when all of its threads have stopped.
-    func stop() {
+    package func stop() {
         guard let id = process.withLock({ $0 })?.id else { return }
         Glibc.kill(id, SIGSTOP)
         var status: Int32 = 0
         waitpid(id, &status, WUNTRACED)
     }
 
-    func resume() { process.withLock { $0 }.map { _ = Glibc.kill($0.id, SIGCONT) } }
+    package func resume() { process.withLock { $0 }.map { _ = Glibc.kill($0.id, SIGCONT) } }
 
     // MARK: Being ready
 
-    func waitUntilReachable() async throws {
+    package func waitUntilReachable() async throws {
         let port = port
         guard await eventually(within: .seconds(15), { Self.accepts(port) }) else { throw NotReady(log: log) }
     }
 
-    var log: String {
+    package var log: String {
         (try? String(contentsOf: folder.appending(path: "\(port).log"), encoding: .utf8)) ?? ""
     }
 
@@ -140,33 +137,5 @@ final class NATSServer: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "nats-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return folder
-    }
-}
-
-extension NATSServer {
-    /// A connection of the user's, if there is one.
-    func connect(_ user: String? = nil, password: String = "pw") async throws -> NATSConnection {
-        var options = try NATSOptions(url)
-        options.credentials = user.map { .user($0, password: password) }
-        let connection = NATSConnection(options)
-        try await connection.connect()
-        return connection
-    }
-
-    /// The same with a stream of events and one of records.
-    func connectWithStreams() async throws -> NATSConnection {
-        let connection = try await connect()
-        _ = try await connection.setUp(.events(replicas: 1, maximumBytes: 64 << 20))
-        _ = try await connection.setUp(.records(replicas: 1))
-        return connection
-    }
-}
-
-extension OutgoingMessage {
-    static func make(
-        _ subject: String = "ev.pusher.price.update", id: String? = nil, payload: String = "{}",
-        headers: [(name: String, value: String)] = []
-    ) -> Self {
-        OutgoingMessage(subject: subject, headers: headers, payload: Array(payload.utf8), messageID: id)
     }
 }

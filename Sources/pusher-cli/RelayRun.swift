@@ -1,0 +1,88 @@
+#if NATSRelay
+    import Basics
+    import EventRelay
+    import PusherSwift
+
+    /// A relay that runs for a command: tells what happens, and ends when there is nothing left to hope for.
+    final class RelayRun: Sendable {
+        private struct State: Sendable {
+            var hasStarted = false
+            /// Why it ends.
+            var reason: (any ReportableError)?
+            var work: Task<Void, any Error>?
+            var complaint: (text: String, time: MonotonicInstant)?
+        }
+
+        private static let interval = Duration.seconds(60)
+
+        private let relay: EventRelay
+        /// That of the channels; nil if there are none.
+        private let pusher: Pusher?
+        /// Whether there is nothing to relay but channels.
+        private let isPusherAlone: Bool
+        private let state = Lock(State())
+
+        init(_ relay: EventRelay, pusher: Pusher?, isPusherAlone: Bool) {
+            (self.relay, self.pusher, self.isPusherAlone) = (relay, pusher, isPusherAlone)
+        }
+
+        /// - Throws: Why the relay could not begin, or what makes going on pointless.
+        func run() async throws {
+            relay.observe { [weak self] in self?.told($0) }
+            let errors = pusher?.errors
+            let telling = Task { [weak self] in
+                guard let errors else { return }
+                for await error in errors { self?.failed(error) }
+            }
+            defer { telling.cancel() }
+            StandardError.write("this relay is \(relay.id)")
+            let work = Task { [relay] in try await relay.run() }
+            state.withLock { $0.work = work }
+            try await SignalWatch.stopping {
+                work.cancel()
+            } _: {
+                try await work.value
+            }
+            if let reason = state.withLock({ $0.reason }) { throw reason }
+        }
+
+        private func told(_ report: RelayReport) {
+            switch report {
+            case .started: state.withLock { $0.hasStarted = true }
+            case .natsFailed(let error) where error.kind == .permission && !state.withLock { $0.hasStarted }:
+                // Nobody else gets this user the right meanwhile.
+                return end(error)
+            case .connection, .stopped, .lost, .taken, .notTaken, .sourceFailed, .eventLost, .held, .leftBehind,
+                .notStored, .natsFailed:
+                break
+            }
+            StatusLine.end()
+            StandardError.write("\(Complaint.text("\(report)"))")
+        }
+
+        /// What concerns a channel is the relay's to tell.
+        private func failed(_ error: PusherError) {
+            guard error.channelName == nil, error.explainsWait else { return }
+            if !error.willRetry, isPusherAlone { return end(error) }
+            let text = Complaint.text(error.message)
+            let isNew = state.withLock { state in
+                if let last = state.complaint, last.text == text, .now - last.time < Self.interval { return false }
+                state.complaint = (text, .now)
+                return true
+            }
+            guard isNew else { return }
+            StatusLine.end()
+            let rest: TerminalText =
+                error.willRetry ? "; trying again, and events of channels may be missed meanwhile" : ""
+            StandardError.write("warning: \(text)\(rest)")
+        }
+
+        private func end(_ reason: any ReportableError) {
+            let work = state.withLock { state in
+                if state.reason == nil { state.reason = reason }
+                return state.work
+            }
+            work?.cancel()
+        }
+    }
+#endif

@@ -1,0 +1,80 @@
+import Foundation
+import Realtime
+import RelayTestSupport
+import TestSupport
+import Testing
+
+@testable import EventRelay
+
+/// Every way to say who one is, to a real server.
+@Suite(.enabled(if: NATSServer.isWanted))
+struct NATSIdentityTests {
+    /// Of Fixtures/nats/user.seed.
+    private static let publicKey = "UB5NPS6YXWJDS7RANJIEM36Y42YNIXOFV7EV32RUYQ34DQQPVGGI3ADW"
+
+    private func path(_ name: String) throws -> String {
+        try #require(Fixtures.files("nats").first { $0.lastPathComponent == name }).path
+    }
+
+    private func check(_ options: NATSOptions) async throws {
+        let connection = NATSConnection(options)
+        try await connection.connect()
+        #expect(try await connection.setUp(.events(replicas: 1, maximumBytes: 1 << 20)) == .created)
+        _ = try await connection.publish(.make(payload: "1"))
+        var reading = EventConsumerOptions()
+        reading.start = .beginning
+        let consumer = EventConsumer(nats: options, options: reading)
+        for await message in consumer.events() {
+            #expect(message.event.data == "1")
+            break
+        }
+        await consumer.shutDown()
+    }
+
+    private func refusal(_ options: NATSOptions) async -> NATSError? {
+        await #expect(throws: NATSError.self) { try await NATSConnection(options).connect() }
+    }
+
+    @Test func aCredentialsFileIsTaken() async throws {
+        let server = try await NATSServer(configuration: Fixtures.text("nats/operator.conf"))
+        var options = try NATSOptions(server.url)
+        #expect(await refusal(options)?.kind == .authentication)
+        options.credentials = .file(try path("user.creds"))
+        try await check(options)
+    }
+
+    @Test func aCredentialsFileThatIsMissingIsNamedAsTheReason() async throws {
+        let server = try await NATSServer()
+        var options = try NATSOptions(server.url)
+        options.credentials = .file("/nowhere/user.creds")
+        let error = await refusal(options)
+        #expect(error?.message.contains("/nowhere/user.creds") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains(".c:") == false)
+    }
+
+    @Test func anNKeyIsTaken() async throws {
+        let server = try await NATSServer(
+            configuration: "authorization { users: [ { nkey: \(Self.publicKey) } ] }\n")
+        var options = try NATSOptions(server.url)
+        #expect(await refusal(options)?.kind == .authentication)
+        options.credentials = .nkey(Self.publicKey, seedFile: try path("user.seed"))
+        try await check(options)
+    }
+
+    @Test func aClientCertificateIsTaken() async throws {
+        let authority = try CertificateAuthority()
+        let leaf = try authority.issue("DNS:localhost,IP:127.0.0.1")
+        let server = try await NATSServer(
+            configuration: """
+                tls { cert_file: "\(leaf.certificate)", key_file: "\(leaf.privateKey)", ca_file: "\(authority.certificate)",
+                      verify: true }
+
+                """)
+        var options = try NATSOptions("tls://localhost:\(server.port)")
+        options.tls = NATSOptions.TLS(authorityFile: authority.certificate)
+        #expect(await refusal(options) != nil)
+        let own = try authority.issue("DNS:client.example.org")
+        options.tls?.certificate = NATSOptions.TLS.Certificate(file: own.certificate, keyFile: own.privateKey)
+        try await check(options)
+    }
+}

@@ -1,0 +1,32 @@
+import RelayProtocol
+import RelayTestSupport
+
+@testable import EventRelay
+
+extension NATSServer {
+    /// A connection of the user's, if there is one.
+    func connect(_ user: String? = nil, password: String = "pw") async throws -> NATSConnection {
+        var options = try NATSOptions(url)
+        options.credentials = user.map { .user($0, password: password) }
+        let connection = NATSConnection(options)
+        try await connection.connect()
+        return connection
+    }
+
+    /// The same with a stream of events and one of records.
+    func connectWithStreams() async throws -> NATSConnection {
+        let connection = try await connect()
+        _ = try await connection.setUp(.events(replicas: 1, maximumBytes: 64 << 20))
+        _ = try await connection.setUp(.records(replicas: 1))
+        return connection
+    }
+}
+
+extension OutgoingMessage {
+    static func make(
+        _ subject: String = "ev.pusher.price.update", id: String? = nil, payload: String = "{}",
+        headers: [(name: String, value: String)] = []
+    ) -> Self {
+        OutgoingMessage(subject: subject, headers: headers, payload: Array(payload.utf8), messageID: id)
+    }
+}
