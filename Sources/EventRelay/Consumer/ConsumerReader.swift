@@ -154,8 +154,8 @@ final class ConsumerReader {
                 event: RealtimeEvent(name: RelayGap.eventName, channel: gap.channel, data: nil)
                     .withData(delivery.message.payload),
                 info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
-                relayTime: message.time.map { Date(milliseconds: $0) }, gap: ConsumedGap(gap), delivery: delivery,
-                receipt: receipt)
+                mayBeRepeated: false, relayTime: message.time.map { Date(milliseconds: $0) }, gap: ConsumedGap(gap),
+                delivery: delivery, receipt: receipt)
         case .event(let event):
             if let limit = core.options.maximumDeliveries, hasAcks, delivery.info.deliveries > limit {
                 putAside(delivery, receipt, "it was delivered \(limit) times without an ack")
