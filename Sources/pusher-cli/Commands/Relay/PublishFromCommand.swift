@@ -2,7 +2,7 @@
     import ArgumentParser
     import EventRelay
 
-    struct PublishFromCommand: AsyncParsableCommand, EndedBySignal {
+    struct PublishFromCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
         static let configuration = CommandConfiguration(
             commandName: "publish-from", abstract: "Publish events of a stream of NATS JetStream to a Pusher server.",
             discussion: """
@@ -10,6 +10,9 @@
                 next run goes on there. An event that was delivered before, and may be published twice, is named. One that \
                 the server does not take, such as an event of a Matrix room without --channel, is named and left out; then \
                 the exit status is 65.
+
+                Don't publish to a server whose channels a relay moves into the same stream: the events would go round in a \
+                circle.
 
                 Examples:
                   pusher-cli publish-from 'ev.pusher.>' --since all
@@ -37,8 +40,10 @@
         @OptionGroup var server: HTTPOptions
         @OptionGroup var masterKey: MasterKeyOption
 
-        func validate() throws {
+        func checkArguments() throws {
             if let channel { try NameArguments.channel(channel) }
+            try nats.check(subject: subject)
+            guard !group.isEmpty else { throw ValidationError("--group must not be empty.") }
         }
 
         /// Events on their way from the stream; what waits longer for its turn would be delivered again.
