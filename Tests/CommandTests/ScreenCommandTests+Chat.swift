@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import JSONBytes
 import MatrixSDK
@@ -23,6 +24,40 @@ extension ScreenCommandTests {
         #expect(await eventually { scene.server.requests("GET", "v3/sync").count > 1 })
         for number in 1...20 { scene.bring(MatrixScene.room(timeline: [MatrixScene.message("$\(number)", "unseen")])) }
         await endsUnread(run, by: number)
+    }
+
+    // MARK: Hostile homeservers
+
+    /// The status says until when; whoever does not want to wait does not have to.
+    @Test func aServerThatAsksForAnHourIsAskedAgainByTheUser() async throws {
+        let scene = try await MatrixScene()
+        let isLimited = Lock(true)
+        let first = lobby(MatrixScene.message("$old", "before"))
+        scene.server.on("GET", "v3/sync") { request in
+            if isLimited.withLock({ $0 }) {
+                let error = #"{"errcode":"M_LIMIT_EXCEEDED","error":"Too Many Requests","retry_after_ms":3600000}"#
+                return .json(error, status: 429)
+            }
+            guard let since = request.parameter("since") else { return .json(#"{"next_batch":"1"\#(first)}"#) }
+            return .json(#"{"next_batch":"\#(since)"}"#).after(.milliseconds(30))
+        }
+        let run = try chat(scene, columns: 160)
+        #expect(await run.shows("limits how often it is asked. Trying again at "))
+        #expect(run.screen.lines.contains { $0.contains("/reconnect tries now") })
+        try run.type("/reconnect\r")
+        #expect(await scene.server.hasBeenAsked("GET", "v3/sync", times: 2))
+        #expect(await run.shows("limits how often it is asked. Trying again at "))
+        isLimited.withLock { $0 = false }
+        try run.type("/reconnect\r")
+        #expect(await run.shows("before"))
+        #expect(await run.shows { !$0.lines.contains { $0.contains("limits how often") } })
+        isLimited.withLock { $0 = true }
+        #expect(await run.shows("limits how often it is asked. Trying again at "))
+        isLimited.withLock { $0 = false }
+        try run.type("still here\r")
+        #expect(await run.shows { !$0.lines.contains { $0.contains("limits how often") } })
+        run.signal(SIGTERM)
+        #expect(await run.status() == 0)
     }
 
     // MARK: Accounts

@@ -235,7 +235,7 @@ final class SessionCore: HubOwner {
             SourceFailure(
                 "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter, underlying: error))
         onQueue { core in
-            core.report(.failed(error, willRetry: retryAfter != nil))
+            core.report(.failed(error, retryAfter: retryAfter))
             guard let session = core.session.withLock({ $0.session }) else { return }
             core.withDelegate { $0.session(session, didReceiveError: error) }
         }
