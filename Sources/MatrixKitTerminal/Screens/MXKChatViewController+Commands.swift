@@ -60,6 +60,7 @@ extension MXKChatViewController {
         case "part": leave(session)
         case "forget": forget(session)
         case "resend": resend()
+        case "kick", "ban", "redact", "upload": return ask(before: command)
         default: return false
         }
         return true

@@ -27,6 +27,8 @@ final class SessionCore: HubOwner {
         /// Where the next answer is to begin, behind what is stored; see ``MXSession/catchUp(since:from:)``.
         var catchUpToken: String?
         var refusedPoint = RefusedPoint()
+        /// It is in the log that the homeserver has given rooms whose ids are none.
+        var hasToldOfRefusedRooms = false
 
         /// Whether it syncs by itself.
         var isRunning: Bool { driver != nil && state != .paused && state != .backgroundSyncInProgress }
@@ -270,6 +272,11 @@ final class SessionCore: HubOwner {
                     .debug, "parts of a sync's answer are malformed and were left out",
                     ["matrix.malformed": "\(response.malformedParts)"])
             }
+            if response.refusedRooms > 0, isFirstRefusalOfRooms() {
+                options.logger?.report(
+                    .warning, "the homeserver gave rooms whose ids are none, which are left out: this is said once",
+                    ["matrix.rooms": "\(response.refusedRooms)"])
+            }
             if isDoubtful { try forgetSyncToken() }
             try take(response, tellsKnown: catchUpToken != nil)
             return .applied
@@ -309,6 +316,13 @@ final class SessionCore: HubOwner {
         state.withLock { state in
             (state.catchUpToken, state.lastSync) = (nil, Date())
             state.refusedPoint.forget()
+        }
+    }
+
+    private func isFirstRefusalOfRooms() -> Bool {
+        state.withLock { state in
+            defer { state.hasToldOfRefusedRooms = true }
+            return !state.hasToldOfRefusedRooms
         }
     }
 

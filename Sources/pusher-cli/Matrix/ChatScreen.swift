@@ -34,6 +34,7 @@ final class ChatScreen {
     }
 
     func run(_ room: RoomReference?) async throws {
+        MXKAttachment.deleteOrphans()
         try await openAccounts()
         wire()
         StandardError.screen.withLock { screenWrite in

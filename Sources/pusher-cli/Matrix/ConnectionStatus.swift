@@ -9,6 +9,8 @@ struct ConnectionStatus {
     private let server: String
     private var state: MXSessionState
     private var wait: (isForLimit: Bool, end: Date)?
+    /// The homeserver does not take the login any more.
+    private var isLoginOver = false
 
     /// Of a session that has just begun.
     init(_ server: String) { (self.server, state) = (server, .initialised) }
@@ -17,22 +19,31 @@ struct ConnectionStatus {
         state = new
         switch new {
         case .homeserverNotReachable, .syncError, .initialSyncFailed: break
+        case .running: (wait, isLoginOver) = (nil, false)
         default: wait = nil
         }
     }
 
-    /// - Parameter retryAfter: Nil changes nothing: it was no sync, or is not tried again.
+    /// - Parameter retryAfter: Nil: it was no sync, or is not tried again.
     mutating func failed(_ error: any Error, retryAfter: Duration?, now: Date = Date()) {
-        guard let retryAfter else { return }
+        guard let retryAfter else {
+            isLoginOver = isLoginOver || Self.isRefusedLogin(error)
+            return
+        }
         let isForLimit = (error as? MXError)?.status == 429
         wait =
             retryAfter < Self.shortestWait
             ? nil : (isForLimit, now.addingTimeInterval(retryAfter / .seconds(1)))
     }
 
+    private static func isRefusedLogin(_ error: any Error) -> Bool {
+        (error as? MXError)?.status == 401 || (error as? MatrixError)?.code == .unauthenticated
+    }
+
     /// For people; nil while all is well.
     var words: String? {
-        switch state {
+        if isLoginOver { return Self.loginIsOver }
+        return switch state {
         case .running, .backgroundSyncInProgress, .pauseRequested: nil
         case .initialised, .storeDataReady, .processingBackgroundSyncCache, .syncInProgress: "Connecting to \(server)…"
         case .homeserverNotReachable: "\(server) cannot be reached. \(nextTry)"
@@ -40,10 +51,12 @@ struct ConnectionStatus {
             wait?.isForLimit == true
                 ? "\(server) limits how often it is asked. \(nextTry)" : "\(server) answers with an error. \(nextTry)"
         case .paused: "Paused"
-        case .closed: "This login has ended. Leave with Ctrl-C, and log in again."
+        case .closed: Self.loginIsOver
         @unknown default: nil
         }
     }
+
+    private static let loginIsOver = "This login has ended. Leave with Ctrl-C, and log in again."
 
     private var nextTry: String {
         guard let wait else { return "Trying again…" }
