@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import JSONBytes
 import MatrixSDK
@@ -25,6 +26,97 @@ extension ScreenCommandTests {
         await endsUnread(run, by: number)
     }
 
+    // MARK: Hostile homeservers
+
+    /// The status says until when; whoever does not want to wait does not have to.
+    @Test func aServerThatAsksForAnHourIsAskedAgainByTheUser() async throws {
+        let scene = try await MatrixScene()
+        let isLimited = Lock(true)
+        let first = lobby(MatrixScene.message("$old", "before"))
+        scene.server.on("GET", "v3/sync") { request in
+            if isLimited.withLock({ $0 }) {
+                let error = #"{"errcode":"M_LIMIT_EXCEEDED","error":"Too Many Requests","retry_after_ms":3600000}"#
+                return .json(error, status: 429)
+            }
+            guard let since = request.parameter("since") else { return .json(#"{"next_batch":"1"\#(first)}"#) }
+            return .json(#"{"next_batch":"\#(since)"}"#).after(.milliseconds(30))
+        }
+        let run = try chat(scene, columns: 160)
+        #expect(await run.shows("limits how often it is asked. Trying again at "))
+        #expect(run.screen.lines.contains { $0.contains("/reconnect tries now") })
+        try run.type("/reconnect\r")
+        #expect(await scene.server.hasBeenAsked("GET", "v3/sync", times: 2))
+        #expect(await run.shows("limits how often it is asked. Trying again at "))
+        isLimited.withLock { $0 = false }
+        try run.type("/reconnect\r")
+        #expect(await run.shows("before"))
+        #expect(await run.shows { !$0.lines.contains { $0.contains("limits how often") } })
+        isLimited.withLock { $0 = true }
+        #expect(await run.shows("limits how often it is asked. Trying again at "))
+        isLimited.withLock { $0 = false }
+        try run.type("still here\r")
+        #expect(await run.shows { !$0.lines.contains { $0.contains("limits how often") } })
+        run.signal(SIGTERM)
+        #expect(await run.status() == 0)
+    }
+
+    private static let faults: [(String, FakeAnswer)] = [
+        ("nothing", FakeAnswer()), ("no object", .json("[]")), ("an empty object", .json("{}")),
+        ("cut off", .json(#"{"next_batch":"#)), ("no text", FakeAnswer(body: [0xFF, 0, 0x1B])),
+        ("a proxy's page", .page(502)), ("dropped", .drop),
+        ("cut by the connection", .json(#"{"next_batch":"2","rooms":{}}"#).with(.cut(after: 9))),
+        ("an empty error", FakeAnswer(status: 500)),
+        ("elsewhere", .redirect(to: "http://127.0.0.1:1/")), ("deep", .json(String(repeating: "[", count: 200_000))),
+    ]
+
+    /// Whatever comes: the chat says so, takes keys, and goes on when all is well.
+    @Test(arguments: ScreenCommandTests.faults.indices) func aSyncThatIsWrongEndsNothing(index: Int) async throws {
+        let scene = try await MatrixScene()
+        let isFaulty = Lock(false)
+        let first = lobby(MatrixScene.message("$old", "before"))
+        let later = MatrixScene.room(timeline: [MatrixScene.message("$new", "all is well")])
+        scene.server.on("GET", "v3/sync") { request in
+            if isFaulty.withLock({ $0 }) { return Self.faults[index].1 }
+            switch request.parameter("since") {
+            case nil: return .json(#"{"next_batch":"1"\#(first)}"#)
+            case "1": return .json(#"{"next_batch":"1"}"#).after(.milliseconds(30))
+            case _?: return .json(#"{"next_batch":"3"}"#).after(.milliseconds(30))
+            }
+        }
+        let run = try chat(scene)
+        #expect(await run.shows("before"))
+        isFaulty.withLock { $0 = true }
+        #expect(
+            await run.shows { $0.lines.contains { $0.contains("cannot be reached") || $0.contains("with an error") } })
+        try run.type("still typing")
+        #expect(await run.shows("still typing"))
+        scene.server.on("GET", "v3/sync") { request in
+            request.parameter("since") == "1"
+                ? .json(#"{"next_batch":"2"\#(later)}"#) : .json(#"{"next_batch":"3"}"#).after(.milliseconds(30))
+        }
+        try run.type("\u{15}/reconnect\r")
+        #expect(await run.shows("all is well"))
+        #expect(run.screen.strange == [])
+        try run.type("\u{3}\u{3}")
+        #expect(await run.status() == 0)
+        #expect(await hasLeft(run))
+    }
+
+    @Test(arguments: [true, false]) func aLoginThatHasEndedIsSaid_andTheChatIsLeftByKeys(isSoft: Bool) async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(lobby(MatrixScene.message("$old", "before")))
+        let run = try chat(scene)
+        #expect(await run.shows("before"))
+        scene.server.on("GET", "v3/sync", .unknownToken(softLogout: isSoft))
+        #expect(await run.shows("This login has ended."))
+        try run.type("/reconnect\r")
+        try run.type("lost\r")
+        #expect(await run.shows("This login has ended."))
+        try run.type("\u{3}\u{3}")
+        #expect(await run.status() == 0)
+        #expect(await hasLeft(run))
+    }
+
     // MARK: Accounts
 
     /// A second login on the same homeserver.
@@ -44,7 +136,13 @@ extension ScreenCommandTests {
         try await addBob(to: scene)
         let file = scene.home.appending(path: "pusher-cli/matrix-%40bob%3Ahs.json")
         #expect(try scene.mode(of: file) == 0o600)
-        #expect(try await scene.matrix("login", scene.server.address, "--user", "bob", "--add").status == 77)
+        let again = try await scene.matrix("login", scene.server.address, "--user", "bob", "--add")
+        #expect(again.status == 77)
+        #expect(
+            again.run.errors == [
+                "error: @bob:hs is already logged in, with \(file.path): to log in anew, log out first, with "
+                    + "pusher-cli matrix logout --user @bob:hs"
+            ])
         let run = try chat(scene)
         #expect(await run.shows("@alice:hs"))
         #expect(await run.shows("@bob:hs"))
@@ -107,6 +205,30 @@ extension ScreenCommandTests {
         #expect(await second.status() == 0)
     }
 
+    // MARK: What is left behind
+
+    /// A process that was killed could not delete what it had decrypted.
+    @Test func whatAKilledChatHasDecryptedIsGoneWithTheNext() async throws {
+        let scene = try await MatrixScene()
+        scene.syncsBegin(lobby(MatrixScene.message("$old", "before")))
+        let (dead, live) = ("tmp/matrixkit-clear-dead", "tmp/matrixkit-clear-live")
+        for folder in [dead, live].map({ scene.home.appending(path: $0) }) {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try Data("secret".utf8).write(to: folder.appending(path: "plan.png"))
+        }
+        let lock = try FolderLock(scene.home.appending(path: live))
+        let run = try chat(scene, environment: ["TMPDIR": scene.home.appending(path: "tmp").path])
+        #expect(await run.shows("before"))
+        let parent = scene.home.appending(path: "tmp").path
+        #expect(
+            await eventually {
+                (try? FileManager.default.contentsOfDirectory(atPath: parent)) == ["matrixkit-clear-live"]
+            })
+        withExtendedLifetime(lock) {}
+        run.signal(SIGTERM)
+        #expect(await run.status() == 0)
+    }
+
     // MARK: The user's programs
 
     @Test func theEditorHasTheTerminal_andGivesItBack() async throws {
@@ -156,9 +278,10 @@ extension ScreenCommandTests {
         try FileManager.default.createDirectory(
             at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data("key help = ctrl-c\n".utf8).write(to: file)
-        let run = try chat(scene, columns: 200)
-        #expect(await run.shows("line 1: ctrl-c cannot be changed"))
+        let run = try chat(scene)
         #expect(await run.shows("before"))
+        #expect(await scene.server.hasBeenAsked("GET", "v3/sync", times: 5))
+        #expect(await run.shows("chat.conf: line 1: ctrl-c cannot be changed"))
         try run.type("/toggle members\r")
         #expect(
             await eventually { (try? String(contentsOf: file, encoding: .utf8))?.hasSuffix("members = off\n") == true })

@@ -98,7 +98,7 @@ struct ScreenCommandTests {
         try run.type("/nonsense\r")
         #expect(await run.shows("There is no command /nonsense."))
         #expect(scene.server.requests("PUT", "v3/rooms/*/send/*/*").isEmpty)
-        try run.type("\u{3}\u{3}\u{3}")
+        try run.type("\u{3}\u{3}")
         #expect(await run.status() == 0)
     }
 

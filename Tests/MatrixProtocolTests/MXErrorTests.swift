@@ -37,7 +37,8 @@ struct MXErrorTests {
     @Test(
         arguments: [
             ("", "3", .seconds(3)), (#","retry_after_ms":5"#, "3", .milliseconds(5)), ("", "soon", nil), ("", nil, nil),
-            (#","retry_after_ms":-5"#, nil, .zero), ("", "-3", .zero), ("", "86401", .seconds(86_400)),
+            (#","retry_after_ms":-5"#, nil, nil), (#","retry_after_ms":-5"#, "3", .seconds(3)), ("", "-3", nil),
+            (#","retry_after_ms":0"#, nil, .zero), ("", "86401", .seconds(86_400)),
             (#","retry_after_ms":86400001"#, nil, .seconds(86_400)),
         ] as [(String, String?, Duration?)])
     func whenToTryAgainIsBounded(field: String, header: String?, expected: Duration?) {

@@ -4,6 +4,16 @@ import Testing
 @testable import MatrixProtocol
 
 @Suite struct MXRelationTests {
+    /// It would be in its own thread, and shown nowhere.
+    @Test(arguments: ["m.thread", "m.replace", "m.annotation"]) func noEventIsAboutItself(type: String) throws {
+        let json = #"""
+            {"type":"m.room.message","event_id":"$1","sender":"@a:s","content":{"msgtype":"m.text","body":"x",
+            "m.relates_to":{"rel_type":"\#(type)","event_id":"$1"}}}
+            """#
+        let event = try MXEvent.parse(json)
+        #expect(event.relatesTo == nil && event.threadId == nil)
+    }
+
     @Test func eachKindOfRelationIsTold() throws {
         let plain = try MXEvent.make()
         #expect(plain.relatesTo == nil && !plain.isEdit && !plain.isReply && plain.threadId == nil)

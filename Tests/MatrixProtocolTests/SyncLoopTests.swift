@@ -133,6 +133,16 @@ import Basics
             ])
     }
 
+    /// A server that asks for an hour is asked again after five minutes: nobody would know that nothing comes.
+    @Test mutating func anErrorOfTheServersIsWaitedForFiveMinutesAtMost() {
+        run()
+        let refused = SyncLoop.Problem.refused(retryAfter: .seconds(3600))
+        let now = MonotonicInstant.at(2)
+        #expect(loop.failed(2, refused, now: now).first == .failed(refused, retryAfter: .seconds(300)))
+        #expect(loop.timePassed(now: now + .seconds(299)) == [])
+        #expect(loop.timePassed(now: now + .seconds(300)) == [poll(3, .zero, fresh: true)])
+    }
+
     @Test mutating func aRefusedLoginIsNotTriedAgain() {
         run()
         #expect(

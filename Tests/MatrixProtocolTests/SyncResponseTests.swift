@@ -56,6 +56,20 @@ import Testing
         #expect(sync.malformedParts == 0)
     }
 
+    /// No path is made of an id, and no room, that no server of Matrix can have given.
+    @Test(
+        arguments: [
+            "", "!", "../x", "r:x", "!a b:x", "!a\\u0000:x", "!a\\n:x", "!" + String(repeating: "x", count: 255),
+        ])
+    func anIdThatIsNoneMakesNoRoom(id: String) throws {
+        let rooms = ["join", "invite", "knock", "leave"].map { #""\#($0)":{"\#(id)":{},"!r:x":{}}"# }
+        let sync = try SyncResponse(
+            Array(#"{"next_batch":"s","rooms":{\#(rooms.joined(separator: ","))}}"#.utf8))
+        #expect(sync.joined.map(\.roomId) == ["!r:x"] && sync.left.map(\.roomId) == ["!r:x"])
+        #expect(sync.invited.map(\.roomId) == ["!r:x"] && sync.knocked.map(\.roomId) == ["!r:x"])
+        #expect(sync.refusedRooms == 4 && sync.malformedParts == 0)
+    }
+
     @Test func missingSectionsAreEmpty() throws {
         let sync = try SyncResponse(Array(#"{"next_batch":"s"}"#.utf8))
         #expect(sync.joined.isEmpty && sync.invited.isEmpty && sync.left.isEmpty && sync.malformedParts == 0)

@@ -210,6 +210,17 @@ struct SessionLifeTests {
         #expect(await eventually { types.withLock { $0 } == ["m.dummy"] })
     }
 
+    @Test func aRoomWithoutAnIdIsLoggedOnce() async throws {
+        let lines = LogLines()
+        let scene = try await SessionScene { $0.logger = lines.logger }
+        scene.script(Sync.answer("s1", #""rooms":{"join":{"../x":{}}}"#))
+        scene.script(Sync.answer("s2", #""rooms":{"join":{"":{}}}"#))
+        try await scene.session.start()
+        #expect(await eventually { scene.server.requests("GET", "v3/sync").count >= 3 })
+        #expect(scene.session.rooms.isEmpty)
+        #expect(lines.all.count == 1 && lines.all.first?.contains("matrix.rooms") == true)
+    }
+
     @Test func whatWasLeftOutIsLogged() async throws {
         let lines = LogLines()
         let scene = try await SessionScene { $0.logger = lines.logger }

@@ -44,6 +44,49 @@ struct CrashRestorationTests {
         }
     }
 
+    /// Those that end a program unless somebody watches them.
+    private static let deadly =
+        [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGSTKFLT, SIGIO, SIGPWR, 34, 64]
+
+    /// Lets the process have a signal, which threads of Dispatch do not take.
+    private static func receive(_ number: Int32) -> Never {
+        kill(getpid(), number)
+        while true { sleep(1) }
+    }
+
+    @Test(arguments: CrashRestorationTests.deadly) func aSignalThatNobodyWatchesGivesTheTerminalBack(
+        number: Int32
+    ) async throws {
+        let result = try await #require(
+            processExitsWith: .signal(number), observing: [\.standardOutputContent]
+        ) { [number] in
+            CrashRestoration.arm(output: 1, settings: nil, bytes: Self.bytes)
+            Self.receive(number)
+        }
+        #expect(String(decoding: result.standardOutputContent, as: UTF8.self).hasSuffix(Self.bytes))
+    }
+
+    @Test func aSignalThatIsWatchedOrIgnoredStaysSo() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            signal(SIGUSR1, SIG_IGN)
+            signal(SIGUSR2) { _ in exit(7) }
+            CrashRestoration.arm(output: 1, settings: nil, bytes: Self.bytes)
+            kill(getpid(), SIGUSR1)
+            Self.receive(SIGUSR2)
+        }
+    }
+
+    // MARK: Size
+
+    /// A terminal may say that it is any size; a screen of 65535 × 65535 would take more memory than there is.
+    @Test func aTerminalThatSaysItIsHugeGetsABoundedScreen() throws {
+        let (descriptor, _) = try #require(Self.terminal())
+        defer { close(descriptor) }
+        var size = winsize(ws_row: .max, ws_col: .max, ws_xpixel: 0, ws_ypixel: 0)
+        try #require(ioctl(descriptor, UInt(TIOCSWINSZ), &size) == 0)
+        #expect(TerminalSize(of: descriptor) == TerminalSize(columns: 1000, rows: 500))
+    }
+
     // MARK: Signals
 
     private static let numbers = [

@@ -158,12 +158,10 @@ struct InputParserTests {
         #expect(parser.parse("\u{1B}[".utf8 + Array(repeating: UInt8(ascii: "1"), count: 100)) == [])
         #expect(parser.parse("22;mx".utf8) == [.unknown, .text("x")])
         _ = parser.parse("\u{1B}[200~".utf8)
-        for _ in 0..<40 { #expect(parser.parse(Array(repeating: UInt8(ascii: "x"), count: 1 << 16)) == []) }
-        guard case .paste(let text) = parser.parse("\u{1B}[201~".utf8).first else {
-            Issue.record("no paste")
-            return
-        }
-        #expect(text.utf8.count == 1 << 20)
+        var inputs: [TerminalInput] = []
+        for _ in 0..<40 { inputs += parser.parse(Array(repeating: UInt8(ascii: "x"), count: 1 << 16)) }
+        inputs += parser.parse("\u{1B}[201~".utf8)
+        #expect(inputs == [.paste(String(repeating: "x", count: 1 << 20))])
     }
 
     @Test(arguments: ["]", "P", "X", "^", "_"]) func altTakesNothingOfWhatIsTypedBehindIt(key: Character) {
@@ -183,9 +181,43 @@ struct InputParserTests {
     @Test func aPasteWithoutAnEndGivesTheKeyboardBack() {
         var parser = InputParser()
         #expect(parser.parse("\u{1B}[200~one\u{1B}[20".utf8) == [])
-        #expect(parser.patience == .seconds(5))
+        #expect(parser.patience == .seconds(1))
         #expect(parser.flush() == [.paste("one\u{1B}[20")])
         #expect(parser.parse("x".utf8) == [.text("x")])
+    }
+
+    @Test(arguments: ["\u{3}", "\u{1B}[99;5u"]) func controlCGivesUpAPasteThatDoesNotEnd(key: String) {
+        var parser = InputParser()
+        #expect(parser.parse("\u{1B}[200~one".utf8) == [])
+        #expect(parser.parse(key.utf8) == [.control("c")])
+        #expect(parser.parse(key.utf8) == [.control("c")])
+        // What still comes of it is no typing: it could send itself.
+        #expect(parser.parse("two\r".utf8) == [])
+        #expect(parser.parse("three\u{1B}[201~x".utf8) == [.text("x")])
+        #expect(parser.patience == nil)
+        #expect(parser.parse("\u{1B}[200~one\(key)\(key)".utf8) == [.control("c"), .control("c")])
+        #expect(parser.patience == .milliseconds(200))
+        #expect(parser.flush() == [])
+        #expect(parser.parse("x".utf8) == [.text("x")])
+    }
+
+    @Test func controlCInTheMiddleOfAPasteIsPartOfIt() {
+        var parser = InputParser()
+        #expect(parser.parse("\u{1B}[200~a\u{3}b\u{1B}[201~\u{3}".utf8) == [.paste("a\u{3}b"), .control("c")])
+    }
+
+    /// Keys that are pressed while nothing ends the paste do not fill it for ever.
+    @Test func aPasteThatIsTooLongIsHandedOverAtOnce_andTheRestIsPassedOver() {
+        var parser = InputParser()
+        let mebibyte = Array(repeating: UInt8(ascii: "x"), count: 1 << 20)
+        guard case .paste(let text) = parser.parse("\u{1B}[200~".utf8 + mebibyte + "tail".utf8).first else {
+            Issue.record("no paste")
+            return
+        }
+        #expect(text.utf8.count == 1 << 20)
+        #expect(parser.parse(mebibyte) == [])
+        #expect(parser.patience == .milliseconds(200))
+        #expect(parser.parse("\u{1B}[201~y".utf8) == [.text("y")])
     }
 
     @Test func theRestOfASequenceThatWasSlowIsNoText() {

@@ -153,8 +153,8 @@ extension MXKAttachment {
         try await cache.copyForOthers(try await file(), name: fileName).path
     }
 
-    /// What it is called in a folder.
-    var fileName: String { originalFileName.flatMap { FileName.sanitised($0) } ?? "file" }
+    /// What it is called in a folder: the sender's name as far as that can be one, else `file`.
+    public var fileName: String { originalFileName.flatMap { FileName.sanitised($0) } ?? "file" }
 
     /// Puts the file into a folder, under the name that the sender gave it as far as that can be one. No file is replaced: a
     /// number makes the name new. Nobody may execute it.

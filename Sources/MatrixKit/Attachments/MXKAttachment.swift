@@ -127,6 +127,10 @@ open class MXKAttachment {
         for task in running.values { task.cancel() }
     }
 
+    /// Deletes decrypted files that processes of this user have left which were killed. A program that shows attachments calls
+    /// it when it starts; otherwise they go with the next encrypted attachment that is shown.
+    public static func deleteOrphans() { PrivateTemporaryFolder.removeOrphans() }
+
     /// Deletes every file that was downloaded.
     public static func clearCache() { MediaCache.shared.clear() }
 }

@@ -4,7 +4,7 @@ import Glibc
 import MatrixSDK
 
 /// A folder for what was decrypted. It is deleted when the process exits; what a process that was killed has left is deleted by
-/// the next.
+/// the next that makes one, or calls ``removeOrphans()``.
 @MainActor
 final class PrivateTemporaryFolder {
     private static let prefix = "matrixkit-clear-"
@@ -23,9 +23,8 @@ final class PrivateTemporaryFolder {
     /// Made when it is asked for; nil if that fails.
     var url: URL? {
         if let made { return made.url }
-        let parent = FileManager.default.temporaryDirectory
-        Self.removeOrphans(in: parent)
-        let url = parent.appending(path: Self.prefix + UUID().uuidString)
+        Self.removeOrphans()
+        let url = FileManager.default.temporaryDirectory.appending(path: Self.prefix + UUID().uuidString)
         do {
             try PrivateFolder.make(url)
             made = (url, try FolderLock(url))
@@ -39,7 +38,9 @@ final class PrivateTemporaryFolder {
 
     func contains(_ file: URL) -> Bool { file.deletingLastPathComponent().path == made?.url.path }
 
-    private static func removeOrphans(in parent: URL) {
+    /// Deletes the folders of this user's processes that live no more.
+    static func removeOrphans() {
+        let parent = FileManager.default.temporaryDirectory
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent.path)) ?? []
         for name in names where name.hasPrefix(prefix) {
             let folder = parent.appending(path: name)

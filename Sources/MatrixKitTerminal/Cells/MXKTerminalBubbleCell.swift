@@ -185,14 +185,8 @@ open class MXKTerminalBubbleCell: MXKTerminalBaseCell {
             case .file, .undefined: "[file]"
             }
         var text = StyledText(sign + " ", layout.theme.style(.link))
-        if let name = attachment.originalFileName { text.append(ScreenText.cleanedName(name)) }
-        let info = attachment.contentInfo ?? [:]
-        if let width = info["w"] as? Int, let height = info["h"] as? Int {
-            text.append("  \(width)×\(height)", layout.theme.style(.subtitle))
-        }
-        if let size = info["size"] as? Int, size >= 0 {
-            text.append("  \(Self.size(size))", layout.theme.style(.subtitle))
-        }
+        if attachment.contentURL != nil { text.append(ScreenText.cleanedName(attachment.fileName)) }
+        if let claims = attachment.claimedSizes { text.append("  said to be \(claims)", layout.theme.style(.subtitle)) }
         var lines = [TerminalLine(text, layout.profile, anchor: component.event.eventId).truncated(to: columns)]
         lines += pictureLines(attachment, component, layout, columns: columns)
         if attachment.caption != nil {
@@ -211,15 +205,6 @@ open class MXKTerminalBubbleCell: MXKTerminalBaseCell {
         let size = picture.image.cells(
             within: TerminalSize(columns: min(columns, maximum.columns), rows: maximum.rows))
         return picture.image.lines(size, id: picture.id, anchor: component.event.eventId)
-    }
-
-    static func size(_ bytes: Int) -> String {
-        switch bytes {
-        case ..<1000: "\(bytes) B"
-        case ..<1_000_000: "\(bytes / 1000) KB"
-        case ..<1_000_000_000: "\(bytes / 100_000 / 10).\(bytes / 100_000 % 10) MB"
-        default: "\(bytes / 100_000_000 / 10).\(bytes / 100_000_000 % 10) GB"
-        }
     }
 
     /// How far a message is on its way, what is doubtful about it, and who has read it.

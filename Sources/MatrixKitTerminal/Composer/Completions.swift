@@ -35,7 +35,8 @@ struct Completions {
         }
     }
 
-    /// Whoever spoke last comes first.
+    /// What begins as the word does comes first, among them whoever spoke last. Behind `@` that is the id: anybody can call
+    /// themselves what somebody else is called.
     private func members(_ word: String, isAtStart: Bool) -> [MXKCompletion] {
         guard let room, let state = room.state else { return [] }
         let wanted = word.hasPrefix("@") ? String(word.dropFirst()) : word
@@ -44,34 +45,43 @@ struct Completions {
         for event in (try? room.storedMessages(limit: 100))?.reversed() ?? [] where rank[event.sender] == nil {
             rank[event.sender] = rank.count
         }
-        let me = session?.credentials?.userId
-        let fitting = state.members.joinedMembers.filter { member in
-            member.userId != me
-                && (Self.begins(String(member.userId.dropFirst()), with: wanted)
-                    || Self.anyWord(of: member.displayname ?? "", beginsWith: wanted))
+        let (me, wantsId) = (session?.credentials?.userId, word.hasPrefix("@"))
+        let fitting = state.members.joinedMembers.compactMap { member -> (member: MXRoomMember, order: [Int])? in
+            guard member.userId != me, let fit = Self.fit(member, wanted, wantsId: wantsId) else { return nil }
+            return (member, [fit, rank[member.userId] ?? .max])
         }
         let sorted = fitting.sorted { left, right in
-            let (one, other) = (rank[left.userId] ?? .max, rank[right.userId] ?? .max)
-            if one != other { return one < other }
-            return (left.displayname ?? left.userId, left.userId) < (right.displayname ?? right.userId, right.userId)
+            if left.order != right.order { return left.order.lexicographicallyPrecedes(right.order) }
+            let (one, other) = (left.member, right.member)
+            return (one.displayname ?? one.userId, one.userId) < (other.displayname ?? other.userId, other.userId)
         }
-        return sorted.prefix(50).map { member in
-            // A name is no command, and has no more letters than are seen.
-            let cleaned = ScreenText.cleanedName(member.displayname ?? "").drop { $0 == "/" || $0.isWhitespace }
-            let name = cleaned.isEmpty ? member.userId : String(cleaned)
-            let end = isAtStart ? ": " : " "
-            let inserted = word.hasPrefix("@") ? member.userId : name
+        return sorted.prefix(50).map { found in
+            let user = found.member.userId
+            let name = Self.name(of: found.member, in: state)
+            let inserted = wantsId ? user : name
             return MXKCompletion(
-                inserted + end, shown: "\(name)  \(member.userId)",
-                mention: MXMention(userId: member.userId, name: inserted))
+                inserted + (isAtStart ? ": " : " "), shown: name.contains(user) ? name : "\(name)  \(user)",
+                mention: MXMention(userId: user, name: inserted))
         }
+    }
+
+    /// How well a member fits, 0 being best; nil for not at all.
+    private static func fit(_ member: MXRoomMember, _ wanted: String, wantsId: Bool) -> Int? {
+        if begins(String(member.userId.dropFirst()), with: wanted) { return 0 }
+        let name = member.displayname ?? ""
+        if begins(name, with: wanted) { return wantsId ? 1 : 0 }
+        return name.split(separator: " ").contains { begins(String($0), with: wanted) } ? 2 : nil
+    }
+
+    /// What is written for a member: with the id if others have the name. It is no command, and has no more letters than are
+    /// seen.
+    static func name(of member: MXRoomMember, in state: MXRoomState?) -> String {
+        let name = state?.members.memberName(member.userId) ?? member.displayname ?? ""
+        let cleaned = ScreenText.cleanedName(name).drop { $0 == "/" || $0.isWhitespace }
+        return cleaned.isEmpty ? member.userId : String(cleaned)
     }
 
     private static func begins(_ text: String, with start: String) -> Bool {
         text.range(of: start, options: [.caseInsensitive, .diacriticInsensitive, .anchored]) != nil
-    }
-
-    private static func anyWord(of name: String, beginsWith start: String) -> Bool {
-        begins(name, with: start) || name.split(separator: " ").contains { begins(String($0), with: start) }
     }
 }

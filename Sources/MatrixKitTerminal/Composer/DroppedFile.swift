@@ -40,6 +40,15 @@ struct DroppedFile {
         return (NSString(string: text).expandingTildeInPath, nil)
     }
 
+    /// Why a file cannot be sent, for people; nil if it can.
+    static func problem(ofSending path: String) -> String? {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder),
+            FileManager.default.isReadableFile(atPath: path)
+        else { return "There is no file \(path) that can be read." }
+        return isFolder.boolValue ? "Only files are sent, and this is a folder: \(path)" : nil
+    }
+
     private static func withoutBackslashes(_ text: String) -> String {
         var (result, isEscaped) = ("", false)
         for character in text {

@@ -102,6 +102,8 @@ public struct MXKCommand: Hashable, Sendable {
         .init(name: "backup", arguments: "", summary: "Write the keys to the backup on the homeserver", required: 0),
         .init(name: "rotate", arguments: "", summary: "Encrypt the next message here with a new key", required: 0),
         .init(name: "account", arguments: "[user]", summary: "Show the accounts, or go to another", required: 0),
+        .init(
+            name: "reconnect", arguments: "", summary: "Ask the homeserver now, whatever is waited for", required: 0),
         .init(name: "logout", arguments: "", summary: "Log this account out", required: 0),
         .init(
             name: "toggle", arguments: "joins|members|images|graphics|receipts|mouse|emoji|spoilers",

@@ -9,6 +9,7 @@ extension MXKChatViewController {
         switch command.name {
         case "quit": onQuit?()
         case "help": isHelpShown = true
+        case "reconnect": reconnect()
         case "account": chooseAccount(command.rest)
         case "theme": change("theme", to: command.rest, of: command)
         case "set": set(command)
@@ -59,6 +60,7 @@ extension MXKChatViewController {
         case "part": leave(session)
         case "forget": forget(session)
         case "resend": resend()
+        case "kick", "ban", "redact", "upload": return ask(before: command)
         default: return false
         }
         return true
@@ -72,6 +74,11 @@ extension MXKChatViewController {
 
     func usage(of command: MXKCommand) -> String {
         "Usage: " + (MXKCommand.known.first { $0.name == command.name }?.usage ?? "/\(command.name)")
+    }
+
+    private func reconnect() {
+        for session in mxSessions { session.reconnect() }
+        room.show("Asking the homeserver…")
     }
 
     private func setIgnored(_ isIgnored: Bool, _ userId: String, of command: MXKCommand, _ session: MXSession) {

@@ -9,8 +9,10 @@ extension MXKChatViewController {
         guard let onOpenFile else { return room.show("Files cannot be opened here: /download saves them.") }
         guard let attachment = room.targetAttachment() else { return room.show("There is no file to open.") }
         var words = ["From \(attachment.sender)"]
-        if let type = attachment.file.contentInfo?["mimetype"] as? String { words.append("Said to be \(type)") }
-        let name = attachment.file.originalFileName ?? "the file"
+        let type = attachment.file.contentInfo?["mimetype"] as? String
+        let claims = [type, attachment.file.claimedSizes].compactMap { $0 }
+        if !claims.isEmpty { words.append("Said to be \(claims.joined(separator: ", "))") }
+        let name = attachment.file.fileName
         confirm("Open \(name)?", words, action: "Open") { [weak self] in
             self?.room.show("Opening \(name)…")
             self?.perform("\(name) was not opened") {

@@ -32,7 +32,24 @@ extension MXKChatViewController {
             return true
         }
         defer { setNeedsDisplay() }
-        if input != .control("c") { isLeaving = false }
+        guard input == .control("c") else {
+            if input.isKey { textAtLeaving = nil }
+            return handleOther(input)
+        }
+        if let textAtLeaving {
+            // Ctrl-C has dropped what was written, and it is a draft.
+            if room.inputToolbarView.draft.isEmpty { room.inputToolbarView.textMessage = textAtLeaving }
+            onQuit?()
+            return true
+        }
+        let text = room.inputToolbarView.draft
+        _ = handleOther(input)
+        textAtLeaving = text
+        room.show("Press Ctrl-C again to leave.")
+        return true
+    }
+
+    private func handleOther(_ input: TerminalInput) -> Bool {
         if input.isKey, let taken = handleInCover(input) { return taken }
         if focus == .search {
             if searchResults.handle(input) { return true }
@@ -42,7 +59,7 @@ extension MXKChatViewController {
             }
         }
         if case .mouse(let mouse) = input { return handle(mouse) }
-        if input == .control("c") { return leave() }
+        if input == .control("c") { return closeWhatIsOpen() }
         if input == .text("?"), focus == .room, room.inputToolbarView.textMessage.isEmpty {
             isHelpShown = true
             return true
@@ -99,15 +116,14 @@ extension MXKChatViewController {
         return (activeVerification ?? dialog)?.handle(input)
     }
 
-    private func leave() -> Bool {
+    /// Ctrl-C closes what is open.
+    private func closeWhatIsOpen() -> Bool {
         if focus == .rooms { return leaveSearch() }
         if focus == .members {
             focus = .room
             return true
         }
         if !room.inputToolbarView.textMessage.isEmpty { return room.handle(.control("c")) }
-        if isLeaving { onQuit?() } else { room.show("Press Ctrl-C again to leave.") }
-        isLeaving = true
         return true
     }
 

@@ -70,7 +70,8 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
         didSet { room.hint = isAmongHits ? "\(searchResults.position): n next, N previous" : nil }
     }
     var helpLine = 0
-    var isLeaving = false
+    /// What was written when Ctrl-C was pressed, which leaves if it is pressed again; nil once another key was.
+    var textAtLeaving: String?
     var reportsMouse = false
     var showsGraphics = true
     var columns = 0

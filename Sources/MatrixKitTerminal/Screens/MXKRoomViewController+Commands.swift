@@ -122,9 +122,9 @@ extension MXKRoomViewController {
     private func upload(_ command: MXKCommand, _ source: MXKRoomDataSource) {
         let (path, caption) = DroppedFile.pathAndCaption(command.rest)
         let file = URL(filePath: path)
-        guard FileManager.default.isReadableFile(atPath: path) else {
+        if let problem = DroppedFile.problem(ofSending: path) {
             inputToolbarView.textMessage = "/upload \(command.rest)"
-            inputToolbarView.hint = "There is no file \(path) that can be read."
+            inputToolbarView.hint = problem
             return
         }
         show("Sending \(file.lastPathComponent)…")

@@ -2,12 +2,23 @@ import MatrixKit
 import MatrixProtocol
 import MatrixSDK
 
+extension MXSession {
+    /// Tries to sync at once if that has failed and is waited for.
+    fileprivate func retryIfWaiting() {
+        switch state {
+        case .homeserverNotReachable, .syncError, .initialSyncFailed: resume()
+        default: break
+        }
+    }
+}
+
 /// Sending, what comes back because it could not be sent, and joining.
 extension MXKRoomViewController {
     func send(_ text: String, _ mode: MXKRoomInputToolbarView.Mode, _ mentions: [MXMention]) {
         // What is sent stands among the newest messages.
         showNewest()
         guard let source = roomDataSource else { return }
+        source.mxSession?.retryIfWaiting()
         let text = text.hasPrefix("//") ? String(text.dropFirst()) : text
         viewport.goToEnd()
         let failed: ((any Error)?) -> Void = { [weak self] error in self?.fail("The message was not sent", error) }

@@ -90,12 +90,14 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
 
     /// Shows a room; nil shows nothing.
     open func displayRoom(_ dataSource: MXKRoomDataSource?) {
+        // What was said before the first room is not about a room.
+        if roomDataSource != nil { notice = nil }
         leaveRoom()
         forgetWhatIsBehind(but: dataSource)
         roomDataSource = dataSource
         hasRoomDataSourceOwnership = false
         (viewport, selectedEventId, newBelow, lastAcknowledged) = (CellViewport(), nil, 0, nil)
-        (pagingTrouble, notice) = (nil, nil)
+        pagingTrouble = nil
         cache.forget()
         guard let dataSource else { return setNeedsDisplay() }
         dataSource.delegate = self
@@ -361,8 +363,7 @@ open class MXKRoomViewController: MXKViewController, MXKDataSourceDelegate, MXKR
 
     /// Writes somebody's name.
     open func mention(_ roomMember: MXRoomMember) {
-        let cleaned = ScreenText.cleanedName(roomMember.displayname ?? "").drop { $0 == "/" || $0.isWhitespace }
-        let name = cleaned.isEmpty ? roomMember.userId : String(cleaned)
+        let name = Completions.name(of: roomMember, in: roomDataSource?.roomState)
         inputToolbarView.mention(MXMention(userId: roomMember.userId, name: name))
         setNeedsDisplay()
     }

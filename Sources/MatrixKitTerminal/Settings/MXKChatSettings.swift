@@ -49,6 +49,8 @@ public final class MXKChatSettings {
     public private(set) var trouble: String?
 
     private let file: URL?
+    /// Nothing is written over what could not be read.
+    private var isUnreadable = false
     private var lines: [String] = []
     private var values: [String: String] = [:]
 
@@ -60,11 +62,29 @@ public final class MXKChatSettings {
     /// - Parameter file: Where they are kept; nil keeps them in memory.
     public init(file: URL? = nil) {
         self.file = file
-        guard let file, let data = try? Data(contentsOf: file) else { return }
-        lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-            .map(String.init)
+        guard let file, FileManager.default.fileExists(atPath: file.path) else { return }
+        do {
+            read(try Data(contentsOf: file), file)
+        } catch {
+            giveUp(file, " cannot be read: \(error.localizedDescription)")
+        }
+    }
+
+    private func read(_ data: Data, _ file: URL) {
+        let all = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, bytes) in all.enumerated() {
+            guard let line = String(validating: bytes, as: UTF8.self) else {
+                return giveUp(file, ": line \(index + 1) is not UTF-8")
+            }
+            lines.append(line)
+        }
         if lines.last?.isEmpty == true { lines.removeLast() }
         read(file)
+    }
+
+    private func giveUp(_ file: URL, _ words: String) {
+        (lines, isUnreadable) = ([], true)
+        trouble = "\(file.lastPathComponent)\(words); all settings are the usual ones"
     }
 
     // MARK: Reading
@@ -106,7 +126,7 @@ public final class MXKChatSettings {
         }
         guard !problems.isEmpty else { return }
         let words = problems.sorted { $0.line < $1.line }.map { "line \($0.line): \($0.words)" }
-        trouble = "\(file.path()): " + words.joined(separator: "; ")
+        trouble = "\(file.lastPathComponent): " + words.joined(separator: "; ")
     }
 
     private static func parts(_ line: String) -> (name: String, value: String)? {
@@ -155,6 +175,9 @@ public final class MXKChatSettings {
             lines.append(line)
         }
         guard let file else { return nil }
+        guard !isUnreadable else {
+            return "The setting holds for now, but \(file.path()) could not be written: what it says cannot be read"
+        }
         do {
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)

@@ -44,11 +44,10 @@ public struct MXError: Error, Sendable, Hashable {
         self.errcode = PeerText(errcode).line(limit: Self.maximumLength)
         error = PeerText(json["error"]?.string ?? "").line(limit: Self.maximumLength)
         self.status = status
-        let milliseconds = json["retry_after_ms"]?.wholePart.map {
-            Duration.milliseconds(min(max($0, 0), 86_400_000))
-        }
-        let seconds = retryAfter.flatMap { Int($0) }.map { Duration.seconds(min(max($0, 0), 86_400)) }
-        self.retryAfter = milliseconds ?? seconds
+        // A negative time says nothing.
+        let milliseconds = json["retry_after_ms"]?.wholePart.flatMap { $0 < 0 ? nil : min($0, 86_400_000) }
+        let seconds = retryAfter.flatMap { Int($0) }.flatMap { $0 < 0 ? nil : min($0, 86_400) }
+        self.retryAfter = milliseconds.map { .milliseconds($0) } ?? seconds.map { .seconds($0) }
         isSoftLogout = json["soft_logout"]?.bool ?? false
         self.body = Data(body)
     }

@@ -24,9 +24,11 @@ public struct MXRelation: Sendable, Hashable {
 }
 
 extension MXEvent {
-    /// What it says about another event; nil if nothing. Encryption does not hide it.
+    /// What it says about another event; nil if nothing, or if it says that of itself. Encryption does not hide it.
     public var relatesTo: MXRelation? {
-        mayRelate ? MXRelation(originalContent["m.relates_to"] ?? wireContent["m.relates_to"]) : nil
+        guard mayRelate, let relation = MXRelation(originalContent["m.relates_to"] ?? wireContent["m.relates_to"])
+        else { return nil }
+        return relation.eventId == eventId ? nil : relation
     }
 
     /// Whether it replaces what another event says.

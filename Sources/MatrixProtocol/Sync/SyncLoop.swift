@@ -17,6 +17,8 @@ package struct SyncLoop: Machine {
         package var pollTimeout = Duration.seconds(30)
         /// The shortest wait after an error of the homeserver's.
         package var errorDelay = Duration.seconds(5)
+        /// The longest, whatever the homeserver asks for.
+        package var maximumErrorDelay = Duration.seconds(300)
         /// A reader for whom nothing is asked for so long is reported.
         package var holdLimit = Duration.seconds(120)
 
@@ -229,7 +231,9 @@ package struct SyncLoop: Machine {
         let disposition: ConnectionMachine.Disposition
         switch problem {
         case .unreachable, .timedOut: disposition = .backOff(atLeast: .zero)
-        case .refused(let wait): disposition = .backOff(atLeast: max(wait ?? .zero, configuration.errorDelay))
+        case .refused(let wait):
+            let asked = min(wait ?? .zero, configuration.maximumErrorDelay)
+            disposition = .backOff(atLeast: max(asked, configuration.errorDelay))
         case .notStored: disposition = .backOff(atLeast: configuration.errorDelay)
         case .unauthenticated: disposition = .stop
         }

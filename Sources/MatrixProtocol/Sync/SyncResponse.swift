@@ -71,6 +71,8 @@ package struct SyncResponse: Sendable {
     package private(set) var unusedFallbackKeyTypes: [String]?
     /// Events and sections that were left out because they are not what they should be.
     package private(set) var malformedParts = 0
+    /// Rooms that were left out because their ids are none.
+    package private(set) var refusedRooms = 0
     /// In bytes.
     private var size = 0
 
@@ -129,6 +131,7 @@ extension SyncResponse {
         var cursor: JSONCursor
         let bytes: [UInt8]
         var malformedParts = 0
+        var refusedRooms = 0
 
         var isAtEnd: Bool { mutating get { cursor.peek() == nil } }
 
@@ -157,6 +160,7 @@ extension SyncResponse {
                 }
             }
             response.malformedParts = malformedParts
+            response.refusedRooms = refusedRooms
         }
 
         private mutating func readRooms(into response: inout SyncResponse) throws(Malformed) {
@@ -179,7 +183,7 @@ extension SyncResponse {
             try object { reader, key throws(Malformed) in
                 var room = Room(roomId: reader.text(key))
                 try reader.read(&room)
-                rooms.append(room)
+                if reader.accepts(room.roomId) { rooms.append(room) }
             }
         }
 
@@ -195,8 +199,17 @@ extension SyncResponse {
                     }
                     try reader.readEvents(of: room.roomId, into: &room.state)
                 }
-                rooms.append(room)
+                if reader.accepts(room.roomId) { rooms.append(room) }
             }
+        }
+
+        /// Servers choose the ids of rooms as they like, within bounds (Matrix, "Room IDs"). Counts those that are none.
+        private mutating func accepts(_ roomId: String) -> Bool {
+            let isID =
+                roomId.hasPrefix("!") && (2...255).contains(roomId.utf8.count)
+                && roomId.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7F }
+            if !isID { refusedRooms += 1 }
+            return isID
         }
 
         private mutating func read(_ room: inout Room) throws(Malformed) {
@@ -284,7 +297,7 @@ extension SyncResponse {
                 try body(&reader, key)
                 cursor = reader.cursor
             }
-            malformedParts = reader.malformedParts
+            (malformedParts, refusedRooms) = (reader.malformedParts, reader.refusedRooms)
         }
 
         private mutating func leaveOut() throws(Malformed) {

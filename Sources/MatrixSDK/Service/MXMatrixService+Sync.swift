@@ -30,9 +30,9 @@ extension MXMatrixService {
             if account.session.state == .closed { account.file.retire() }
             updateConnectionState()
         case .sendingChanged: break  // the relations tell
-        case .failed(let error, let willRetry):
+        case .failed(let error, let delay):
             // Not every failure is that of a sync.
-            let isOver = !willRetry && [.syncError, .initialSyncFailed].contains(account.session.state)
+            let isOver = delay == nil && [.syncError, .initialSyncFailed].contains(account.session.state)
             if isOver, account.isSyncing, account.failure == nil {
                 account.failure = (MatrixServiceError.of(error) as? MatrixServiceError)?.description
             }

@@ -12,7 +12,8 @@ package enum SessionReport: Sendable {
     case stateChanged
     /// A message of our own is on its way, has arrived, has failed, or is not to be sent any more.
     case sendingChanged(roomId: String)
-    case failed(any Error, willRetry: Bool)
+    /// - Parameter retryAfter: Nil: it is not tried again.
+    case failed(any Error, retryAfter: Duration?)
 }
 
 /// Tells the application: listeners, notifications and the delegate on the completion queue; bindings of a ``Pusher`` client

@@ -27,6 +27,8 @@ final class SessionCore: HubOwner {
         /// Where the next answer is to begin, behind what is stored; see ``MXSession/catchUp(since:from:)``.
         var catchUpToken: String?
         var refusedPoint = RefusedPoint()
+        /// It is in the log that the homeserver has given rooms whose ids are none.
+        var hasToldOfRefusedRooms = false
 
         /// Whether it syncs by itself.
         var isRunning: Bool { driver != nil && state != .paused && state != .backgroundSyncInProgress }
@@ -235,7 +237,7 @@ final class SessionCore: HubOwner {
             SourceFailure(
                 "\(what): \(error)", willRetry: retryAfter != nil, retryAfter: retryAfter, underlying: error))
         onQueue { core in
-            core.report(.failed(error, willRetry: retryAfter != nil))
+            core.report(.failed(error, retryAfter: retryAfter))
             guard let session = core.session.withLock({ $0.session }) else { return }
             core.withDelegate { $0.session(session, didReceiveError: error) }
         }
@@ -269,6 +271,11 @@ final class SessionCore: HubOwner {
                 options.logger?.report(
                     .debug, "parts of a sync's answer are malformed and were left out",
                     ["matrix.malformed": "\(response.malformedParts)"])
+            }
+            if response.refusedRooms > 0, isFirstRefusalOfRooms() {
+                options.logger?.report(
+                    .warning, "the homeserver gave rooms whose ids are none, which are left out: this is said once",
+                    ["matrix.rooms": "\(response.refusedRooms)"])
             }
             if isDoubtful { try forgetSyncToken() }
             try take(response, tellsKnown: catchUpToken != nil)
@@ -309,6 +316,13 @@ final class SessionCore: HubOwner {
         state.withLock { state in
             (state.catchUpToken, state.lastSync) = (nil, Date())
             state.refusedPoint.forget()
+        }
+    }
+
+    private func isFirstRefusalOfRooms() -> Bool {
+        state.withLock { state in
+            defer { state.hasToldOfRefusedRooms = true }
+            return !state.hasToldOfRefusedRooms
         }
     }
 

@@ -1,11 +1,15 @@
 import Basics
 import Foundation
 
-/// Gives the terminal back when the program dies of a fault or is told to quit: a signal handler writes fixed bytes and sets what was set before.
+/// Gives the terminal back when the program dies of a fault, or of a signal that nobody watches: a signal handler writes fixed
+/// bytes and sets what was set before.
 enum CrashRestoration {
     private static let numbers: [Int32] = [
         SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSYS, SIGQUIT,
     ]
+    /// Those that end the program too, unless somebody watches or ignores them. From 34 on: those of real time.
+    private static let otherNumbers: [Int32] =
+        [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGSTKFLT, SIGIO, SIGPWR] + Array(34...64)
 
     private struct Armed {
         var before: [(number: Int32, action: sigaction)]
@@ -18,7 +22,7 @@ enum CrashRestoration {
             guard armed == nil else { return }
             crash.set(output: output, settings: settings, bytes: bytes)
             armed = Armed(
-                before: numbers.map { number in
+                before: (numbers + otherNumbers.filter(hasDefaultAction)).map { number in
                     var (new, old) = (sigaction(), sigaction())
                     new.__sigaction_handler.sa_handler = { number in
                         crash.restore()
@@ -31,6 +35,12 @@ enum CrashRestoration {
                     return (number, old)
                 })
         }
+    }
+
+    private static func hasDefaultAction(_ number: Int32) -> Bool {
+        var action = sigaction()
+        // `SIG_DFL` is the address 0, which Swift has as nil.
+        return sigaction(number, nil, &action) == 0 && action.__sigaction_handler.sa_handler == nil
     }
 
     static func disarm() {

@@ -11,11 +11,15 @@ public struct InputParser: Sendable {
     /// In bytes. The rest of a longer paste is dropped.
     private static let maximumPaste = 1 << 20
     private static let pasteEnd = Array("\u{1B}[201~".utf8)
+    /// Ctrl-C as it is usually sent, and in kitty's protocol.
+    private static let interrupts = [[0x03], Array("\u{1B}[99;5u".utf8)]
 
     private enum State: Sendable {
         case ground
         /// In a bracketed paste.
         case pasting
+        /// In one that is given up or too long: it must not go on as typing, which could send itself.
+        case passingPaste
         /// In a string that began with `ESC` and this byte.
         case inString(UInt8)
         /// In a control sequence that is too long, or whose beginning was taken for a key.
@@ -46,7 +50,8 @@ public struct InputParser: Sendable {
     public var patience: Duration? {
         switch state {
         case .ground: pending.isEmpty ? nil : .milliseconds(50)
-        case .pasting: .seconds(5)
+        case .pasting: .seconds(1)
+        case .passingPaste: .milliseconds(200)
         // `ESC ]` is also Alt with a bracket.
         case .inString: kept.isEmpty && pending.isEmpty ? .milliseconds(50) : .seconds(1)
         case .inLostSequence: .seconds(1)
@@ -78,10 +83,27 @@ public struct InputParser: Sendable {
                 }
             case .pasting:
                 let (end, isOver) = endOfPaste(from: start)
+                if !isOver, let count = interruptsAtEnd(from: start) {
+                    kept = []
+                    state = .passingPaste
+                    (start, inputs) = (pending.count, inputs + repeatElement(.control("c"), count: count))
+                    break scan
+                }
                 keep(pending[start..<end], limit: Self.maximumPaste)
                 start = isOver ? end + Self.pasteEnd.count : end
-                guard isOver else { break scan }
+                let isFull = kept.count >= Self.maximumPaste
+                guard isOver || isFull else { break scan }
                 add(.paste(String(decoding: leave(), as: UTF8.self)))
+                if !isOver { state = .passingPaste }
+            case .passingPaste:
+                let (end, isOver) = endOfPaste(from: start)
+                if !isOver, let count = interruptsAtEnd(from: start) {
+                    (start, inputs) = (pending.count, inputs + repeatElement(.control("c"), count: count))
+                    break scan
+                }
+                start = isOver ? end + Self.pasteEnd.count : end
+                guard isOver else { break scan }
+                state = .ground
             case .inString(let kind):
                 if kept.isEmpty, !Self.begins(kind, pending[start]) {
                     state = .ground
@@ -121,7 +143,7 @@ public struct InputParser: Sendable {
         switch state {
         case .pasting: return [.paste(String(decoding: kept + pending, as: UTF8.self))]
         case .inString(let kind): return kept.isEmpty && pending.isEmpty ? [Self.alt(kind)] : [.unknown]
-        case .inLostSequence: return []
+        case .inLostSequence, .passingPaste: return []
         case .ground: break
         }
         switch pending.count {
@@ -155,6 +177,20 @@ public struct InputParser: Sendable {
             index = escape + 1
         }
         return (pending.count, false)
+    }
+
+    /// How often Ctrl-C ends what was read within a paste: then somebody has pressed it, for what is pasted goes on behind one of
+    /// its own. Nil if it does not.
+    private func interruptsAtEnd(from start: Int) -> Int? {
+        for interrupt in Self.interrupts {
+            var (rest, count) = (pending[start...], 0)
+            while rest.suffix(interrupt.count).elementsEqual(interrupt) {
+                rest = rest.dropLast(interrupt.count)
+                count += 1
+            }
+            if count > 0 { return count }
+        }
+        return nil
     }
 
     /// Whether an answer of a terminal begins so. Otherwise, the Alt key was held, and something else was typed behind it.

@@ -14,6 +14,7 @@ final class ChatScreen {
     private let program: ScreenProgram
     private var chats: [String: MatrixChat] = [:]
     private var observers: [String: UUID] = [:]
+    private var statuses: [String: ConnectionStatus] = [:]
     private var lastNotice: ContinuousClock.Instant?
     private let drafts = ChatDrafts()
     private var draftTimer: Task<Void, Never>?
@@ -33,6 +34,7 @@ final class ChatScreen {
     }
 
     func run(_ room: RoomReference?) async throws {
+        MXKAttachment.deleteOrphans()
         try await openAccounts()
         wire()
         StandardError.screen.withLock { screenWrite in
@@ -90,13 +92,21 @@ final class ChatScreen {
         let (session, server) = (chat.session, account.serverName)
         screen.setAccount(MXKChatAccount(userId: user, session: session, status: "Connecting to \(server)…"))
         let states = session.states
-        Task { [weak screen] in
+        statuses[user] = ConnectionStatus(server)
+        Task { [weak self] in
             for await state in states {
-                guard let screen else { return }
-                screen.setStatus(Self.words(state, server), ofAccount: user)
+                guard let self else { return }
+                self.changeStatus(of: user) { $0.changed(to: state) }
             }
         }
-        notifyOfMessages(session, user)
+        observe(session, user)
+    }
+
+    private func changeStatus(of user: String, _ change: (inout ConnectionStatus) -> Void) {
+        guard var status = statuses[user] else { return }
+        change(&status)
+        statuses[user] = status
+        screen.setStatus(status.words, ofAccount: user)
     }
 
     private func retry(_ user: String) {
@@ -130,20 +140,9 @@ final class ChatScreen {
 
     private func forget(_ user: String) {
         guard let chat = chats.removeValue(forKey: user) else { return }
+        statuses[user] = nil
         if let observer = observers.removeValue(forKey: user) { chat.session.stopObserving(observer) }
         chat.close()
-    }
-
-    private static func words(_ state: MXSessionState, _ server: String) -> String? {
-        switch state {
-        case .running, .backgroundSyncInProgress, .pauseRequested: nil
-        case .initialised, .storeDataReady, .processingBackgroundSyncCache, .syncInProgress: "Connecting to \(server)…"
-        case .homeserverNotReachable: "\(server) cannot be reached. Trying again…"
-        case .syncError, .initialSyncFailed: "\(server) answers with an error. Trying again…"
-        case .paused: "Paused"
-        case .closed: "This login has ended. Leave with Ctrl-C, and log in again."
-        @unknown default: nil
-        }
     }
 
     // MARK: Drafts
@@ -195,13 +194,19 @@ final class ChatScreen {
 
     // MARK: Notices
 
-    /// What the push rules say is told by the terminal, but for the room that is looked at.
-    private func notifyOfMessages(_ session: MXSession, _ user: String) {
+    /// What the push rules say is told by the terminal, but for the room that is looked at; failures are in the status.
+    private func observe(_ session: MXSession, _ user: String) {
         observers[user] = session.observeReports { [weak self] report in
-            guard case .notices(let notices) = report, session.state == .running else { return }
-            for case .live(let live) in notices where live.push.notify && live.event.sender != user {
-                let (roomId, sender) = (live.roomId, live.event.sender)
-                Task { @MainActor in self?.notify(of: sender, in: roomId, session) }
+            switch report {
+            case .stateChanged, .sendingChanged: break
+            case .failed(let error, let delay):
+                Task { @MainActor in self?.changeStatus(of: user) { $0.failed(error, retryAfter: delay) } }
+            case .notices(let notices):
+                guard session.state == .running else { return }
+                for case .live(let live) in notices where live.push.notify && live.event.sender != user {
+                    let (roomId, sender) = (live.roomId, live.event.sender)
+                    Task { @MainActor in self?.notify(of: sender, in: roomId, session) }
+                }
             }
         }
     }

@@ -49,6 +49,13 @@ import Testing
         (room.source.cellDataOfEvent(withEventId: "$root") as? MXKRoomBubbleCellData)?.threads["$root"]
     }
 
+    @Test func aMessageThatIsInItsOwnThreadIsShown() async throws {
+        let own = Self.reply("$root2", "me myself", ts: 2)
+            .replacing(#""event_id":"$root"}"#, with: #""event_id":"$root2"}"#)
+        let room = try await room([own, Sync.message("$2", "else", ts: 3)])
+        #expect(room.texts == ["lunch?", "me myself", "else"])
+    }
+
     @Test func theRoomTellsOfAThread_andShowsNothingOfIt() async throws {
         let room = try await room([Self.reply("$1", "yes", ts: 2), Sync.message("$2", "else", ts: 3)])
         #expect(room.texts == ["lunch?", "else"])

@@ -59,6 +59,31 @@ struct ChatSettingsTests {
         #expect(!settings[.members])
     }
 
+    @Test func aFileThatCannotBeReadSaysSo_andIsNotOverwritten() throws {
+        let bytes = Data("theme = dark\n# caf".utf8) + [0xE9, 0x0A]
+        try bytes.write(to: file)
+        let settings = MXKChatSettings(file: file)
+        #expect(settings.trouble == "chat.conf: line 2 is not UTF-8; all settings are the usual ones")
+        #expect(settings.theme == nil)
+        #expect(settings.set("theme", to: "light")?.contains("chat.conf could not be written") == true)
+        #expect(settings.theme == .light)
+        #expect(try Data(contentsOf: file) == bytes)
+    }
+
+    @Test func aPlaceThatIsNoFileSaysSo() throws {
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+        #expect(MXKChatSettings(file: file).trouble?.hasPrefix("chat.conf cannot be read: ") == true)
+    }
+
+    @Test func whatIsSaidBeforeTheFirstRoomStaysUntilAKey() {
+        let chat = MXKChatViewController()
+        chat.room.show("chat.conf is wrong")
+        chat.room.displayRoom(nil)
+        #expect(chat.draw(columns: 90, rows: 24).text.contains { $0.contains("chat.conf is wrong") })
+        _ = chat.handle(.text("x"))
+        #expect(!chat.draw(columns: 90, rows: 24).text.contains { $0.contains("chat.conf is wrong") })
+    }
+
     @Test func twoActionsCanChangeTheirKeys() throws {
         let settings = try settings("key help = alt-a", "key next-unread = f1")
         #expect(settings.trouble == nil)

@@ -29,6 +29,163 @@ struct ChatCommandTests {
         return (kit, scene)
     }
 
+    // MARK: Completion
+
+    private nonisolated static func said(_ id: String, by sender: String, ts: Int) -> String {
+        #"{"type":"m.room.message","event_id":"\#(id)","sender":"\#(sender)","origin_server_ts":\#(ts),"#
+            + #""content":{"msgtype":"m.text","body":"hello"}}"#
+    }
+
+    @Test func anIdThatIsBegunComesBeforeANameThatImitatesIt() async throws {
+        let kit = try await KitScene()
+        try await kit.start(
+            KitScene.room(
+                "!r:s",
+                state: [
+                    Self.name, KitScene.member("@a:s", name: "Ann"), KitScene.member("@bob:s", name: "Robert"),
+                    KitScene.member("@mallory:x", name: "Bob"), KitScene.member("@bill:s", name: "Bill"),
+                ],
+                timeline: [
+                    Self.said("$1", by: "@bill:s", ts: 1), Self.said("$2", by: "@mallory:x", ts: 2),
+                    Self.said("$3", by: "@bob:s", ts: 3), Self.said("$4", by: "@mallory:x", ts: 4),
+                ]))
+        let scene = ChatScene(kit)
+        #expect(await scene.open("Lobby", "!r:s", kit))
+        let shown = scene.chat.room.completions("@b").map(\.shown)
+        #expect(shown == ["Robert  @bob:s", "Bill  @bill:s", "Bob  @mallory:x"])
+        #expect(scene.chat.room.completions("b").map(\.shown).first == "Bob  @mallory:x")
+    }
+
+    /// Two of one name: what is written says which of them is meant.
+    @Test func aNameThatSeveralHaveIsWrittenWithTheId() async throws {
+        let kit = try await KitScene()
+        try await kit.start(
+            KitScene.room(
+                "!r:s",
+                state: [
+                    Self.name, KitScene.member("@a:s", name: "Ann"), KitScene.member("@bob:s", name: "Bob"),
+                    KitScene.member("@bob:x", name: "Bob"),
+                ], timeline: [Self.said("$1", by: "@bob:x", ts: 1)]))
+        let scene = ChatScene(kit)
+        #expect(await scene.open("Lobby", "!r:s", kit))
+        let found = scene.chat.room.completions("bo")
+        #expect(found.map(\.insertion) == ["Bob (@bob:x): ", "Bob (@bob:s): "])
+        #expect(found.map(\.shown) == ["Bob (@bob:x)", "Bob (@bob:s)"])
+        #expect(found.compactMap(\.mention?.userId) == ["@bob:x", "@bob:s"])
+    }
+
+    // MARK: Leaving
+
+    /// Whatever is open: the first closes it, the second leaves.
+    @Test(arguments: ["a dialog", "help", "a completion", "text", "a search", "the rooms", "the members", "an edit"])
+    func controlCTwiceLeaves(open: String) async throws {
+        let mine = Self.said("$1", by: "@a:s", ts: 1)
+        let (_, scene) = try await started(timeline: [mine])
+        var quits = 0
+        scene.chat.onQuit = { quits += 1 }
+        switch open {
+        case "a dialog": scene.enter("/part")
+        case "help": scene.press(.key(.function(1)))
+        case "a completion": scene.press(.text("/to"), .tab)
+        case "text": scene.press(.text("half a thought"))
+        case "a search": scene.enter("/search nothing")
+        case "the rooms": scene.press(.control("k"), .text("x"))
+        case "the members": scene.press(.control("t"), .text("x"))
+        case "an edit": scene.press(.key(.up, .control), .text(" more"))
+        default: Issue.record("unknown")
+        }
+        scene.press(.control("c"))
+        #expect(quits == 0)
+        #expect(scene.text.contains { $0.contains("Press Ctrl-C again to leave.") })
+        #expect(scene.chat.dialog == nil && scene.text.first != "Keys")
+        scene.press(.control("c"))
+        #expect(quits == 1)
+        if open == "text" { #expect(scene.chat.unsentTexts.values.contains("half a thought")) }
+    }
+
+    @Test func anotherKeyBetweenKeepsTheChat() async throws {
+        let (_, scene) = try await started()
+        var quits = 0
+        scene.chat.onQuit = { quits += 1 }
+        scene.press(.control("c"), .text("x"), .control("c"))
+        #expect(quits == 0)
+        scene.press(.control("c"))
+        #expect(quits == 1)
+    }
+
+    // MARK: Questions before what others see
+
+    @Test(arguments: [("/kick @b:s too loud", "kick", "Remove"), ("/ban @b:s too loud", "ban", "Ban")])
+    func nobodyIsSentAwayWithoutAQuestion(line: String, path: String, action: String) async throws {
+        let (kit, scene) = try await started()
+        kit.server.on("POST", "v3/rooms/*/\(path)", .ok)
+        scene.enter(line)
+        #expect(await scene.shows("\(action) Bob B. (@b:s)?"))
+        #expect(await scene.shows("too loud"))
+        scene.press(.enter)
+        #expect(kit.server.requests("POST", "v3/rooms/*/\(path)").isEmpty)
+        #expect(scene.chat.room.inputToolbarView.textMessage == line)
+        scene.press(.enter, .down, .enter)
+        #expect(await kit.server.hasBeenAsked("POST", "v3/rooms/*/\(path)"))
+        let sent = try #require(kit.server.requests("POST", "v3/rooms/*/\(path)").first?.json)
+        #expect(sent["user_id"]?.string == "@b:s" && sent["reason"]?.string == "too loud")
+        #expect(scene.chat.room.inputToolbarView.textMessage.isEmpty)
+    }
+
+    @Test func aMessageOfOthersIsDeletedAfterAQuestion_andOnesOwnAtOnce() async throws {
+        let (kit, scene) = try await started(timeline: [
+            Self.said("$mine", by: "@a:s", ts: 1), Self.said("$theirs", by: "@b:s", ts: 2),
+        ])
+        kit.server.on("PUT", "v3/rooms/*/redact/*/*", .json(#"{"event_id":"$x"}"#))
+        #expect(await scene.shows("hello"))
+        scene.press(.key(.up, .alt))
+        scene.enter("/redact")
+        #expect(await scene.shows("Delete the message of Bob B.?"))
+        scene.press(.enter)
+        #expect(kit.server.requests("PUT", "v3/rooms/*/redact/*/*").isEmpty)
+        scene.press(.enter, .down, .enter)
+        #expect(await kit.server.hasBeenAsked("PUT", "v3/rooms/*/redact/%24theirs/*"))
+        scene.press(.key(.up, .alt), .key(.up, .alt), .key(.up, .alt))
+        scene.enter("/redact")
+        #expect(scene.chat.dialog == nil)
+        #expect(await kit.server.hasBeenAsked("PUT", "v3/rooms/*/redact/%24mine/*"))
+    }
+
+    @Test func aFileIsSentAfterAQuestionThatSaysWhatAndWhere() async throws {
+        let (kit, scene) = try await started()
+        kit.server.on("GET", "v1/media/config", .json("{}"))
+        kit.server.on("POST", "/_matrix/media/v3/upload", .json(#"{"content_uri":"mxc://s/1"}"#))
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "plan.bin")
+        try Data(repeating: 7, count: 3000).write(to: file)
+        scene.enter("/upload \(file.path) the plan")
+        #expect(await scene.shows("Send plan.bin?"))
+        #expect(await scene.shows("3 KB, to Lobby, which is not encrypted"))
+        #expect(await scene.shows("the plan"))
+        scene.press(.enter)
+        #expect(kit.server.requests("POST", "/_matrix/media/v3/upload").isEmpty)
+        scene.press(.enter, .down, .enter)
+        #expect(await kit.server.hasBeenAsked("PUT", "v3/rooms/*/send/*/*"))
+        scene.enter("/upload \(folder.url.path)")
+        #expect(await scene.shows("Only files are sent, and this is a folder"))
+        #expect(scene.chat.dialog == nil)
+    }
+
+    // MARK: Files
+
+    @Test func aFileHasOneName_andWhatItsSenderSaysOfItIsMarkedAsThat() async throws {
+        let image = #"""
+            {"type":"m.room.message","event_id":"$i","sender":"@b:s","origin_server_ts":5,"content":{"msgtype":"m.image",
+            "body":"../../.b\u202egnp.exe","url":"mxc://s/1","info":{"w":640,"h":480,"size":81000}}}
+            """#
+        let (_, scene) = try await started(timeline: [image])
+        scene.chat.onOpenFile = { _ in }
+        #expect(await scene.shows("[image] bgnp.exe  said to be 640×480, 81 KB"))
+        scene.enter("/open")
+        #expect(await scene.shows("Open bgnp.exe?"))
+        #expect(await scene.shows("Said to be 640×480, 81 KB"))
+    }
+
     // MARK: Mentions
 
     @Test func aCompletedNameIsAMention() async throws {
@@ -102,6 +259,7 @@ struct ChatCommandTests {
         let file = folder.url.appending(path: "large.bin")
         try Data(repeating: 7, count: 300_000).write(to: file)
         scene.enter("/upload \(file.path)")
+        scene.press(.down, .enter)
         #expect(await scene.shows("large.bin"))
         #expect(await scene.shows("100 %"))
     }

@@ -86,7 +86,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         try file.makeFolder()  // before a token is made that cannot be kept
         StatusLine.wait(for: "the answer of \(askedServer)")
         let client = MXRestClient(homeServer: try await homeserverURL(), options: try matrix.rest)
-        if let old, old.homeServer != client.homeserverURL { throw Self.isLoggedIn(file) }
+        if let old, old.homeServer != client.homeserverURL { throw isLoggedIn(file, old.userId) }
         guard let credentials = try await logIn(client, as: old?.deviceId) else {
             throw CommandFailure(.interrupted, "interrupted: not logged in")
         }
@@ -119,7 +119,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     ) throws(CommandFailure) -> MatrixCredentialFile {
         guard add, let user = credentials.userId, try file.loadIfPresent() == nil, !MatrixCredentialFile.all.isEmpty
         else { return file }
-        if let same = try? MatrixCredentialFile.of(user) { throw Self.isLoggedIn(same) }
+        if let same = try? MatrixCredentialFile.of(user) { throw isLoggedIn(same, user) }
         return MatrixCredentialFile(beside: user)
     }
 
@@ -140,14 +140,21 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         } catch {
             // Whether somebody is logged in cannot be told.
         }
-        throw Self.isLoggedIn(file)
+        throw isLoggedIn(file, old.userId)
     }
 
-    private static func isLoggedIn(_ file: MatrixCredentialFile) -> CommandFailure {
-        CommandFailure(
+    private func isLoggedIn(_ file: MatrixCredentialFile, _ loggedIn: String?) -> CommandFailure {
+        let path = file.file.path
+        guard add, let loggedIn else {
+            return CommandFailure(
+                .refused,
+                "\(path) already exists: log out first, with pusher-cli matrix logout, or log in one more account with --add"
+            )
+        }
+        return CommandFailure(
             .refused,
-            "\(file.file.path) already exists: log out first, with pusher-cli matrix logout, or log in one more account with --add"
-        )
+            "\(loggedIn) is already logged in, with \(path): to log in anew, log out first, with pusher-cli matrix logout "
+                + "--user \(loggedIn)")
     }
 
     /// Who is asked first, for people.
