@@ -38,12 +38,9 @@ public final class PydioRelaySource: RelaySource {
         options.sequence = position.flatMap { Int64($0) }
         let events = PydioWorkspaceEvents(client: client, workspaceId: workspaceId, options: options)
         let workspaceId = workspaceId
-        let intake = RelayIntake(inlet) {
-            $0.eventName != PydioEventName.state
-        } id: {
-            Self.id(of: $0, in: workspaceId)
-        } onState: { _ in
-        }
+        let intake = RelayIntake(
+            inlet, wants: { $0.eventName != PydioEventName.state }, id: { Self.id(of: $0, in: workspaceId) },
+            tellsPositionsFirst: true, onState: { _ in })
         let states = events.states
         run.withLock { $0 = Run(events: events, intake: intake) }
         events.attach(intake)

@@ -1,3 +1,4 @@
+import CurlTransport
 import Realtime
 
 /// Takes the events of an attached source for one unit.
@@ -7,19 +8,23 @@ final class RelayIntake: RealtimeEventSink {
     private let wants: @Sendable (RealtimeEvent) -> Bool
     private let position: @Sendable (String) -> String
     private let onState: @Sendable (SourceState) -> Void
+    private let tellsPositionsFirst: Bool
 
     /// - Parameters:
     ///   - wants: Whether an event is relayed.
     ///   - id: Of an event, if it has one: see ``RelayInlet/receive(_:id:)``.
     ///   - position: What is stored of a position of the source.
+    ///   - tellsPositionsFirst: Whether the source tells a position before the events that lead to it, in the same turn of the
+    ///     network's loop.
     init(
         _ inlet: RelayInlet, wants: @escaping @Sendable (RealtimeEvent) -> Bool,
         id: @escaping @Sendable (RealtimeEvent) -> String?,
-        position: @escaping @Sendable (String) -> String = { $0 },
+        position: @escaping @Sendable (String) -> String = { $0 }, tellsPositionsFirst: Bool = false,
         onState: @escaping @Sendable (SourceState) -> Void
     ) {
         (self.inlet, self.wants, self.id) = (inlet, wants, id)
         (self.position, self.onState) = (position, onState)
+        self.tellsPositionsFirst = tellsPositionsFirst
     }
 
     func receive(_ events: SourceEvents) {
@@ -34,5 +39,10 @@ final class RelayIntake: RealtimeEventSink {
 
     func receive(_ state: SourceState) { onState(state) }
 
-    func receive(reached position: String) { inlet.reached(self.position(position)) }
+    func receive(reached position: String) {
+        let position = self.position(position)
+        guard tellsPositionsFirst else { return inlet.reached(position) }
+        // Behind the events: a position that is stored without them loses them.
+        NetworkActor.execute { [inlet] in inlet.reached(position) }
+    }
 }
