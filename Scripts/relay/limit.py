@@ -39,7 +39,7 @@ class LimitTest:
             junk = self.fill()
             before = len(self.numbers())
             time.sleep(FULL_FOR)
-            stored, is_told = len(self.numbers()) - before, "the stream is full" in self.said()
+            stored, is_told = len(self.numbers()) - before, " is full: " in self.said()
             self.purge()
             time.sleep(FULL_FOR)
             self.publisher.finish()

@@ -53,7 +53,7 @@
                 // Nobody else gets this user the right meanwhile.
                 return end(error)
             case .connection, .stopped, .lost, .taken, .notTaken, .sourceFailed, .eventLost, .held, .leftBehind,
-                .notStored, .natsFailed:
+                .notStored, .natsFailed, .recordUnreadable, .otherUnits:
                 break
             }
             StatusLine.end()
