@@ -12,6 +12,7 @@ from programs import STARTED, records
 
 # Seconds: what a relay promises, and what a server needs.
 HEARTBEAT, HOLDER, OBSERVER, ELECTION, ACK_WAIT = 3, 15, 20, 11, 30
+HANDOVER = 5  # seconds in which another relay is to be ready for what a relay leaves
 WRITE = 2  # for the writes of records and fences on a busy machine
 # A gap of a connection begins when the client last heard something. What the server wrote just before that may still be
 # lost with the connection.
@@ -311,7 +312,7 @@ class Account:
                       if fault is not cause and fault.overlaps(cause.start - OBSERVER, fence.time)]
             servers = [fault for fault in others if fault.keeps_from_writing]
             relays = [fault for fault in others if fault.kind.startswith("relay")]
-            limit = WRITE + (HEARTBEAT if cause.kind == "relay left" else OBSERVER + HEARTBEAT)
+            limit = WRITE + HEARTBEAT + (HANDOVER if cause.kind == "relay left" else OBSERVER)
             if relays:
                 classes[f"{cause.kind}, other relays too"].append(took)
                 continue
@@ -324,7 +325,7 @@ class Account:
                 self.tell("slow takeover", f"slot {fence.slot}, term {fence.term}: {took:.1f} s after {cause.kind} "
                           f"of {cause.target}, at most {limit:.1f} s are promised")
         self.check(not self.shown["slow takeover"], f"{self.shown['slow takeover']} takeovers took longer than promised")
-        self.row("takeovers promised within, s: of a relay that left", HEARTBEAT + WRITE)
+        self.row("takeovers promised within, s: of a relay that left", HEARTBEAT + HANDOVER + WRITE)
         self.row("  of one that did not: its silence, a heartbeat, a write", OBSERVER + HEARTBEAT + WRITE)
         for name, times in sorted(classes.items()):
             times.sort()
