@@ -260,7 +260,8 @@ var tests: [Target] {
             "EventRelayTests",
             [
                 "EventRelay", "RelayProtocol", "CNATS", "CurlTransport", "PusherTestSupport", "PusherSwift",
-                "PusherMockServer", "RelayTestSupport",
+                "PusherMockServer", "RelayTestSupport", "MatrixSDK", "MatrixTestSupport", "MatrixSessionTestSupport",
+                "PydioSDK", "PydioTestSupport",
             ]),
         suites(
             "CommandTests",

@@ -194,4 +194,36 @@ import Testing
             #expect(!first.text.contains("answer in time"), "\(first.text)")
         }
     }
+
+    /// What comes meanwhile is missed: whoever takes over tells a gap from what the last heartbeat says.
+    @Test func asLongAsTheConnectionOfItsSourceIsDown_heartbeatsDoNotSayThatAllHasCome() async throws {
+        let nats = try await NATSServer()
+        try await nats.connectWithStreams().close()
+        try await withServer { server in
+            let relay = try Running("a", nats, server, channels: ["price"]) {
+                $0.heartbeatInterval = .milliseconds(100)
+            }
+            #expect(await eventually { relay.units.count == 1 })
+            #expect(await server.waitFor { $0.channels().count == 1 })
+            let connection = try await nats.connect()
+            let key = "$KV.RELAY.h.\(relay.relay.id)"
+            @Sendable func heartbeat() async throws -> Heartbeat? {
+                try await connection.leaderMessage(stream: "KV_RELAY", subject: key).flatMap { JSONView($0.payload) }
+                    .flatMap { Heartbeat($0) }
+            }
+            await server.publish(event: "e", channel: "price", data: "1")
+            try await waitForEvents(1, in: nats)
+            await server.failHandshakes(.refuseConnection)
+            for connection in await server.state.connections {
+                try await server.inject(.dropTCP, into: connection.socketID)
+            }
+            let end = Date()
+            let number = try #require(try await heartbeat()?.number)
+            #expect(await eventually { (try? await heartbeat()?.number).map { $0 > number + 30 } ?? false })
+            let settled = try #require(try await heartbeat()?.settled)
+            #expect(settled <= end.milliseconds)
+            connection.close()
+            await relay.stop()
+        }
+    }
 }

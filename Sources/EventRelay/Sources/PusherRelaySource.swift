@@ -1,4 +1,5 @@
 import Basics
+import CurlTransport
 import Foundation
 public import PusherSwift
 import Realtime
@@ -12,6 +13,7 @@ public final class PusherRelaySource: RelaySource {
         var isHeld = false
         var waiter: CheckedContinuation<Void, Never>?
         var tasks: [Task<Void, Never>] = []
+        var completeness = Completeness()
     }
 
     private let pusher: Pusher
@@ -33,6 +35,16 @@ public final class PusherRelaySource: RelaySource {
 
     /// The channels.
     public var units: [String] { channels.map { prefix + $0 } }
+
+    /// When the connection has brought something last, or was lost.
+    public var completeTime: Date? {
+        let now = MonotonicInstant.now
+        let instant = pusher.completeUntil
+        return state.withLock { state in
+            state.completeness.add(instant, now: now)
+            return state.completeness.oldest.map { Date(timeIntervalSinceNow: ($0 - now) / .seconds(1)) }
+        }
+    }
 
     /// Subscribes.
     public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
@@ -137,5 +149,22 @@ public final class PusherRelaySource: RelaySource {
     private func take(_ error: PusherError) {
         guard let inlet = inlet(error.channelName) else { return }
         inlet.fail(error.message, willRetry: error.willRetry)
+    }
+}
+
+/// What a client said lately about `ClientMachine.completeUntil`. The oldest counts: when a gap has ended, its notice may still be
+/// on its way here.
+struct Completeness: Sendable {
+    private static let noticeTime = Duration.seconds(1)
+
+    private var samples: [(time: MonotonicInstant, instant: MonotonicInstant?)] = []
+
+    /// Nil if nothing was subscribed.
+    var oldest: MonotonicInstant? { samples.compactMap(\.instant).min() }
+
+    mutating func add(_ instant: MonotonicInstant?, now: MonotonicInstant) {
+        samples.append((now, instant))
+        // The last one before the time is what held until then.
+        while samples.count > 1, now - samples[1].time >= Self.noticeTime { samples.removeFirst() }
     }
 }

@@ -120,6 +120,12 @@ package struct ClientMachine: Machine {
         connection = ConnectionMachine(configuration: configuration.connection, seed: seed)
     }
 
+    /// Up to when all that was sent for subscribed channels has come: when the connection brought something last, or, of a channel
+    /// that waits for its next subscription, the beginning of its gap. Nil if nothing is subscribed.
+    package var completeUntil: MonotonicInstant? {
+        channels.values.lazy.filter(\.isWanted).compactMap { $0.isSubscribed ? lastHeard : $0.missingSince }.min()
+    }
+
     package var connectionState: ConnectionState { connection.connectionState }
 
     /// Whether what `id` brings still counts: it is the live transport, and nobody asked to disconnect.

@@ -1,0 +1,231 @@
+import Basics
+import Dispatch
+import Foundation
+import JSONBytes
+import MatrixSDK
+import MatrixSessionTestSupport
+import MatrixTestSupport
+import PydioSDK
+import PydioTestSupport
+import RelayProtocol
+import TestSupport
+import Testing
+import Transport
+
+@testable import EventRelay
+
+/// Relays of sources that keep what was missed: Matrix accounts and Pydio workspaces.
+@Suite(.enabled(if: NATSServer.isWanted)) struct HistorySourceTests {
+    /// A relay in this process.
+    private final class Running: Sendable {
+        let relay: EventRelay
+        private let reports = Lock<[String]>([])
+        private let task: Task<Void, Never>
+
+        init(_ name: String, _ nats: NATSServer, _ source: any RelaySource) throws {
+            relay = EventRelay(EventRelayOptions(try NATSOptions(nats.url), name: name), sources: [source])
+            let (relay, reports) = (relay, reports)
+            relay.observe { report in reports.withLock { $0.append("\(report)") } }
+            task = Task { try? await relay.run() }
+        }
+
+        func stop() async {
+            task.cancel()
+            await task.value
+        }
+
+        func hasReported(_ text: String) async -> Bool {
+            await eventually(within: .seconds(20)) { self.reports.withLock { $0.contains { $0.contains(text) } } }
+        }
+
+        var text: String { reports.withLock { $0 }.joined(separator: "\n") }
+    }
+
+    private func messages(_ nats: NATSServer) async throws -> [RelayMessage] {
+        let connection = try await nats.connect()
+        defer { connection.close() }
+        let last = try #require(try await connection.streamStatus("EVENTS")).lastSequence
+        let messages = Lock<[RelayMessage]>([])
+        let reader = PullReader(
+            connection, stream: "EVENTS", settings: ConsumerSettings(start: .beginning),
+            headers: RelayMessage.headerNames
+        ) { report in
+            guard case .delivered(let deliveries) = report else { return }
+            for delivery in deliveries {
+                let message = try? RelayMessage(
+                    subject: delivery.message.subject, prefix: "ev", payload: delivery.message.payload,
+                    header: delivery.message.header)
+                messages.withLock { $0.append(contentsOf: [message].compactMap(\.self)) }
+            }
+        }
+        reader.start()
+        defer { reader.close() }
+        #expect(await eventually { messages.withLock { $0.count } >= last })
+        return messages.withLock { $0 }
+    }
+
+    private func ids(_ nats: NATSServer) async throws -> [String] { try await messages(nats).compactMap(\.id) }
+
+    private func has(_ ids: [String], _ nats: NATSServer) async -> Bool {
+        await eventually(within: .seconds(20)) { (try? await self.ids(nats)) == ids }
+    }
+
+    private func gapCount(_ nats: NATSServer) async throws -> Int {
+        try await messages(nats).count { if case .gap = $0.content { true } else { false } }
+    }
+
+    private func position(_ unit: String, _ nats: NATSServer) async throws -> PositionStore.Position? {
+        let connection = try await nats.connect()
+        defer { connection.close() }
+        return try await PositionStore(connection, bucket: "RELAY").load(unit)
+    }
+
+    // MARK: Matrix
+
+    /// A room of an account, whose syncs bring at most `limit` events.
+    private final class Room: Sendable {
+        let server: FakeHomeserver
+        private let ids = Lock<[String]>([])
+
+        init(limit: Int = 100) async throws {
+            server = try await FakeHomeserver.start()
+            let ids = ids
+            server.on("GET", "v3/sync") { request in
+                let all = ids.withLock { $0 }
+                let since = request.parameter("since").flatMap { Int($0.dropFirst()) }
+                let new = all.dropFirst(since ?? max(all.count - limit, 0))
+                let next = "s\(all.count)"
+                guard since == nil || !new.isEmpty else { return Sync.answer(next).after(.milliseconds(20)) }
+                let room = Sync.room(
+                    timeline: new.suffix(limit).map { Sync.message($0) }, isLimited: new.count > limit,
+                    prevBatch: "s\(all.count - new.suffix(limit).count)")
+                return Sync.answer(next, room)
+            }
+        }
+
+        func say(_ new: some Sequence<Int>) { ids.withLock { $0 += new.map { "$\($0)" } } }
+
+        func source() -> MatrixRelaySource { MatrixRelaySource(client: MXRestClient.make(server)) }
+    }
+
+    private func names(_ numbers: some Sequence<Int>) -> [String] { numbers.map { "!r:s/$\($0)" } }
+
+    @Test func aMatrixAccountGoesOnWhereTheLastRelayWas_andEachEventIsThereOnce() async throws {
+        let nats = try await NATSServer()
+        try await nats.connectWithStreams().close()
+        let room = try await Room()
+        room.say(1...3)
+        let first = try Running("a", nats, room.source())
+        #expect(await first.hasReported("relays matrix:@a:s"), "\(first.text)")
+        room.say(4...6)
+        #expect(await has(names(4...6), nats), "\(first.text)")
+        let isStored = await eventually(within: .seconds(20)) {
+            (try? await position("matrix:@a:s", nats))?.position.hasSuffix(" s6") ?? false
+        }
+        #expect(isStored)
+        let second = try Running("b", nats, room.source())
+        await first.stop()
+        #expect(await second.hasReported("from where it was left"), "\(second.text)")
+        room.say(7...9)
+        #expect(await has(names(4...9), nats), "\(second.text)")
+        #expect(try await gapCount(nats) == 0)
+        await second.stop()
+        await room.server.stop()
+    }
+
+    @Test func whatCameWhileNoRelayRan_isReadLater() async throws {
+        let nats = try await NATSServer()
+        try await nats.connectWithStreams().close()
+        let room = try await Room()
+        for part in [1...2, 3...50, 51...52] {
+            room.say(part)
+            let relay = try Running("a", nats, room.source())
+            #expect(await relay.hasReported("relays matrix:@a:s"), "\(relay.text)")
+            room.say([part.upperBound * 1000])
+            let isThere = await eventually(within: .seconds(20)) {
+                (try? await ids(nats))?.last == "!r:s/$\(part.upperBound * 1000)"
+            }
+            #expect(isThere, "\(relay.text)")
+            await relay.stop()
+        }
+        #expect(try await ids(nats) == names([2000] + Array(3...50) + [50000, 51, 52, 52000]))
+        await room.server.stop()
+    }
+
+    /// More than a sync brings: it is paged back, or told.
+    @Test func aRoomWithMoreEventsInAnOutageThanASyncBringsHasAGap() async throws {
+        let nats = try await NATSServer()
+        try await nats.connectWithStreams().close()
+        let room = try await Room(limit: 10)
+        let first = try Running("a", nats, room.source())
+        #expect(await first.hasReported("relays matrix:@a:s"), "\(first.text)")
+        room.say(1...2)
+        #expect(await has(names(1...2), nats), "\(first.text)")
+        await first.stop()
+        room.say(3...40)
+        let second = try Running("a", nats, room.source())
+        let isThere = await eventually(within: .seconds(20)) { (try? await ids(nats))?.last == "!r:s/$40" }
+        #expect(isThere, "\(second.text)")
+        let isWhole = try await ids(nats) == names(1...40)
+        let isTold = await eventually(within: .seconds(20)) { (try? await gapCount(nats)) == 1 }
+        #expect(isWhole || isTold, "\(second.text)")
+        await second.stop()
+        await room.server.stop()
+    }
+
+    // MARK: Pydio
+
+    private func source(_ server: FakePydioServer) -> PydioRelaySource {
+        let params = ServersParamsManager()
+        params.setUser(User(userid: "ada", password: "open sesame"), forServer: server.url)
+        var options = PydioClientOptions()
+        options.proxy = ""
+        options.completionQueue = DispatchQueue(label: "test")
+        var events = PydioEventsOptions()
+        (events.pollInterval, events.minimumPollInterval) = (.milliseconds(10), .milliseconds(10))
+        return PydioRelaySource(
+            client: PydioClient(server: server.url, params: params, options: options), workspaceId: "0",
+            options: events)
+    }
+
+    @Test func aPydioWorkspaceGoesOnWhereTheLastRelayWas_andItsPositionNeverGoesBack() async throws {
+        let nats = try await NATSServer()
+        try await nats.connectWithStreams().close()
+        var configuration = FakePydioServer.Configuration()
+        configuration.hasChanges = true
+        let server = try await FakePydioServer.start(configuration)
+        func make(_ numbers: ClosedRange<Int>) {
+            for number in numbers { server.act("mkdir", ["dir": "/", "dirname": "f\(number)"], as: "ada") }
+        }
+        @Sendable func paths() async throws -> [String] {
+            try await messages(nats).compactMap { message in
+                guard case .event(let event) = message.content else { return nil }
+                return event.json["path"]?.string
+            }
+        }
+        let expected = Lock<[String]>([])
+        var last = 0
+        var relays: [Running] = []
+        for round in 0..<3 {
+            let new = try Running("r\(round)", nats, source(server))
+            if let old = relays.last { await old.stop() }
+            relays.append(new)
+            #expect(await new.hasReported("relays pydio:0"), "\(new.text)")
+            make(round * 3...round * 3 + 2)
+            expected.withLock { $0 += (round * 3...round * 3 + 2).map { "/f\($0)" } }
+            let isThere = await eventually(within: .seconds(20)) {
+                (try? await paths()) == expected.withLock { $0 }
+            }
+            #expect(isThere, "\(new.text)")
+            let isStored = await eventually(within: .seconds(20)) {
+                (try? await position("pydio:0", nats)).flatMap { Int($0.position) } == server.lastChange
+            }
+            #expect(isStored)
+            let sequence = try #require(try await position("pydio:0", nats).flatMap { Int($0.position) })
+            #expect(sequence > last)
+            last = sequence
+        }
+        for relay in relays { await relay.stop() }
+        await server.stop()
+    }
+}
