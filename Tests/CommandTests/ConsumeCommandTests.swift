@@ -93,6 +93,7 @@ struct ConsumeCommandTests {
         #expect(Set(other.output) == ["two", "three"])
         #expect(hanging.output == ["began"])
         hanging.interrupt()
+        #expect(await eventually { hanging.errors.contains("waiting for 1 command") })  // two at once are one
         hanging.interrupt()
         #expect(await hanging.status() == 130)
     }

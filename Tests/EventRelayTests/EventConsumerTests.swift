@@ -227,13 +227,17 @@ struct EventConsumerTests {
         var iterator = consumer.events(as: Price.self).makeAsyncIterator()
         let message = try #require(await iterator.next())
         let end = ContinuousClock.now + .milliseconds(2500)
-        _ = await eventually {
-            try? await message.inProgress()
-            return ContinuousClock.now > end
+        var (last, longest) = (ContinuousClock.now, Duration.zero)
+        while ContinuousClock.now < end {
+            try await message.inProgress()
+            try await Task.sleep(for: .milliseconds(50))
+            (last, longest) = (.now, max(longest, .now - last))
         }
         try await message.ack(confirming: true)
         try await publish(connection, 2...2)
-        #expect(await iterator.next()?.value.price == 2)
+        let next = try #require(await iterator.next()).value.price
+        // A machine that was too busy to say so in time has had it again.
+        #expect(next == 2 || longest > .milliseconds(900))
     }
 
     @Test func whatWaitsForASlowReaderIsNotSentAgain() async throws {

@@ -8,6 +8,7 @@ import MatrixTestSupport
 import PydioSDK
 import PydioTestSupport
 import RelayProtocol
+import RelayTestSupport
 import TestSupport
 import Testing
 import Transport
