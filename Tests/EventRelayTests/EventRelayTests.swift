@@ -14,64 +14,17 @@ import Testing
 
 /// Relays of channels of a mock server into one stream.
 @Suite(.enabled(if: NATSServer.isWanted)) struct EventRelayTests {
-    /// Relays in this process, as if each were one of its own.
-    private final class Running: Sendable {
-        let relay: EventRelay
-        let reports = Lock<[RelayReport]>([])
-        private let task: Task<Void, Never>
-        private let pusher: Pusher
-        private let recorder = Recorder()
-
-        init(
-            _ name: String, _ nats: NATSServer, _ server: PusherMockServer, channels: [String],
-            _ change: (inout EventRelayOptions) -> Void = { _ in }
-        ) throws {
-            var options = EventRelayOptions(try NATSOptions(nats.url), name: name)
-            change(&options)
-            pusher = Pusher.make(server, recorder)
-            relay = EventRelay(options, sources: [PusherRelaySource(pusher, app: "app", channels: channels)])
-            let reports = reports
-            relay.observe { report in reports.withLock { $0.append(report) } }
-            let relay = relay
-            task = Task { try? await relay.run() }
-        }
-
-        var units: [String] { relay.units }
-
-        /// As SIGTERM does.
-        func stop() async {
-            task.cancel()
-            await task.value
-        }
-
-        var text: String { reports.withLock { $0 }.map { "\($0)" }.joined(separator: "\n") }
-    }
-
-    private func messages(_ nats: NATSServer) async throws -> [RelayMessage] {
-        let connection = try await nats.connect()
-        defer { connection.close() }
-        let last = try #require(try await connection.streamStatus("EVENTS")).lastSequence
-        let messages = Lock<[RelayMessage]>([])
-        let reader = PullReader(
-            connection, stream: "EVENTS", settings: ConsumerSettings(start: .beginning),
-            headers: RelayMessage.headerNames
-        ) { report in
-            guard case .delivered(let deliveries) = report else { return }
-            for delivery in deliveries {
-                let message = try? RelayMessage(
-                    subject: delivery.message.subject, prefix: "ev", payload: delivery.message.payload,
-                    header: delivery.message.header)
-                messages.withLock { $0.append(contentsOf: [message].compactMap(\.self)) }
-            }
-        }
-        reader.start()
-        defer { reader.close() }
-        #expect(await eventually { messages.withLock { $0.count } >= last })
-        return messages.withLock { $0 }
+    private func running(
+        _ name: String, _ nats: NATSServer, _ server: PusherMockServer, channels: [String],
+        _ change: (inout EventRelayOptions) -> Void = { _ in }
+    ) throws -> RunningRelay {
+        let pusher = Pusher.make(server, Recorder())
+        return try RunningRelay(
+            name, nats, PusherRelaySource(pusher, app: "app", channels: channels), change)
     }
 
     private func waitForEvents(_ count: Int, in nats: NATSServer) async throws {
-        let isThere = await eventually { ((try? await messages(nats)).map { events($0).count } ?? 0) >= count }
+        let isThere = await eventually { ((try? await nats.messages()).map { events($0).count } ?? 0) >= count }
         #expect(isThere)
     }
 
@@ -87,14 +40,14 @@ import Testing
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
         try await withServer { server in
-            let relay = try Running("a", nats, server, channels: ["price", "presence-x.y"])
+            let relay = try running("a", nats, server, channels: ["price", "presence-x.y"])
             #expect(await eventually { relay.units.count == 2 }, "\(relay.text)")
             #expect(await server.waitFor { $0.channels().count == 2 })
             await server.publish(event: "changed", channel: "price", data: #"{"p":1}"#)
             await server.publish(event: "m.x", channel: "price", data: "x")
             try await waitForEvents(2, in: nats)
             await relay.stop()
-            let messages = try await messages(nats)
+            let messages = try await nats.messages()
             #expect(events(messages) == [#"{"p":1}"#, "x"])
             #expect(messages.filter { if case .fence = $0.content { true } else { false } }.count == 2)
             #expect(messages.allSatisfy { $0.author?.term == 1 })
@@ -107,8 +60,8 @@ import Testing
         try await nats.connectWithStreams().close()
         let channels = (0..<20).map { "c\($0)" }
         try await withServer { server in
-            let first = try Running("a", nats, server, channels: channels)
-            let second = try Running("b", nats, server, channels: channels)
+            let first = try running("a", nats, server, channels: channels)
+            let second = try running("b", nats, server, channels: channels)
             #expect(await eventually { first.units.count + second.units.count == 20 }, "\(first.text)\n\(second.text)")
             #expect(await server.waitFor { $0.channels().count == 20 })
             #expect(Set(first.units + second.units).count == 20)
@@ -122,7 +75,7 @@ import Testing
             for channel in channels { await server.publish(event: "e", channel: channel, data: "2 \(channel)") }
             try await waitForEvents(40, in: nats)
             await second.stop()
-            let messages = try await messages(nats)
+            let messages = try await nats.messages()
             #expect(Set(events(messages)).count == 40)
             var filter = TermFilter()
             for (index, message) in messages.enumerated() {
@@ -145,13 +98,13 @@ import Testing
         }
         connection.close()
         try await withServer { server in
-            let relay = try Running("a", nats, server, channels: ["price"])
+            let relay = try running("a", nats, server, channels: ["price"])
             #expect(await eventually { relay.units.count == 1 }, "\(relay.text)")
             #expect(await server.waitFor { $0.channels().count == 1 })
             await server.publish(event: "changed", channel: "price", data: "1")
             try await waitForEvents(1, in: nats)
             await relay.stop()
-            let messages = try await messages(nats)
+            let messages = try await nats.messages()
             // With the gap between the old bucket and this one.
             #expect(messages.compactMap(\.author?.term) == [3, 7, 8, 8, 8])
         }
@@ -163,8 +116,8 @@ import Testing
         try await nats.connectWithStreams().close()
         let channels = (0..<10).map { "c\($0)" }
         try await withServer { server in
-            let first = try Running("a", nats, server, channels: channels)
-            let second = try Running("b", nats, server, channels: channels)
+            let first = try running("a", nats, server, channels: channels)
+            let second = try running("b", nats, server, channels: channels)
             #expect(await eventually { first.units.count + second.units.count == 10 }, "\(first.text)\n\(second.text)")
             #expect(await server.waitFor { $0.channels().count == 10 })
             let isOver = Lock(false)
@@ -181,13 +134,13 @@ import Testing
             try await waitForEvents(50, in: nats)
             await first.stop()
             #expect(await eventually { second.units.count == 10 }, "\(second.text)")
-            let before = events(try await messages(nats)).count
+            let before = events(try await nats.messages()).count
             try await waitForEvents(before + 50, in: nats)
             isOver.withLock { $0 = true }
             let count = await publisher.value
-            #expect(await eventually { (try? await messages(nats)).map { Set(events($0)).count } == count })
+            #expect(await eventually { (try? await nats.messages()).map { Set(events($0)).count } == count })
             await second.stop()
-            let all = try await messages(nats)
+            let all = try await nats.messages()
             #expect(gaps(all).isEmpty)
             let unmarked = events(all.filter { !$0.mayBeRepeated })
             #expect(unmarked.count == Set(unmarked).count)
@@ -200,7 +153,7 @@ import Testing
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
         try await withServer { server in
-            let relay = try Running("a", nats, server, channels: ["price"]) {
+            let relay = try running("a", nats, server, channels: ["price"]) {
                 $0.heartbeatInterval = .milliseconds(100)
             }
             #expect(await eventually { relay.units.count == 1 })

@@ -17,62 +17,14 @@ import Transport
 
 /// Relays of sources that keep what was missed: Matrix accounts and Pydio workspaces.
 @Suite(.enabled(if: NATSServer.isWanted)) struct HistorySourceTests {
-    /// A relay in this process.
-    private final class Running: Sendable {
-        let relay: EventRelay
-        private let reports = Lock<[String]>([])
-        private let task: Task<Void, Never>
-
-        init(_ name: String, _ nats: NATSServer, _ source: any RelaySource) throws {
-            relay = EventRelay(EventRelayOptions(try NATSOptions(nats.url), name: name), sources: [source])
-            let (relay, reports) = (relay, reports)
-            relay.observe { report in reports.withLock { $0.append("\(report)") } }
-            task = Task { try? await relay.run() }
-        }
-
-        func stop() async {
-            task.cancel()
-            await task.value
-        }
-
-        func hasReported(_ text: String) async -> Bool {
-            await eventually(within: .seconds(20)) { self.reports.withLock { $0.contains { $0.contains(text) } } }
-        }
-
-        var text: String { reports.withLock { $0 }.joined(separator: "\n") }
-    }
-
-    private func messages(_ nats: NATSServer) async throws -> [RelayMessage] {
-        let connection = try await nats.connect()
-        defer { connection.close() }
-        let last = try #require(try await connection.streamStatus("EVENTS")).lastSequence
-        let messages = Lock<[RelayMessage]>([])
-        let reader = PullReader(
-            connection, stream: "EVENTS", settings: ConsumerSettings(start: .beginning),
-            headers: RelayMessage.headerNames
-        ) { report in
-            guard case .delivered(let deliveries) = report else { return }
-            for delivery in deliveries {
-                let message = try? RelayMessage(
-                    subject: delivery.message.subject, prefix: "ev", payload: delivery.message.payload,
-                    header: delivery.message.header)
-                messages.withLock { $0.append(contentsOf: [message].compactMap(\.self)) }
-            }
-        }
-        reader.start()
-        defer { reader.close() }
-        #expect(await eventually { messages.withLock { $0.count } >= last })
-        return messages.withLock { $0 }
-    }
-
-    private func ids(_ nats: NATSServer) async throws -> [String] { try await messages(nats).compactMap(\.id) }
+    private func ids(_ nats: NATSServer) async throws -> [String] { try await nats.messages().compactMap(\.id) }
 
     private func has(_ ids: [String], _ nats: NATSServer) async -> Bool {
         await eventually(within: .seconds(20)) { (try? await self.ids(nats)) == ids }
     }
 
     private func gapCount(_ nats: NATSServer) async throws -> Int {
-        try await messages(nats).count { if case .gap = $0.content { true } else { false } }
+        try await nats.messages().count { if case .gap = $0.content { true } else { false } }
     }
 
     private func position(_ unit: String, _ nats: NATSServer) async throws -> PositionStore.Position? {
@@ -116,7 +68,7 @@ import Transport
         try await nats.connectWithStreams().close()
         let room = try await Room()
         room.say(1...3)
-        let first = try Running("a", nats, room.source())
+        let first = try RunningRelay("a", nats, room.source())
         #expect(await first.hasReported("relays matrix:@a:s"), "\(first.text)")
         room.say(4...6)
         #expect(await has(names(4...6), nats), "\(first.text)")
@@ -124,7 +76,7 @@ import Transport
             (try? await position("matrix:@a:s", nats))?.position.hasSuffix(" s6") ?? false
         }
         #expect(isStored)
-        let second = try Running("b", nats, room.source())
+        let second = try RunningRelay("b", nats, room.source())
         await first.stop()
         #expect(await second.hasReported("from where it was left"), "\(second.text)")
         room.say(7...9)
@@ -140,7 +92,7 @@ import Transport
         let room = try await Room()
         for part in [1...2, 3...50, 51...52] {
             room.say(part)
-            let relay = try Running("a", nats, room.source())
+            let relay = try RunningRelay("a", nats, room.source())
             #expect(await relay.hasReported("relays matrix:@a:s"), "\(relay.text)")
             room.say([part.upperBound * 1000])
             let isThere = await eventually(within: .seconds(20)) {
@@ -158,13 +110,13 @@ import Transport
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
         let room = try await Room(limit: 10)
-        let first = try Running("a", nats, room.source())
+        let first = try RunningRelay("a", nats, room.source())
         #expect(await first.hasReported("relays matrix:@a:s"), "\(first.text)")
         room.say(1...2)
         #expect(await has(names(1...2), nats), "\(first.text)")
         await first.stop()
         room.say(3...40)
-        let second = try Running("a", nats, room.source())
+        let second = try RunningRelay("a", nats, room.source())
         let isThere = await eventually(within: .seconds(20)) { (try? await ids(nats))?.last == "!r:s/$40" }
         #expect(isThere, "\(second.text)")
         let isWhole = try await ids(nats) == names(1...40)
@@ -199,16 +151,16 @@ import Transport
             for number in numbers { server.act("mkdir", ["dir": "/", "dirname": "f\(number)"], as: "ada") }
         }
         @Sendable func paths() async throws -> [String] {
-            try await messages(nats).compactMap { message in
+            try await nats.messages().compactMap { message in
                 guard case .event(let event) = message.content else { return nil }
                 return event.json["path"]?.string
             }
         }
         let expected = Lock<[String]>([])
         var last = 0
-        var relays: [Running] = []
+        var relays: [RunningRelay] = []
         for round in 0..<3 {
-            let new = try Running("r\(round)", nats, source(server))
+            let new = try RunningRelay("r\(round)", nats, source(server))
             if let old = relays.last { await old.stop() }
             relays.append(new)
             #expect(await new.hasReported("relays pydio:0"), "\(new.text)")

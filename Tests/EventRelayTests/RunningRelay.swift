@@ -1,0 +1,66 @@
+import Basics
+import RelayProtocol
+import RelayTestSupport
+import TestSupport
+import Testing
+
+@testable import EventRelay
+
+/// A relay in this process, as if it were one of its own.
+final class RunningRelay: Sendable {
+    let relay: EventRelay
+    private let reports = Lock<[RelayReport]>([])
+    private let task: Task<Void, Never>
+
+    init(
+        _ name: String, _ nats: NATSServer, _ source: any RelaySource,
+        _ change: (inout EventRelayOptions) -> Void = { _ in }
+    ) throws {
+        var options = EventRelayOptions(try NATSOptions(nats.url), name: name)
+        change(&options)
+        relay = EventRelay(options, sources: [source])
+        let (relay, reports) = (relay, reports)
+        relay.observe { report in reports.withLock { $0.append(report) } }
+        task = Task { try? await relay.run() }
+    }
+
+    var units: [String] { relay.units }
+
+    /// As SIGTERM does.
+    func stop() async {
+        task.cancel()
+        await task.value
+    }
+
+    func hasReported(_ text: String) async -> Bool {
+        await eventually(within: .seconds(20)) { self.text.contains(text) }
+    }
+
+    var text: String { reports.withLock { $0 }.map { "\($0)" }.joined(separator: "\n") }
+}
+
+extension NATSServer {
+    /// What is in the stream.
+    func messages() async throws -> [RelayMessage] {
+        let connection = try await connect()
+        defer { connection.close() }
+        let last = try #require(try await connection.streamStatus("EVENTS")).lastSequence
+        let messages = Lock<[RelayMessage]>([])
+        let reader = PullReader(
+            connection, stream: "EVENTS", settings: ConsumerSettings(start: .beginning),
+            headers: RelayMessage.headerNames
+        ) { report in
+            guard case .delivered(let deliveries) = report else { return }
+            for delivery in deliveries {
+                let message = try? RelayMessage(
+                    subject: delivery.message.subject, prefix: "ev", payload: delivery.message.payload,
+                    header: delivery.message.header)
+                messages.withLock { $0.append(contentsOf: [message].compactMap(\.self)) }
+            }
+        }
+        reader.start()
+        defer { reader.close() }
+        #expect(await eventually { messages.withLock { $0.count } >= last })
+        return messages.withLock { $0 }
+    }
+}
