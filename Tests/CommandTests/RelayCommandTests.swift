@@ -29,6 +29,11 @@ struct RelayCommandTests {
         #expect(try await scene.connection.streamStatus("DEAD")?.settings.subjects == ["dead.>"])
         let again = try scene.run(["relay", "setup", "--max-bytes", "16777216"])
         #expect(await again.status() == 0)
+        // Another stream's relays share it, whatever size theirs has.
+        let other = try scene.run([
+            "relay", "setup", "--stream", "OTHER", "--prefix", "other", "--bucket", "OTHER", "--max-bytes", "1048576",
+        ])
+        #expect(await other.status() == 0, "\(other.errors)")
     }
 
     // MARK: status

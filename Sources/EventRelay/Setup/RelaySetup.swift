@@ -16,7 +16,8 @@ public struct RelaySetup: Sendable {
     public var deadLetterStream = "DEAD"
     /// What its subjects begin with: ``EventConsumerOptions/deadLetterPrefix``. Default: `dead`.
     public var deadLetterPrefix = "dead"
-    /// Bytes that dead letters may take; never more than ``maximumBytes``. Default: 256 MiB.
+    /// Bytes that dead letters may take; never more than ``maximumBytes``. A stream that exists keeps what it has: others may
+    /// share it. Default: 256 MiB.
     public var maximumDeadLetterBytes: Int64 = 256 << 20
 
     /// See the properties.
@@ -54,9 +55,10 @@ public struct RelaySetup: Sendable {
             maximumAge: maximumAge)
         events.discard = discardsOldest ? .old : .new
         var results: [Result] = []
+        let sharedBytes = try await connection.streamStatus(deadLetterStream)?.settings.maximumBytes
         let deadLetters = StreamSettings.deadLetters(
             name: deadLetterStream, prefix: deadLetterPrefix, replicas: replicas,
-            maximumBytes: min(maximumDeadLetterBytes, maximumBytes))
+            maximumBytes: sharedBytes ?? min(maximumDeadLetterBytes, maximumBytes))
         for settings in [events, .records(bucket: options.bucket, replicas: replicas), deadLetters] {
             let outcome: Result.Outcome =
                 switch try await connection.setUp(settings) {
