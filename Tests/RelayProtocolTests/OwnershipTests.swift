@@ -175,6 +175,31 @@ struct OwnershipTests {
         #expect(machine.takeActions() == [.start(taking[0].slot, term: 5, .settled(77))])
     }
 
+    /// It was silent, the leader knew nothing newer, and then it came back, while nothing of it comes here but what we ask for.
+    @Test func aRecordThatIsWrittenAfterASilenceIsASignOfLife() throws {
+        var machine = machine()
+        let slot = try #require(Slot(1))
+        machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0))
+        for slot in slots {
+            machine.slotSeen(
+                slot, record: SlotRecord(owner: Self.other, incarnation: 1, term: 4), revision: 2, now: at(0))
+        }
+        machine.readCompleted(now: at(0))
+        machine.timePassed(now: at(20))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(20))
+        machine.timePassed(now: at(20.1))
+        #expect(machine.takeActions().contains(.readHeartbeat(Self.other)))
+        machine.heartbeatRead(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(20.2))
+        let taking = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+        machine.writeEnded(taking, .refused, now: at(20.3))
+        machine.slotSeen(
+            slot, record: SlotRecord(owner: Self.other, incarnation: 2, term: 5), revision: 9, isOfLeader: true,
+            now: at(20.4))
+        machine.timePassed(now: at(21))
+        #expect(writes(machine.takeActions()).allSatisfy { $0.slot != slot })
+        #expect(!machine.isFree(slot, at(40)))
+    }
+
     /// What a relay has received of a slot it says with heartbeats that come after the taking.
     @Test(arguments: [(3, Int64(77)), (4, 500)])
     func whoHasJustTakenASlotHasNothingOfIt(beat: Int, settled: Int64) throws {

@@ -69,15 +69,22 @@ extension OwnershipMachine {
         if record != nil { fences[slot] = nil }
         if let record, records[slot].map({ record.follows($0.record) }) ?? true {
             records[slot] = (record, revision)
-            if let owner = record.owner, owner != configuration.relay, relays[owner] == nil,
-                relays.count < Self.maximumRelays
-            {
-                let unseen = Heartbeat(incarnation: 0, number: 0)
-                relays[owner] = Sighting(heartbeat: unseen, number: 0, revision: 0, time: now, first: now)
-            }
+            if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, now) }
         }
         dropPreparation(slot)
         settle(slot)
+    }
+
+    /// A record is a sign of life: its owner may have come back since the leader knew nothing newer of it, and its heartbeats may
+    /// not come here.
+    private mutating func wroteRecord(_ owner: RelayID, _ now: MonotonicInstant) {
+        if var sighting = relays[owner] {
+            (sighting.time, sighting.isConfirmed, sighting.isBeingRead) = (now, false, false)
+            relays[owner] = sighting
+        } else if relays.count < Self.maximumRelays {
+            let unseen = Heartbeat(incarnation: 0, number: 0)
+            relays[owner] = Sighting(heartbeat: unseen, number: 0, revision: 0, time: now, first: now)
+        }
     }
 
     /// The record of a slot is none: it may be of a newer version, and is left alone.
