@@ -290,7 +290,7 @@ struct OwnershipTests {
         machine.heartbeatSeen(Self.other, ready, revision: 51, now: at(1.1))
         #expect(machine.takeActions() == [.drain(first)])
         machine.drained(first, settled: 5, now: at(1.2))
-        #expect(writes(machine.takeActions()).first?.record.heir == Self.other)
+        #expect(writes(machine.takeActions()).first?.record.heir == .ready(Self.other))
         #expect(machine.nextDeadline ?? at(99) <= at(6))
         machine.timePassed(now: at(5.9))
         #expect(drains(&machine).isEmpty)
@@ -332,7 +332,7 @@ struct OwnershipTests {
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(1.3))
         let both = [first: 4, second: 4]
         #expect(machine.takeActions() == [.beat(Heartbeat(incarnation: 1, number: 3, ready: both))])
-        let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: Self.own, settled: 70)
+        let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: .ready(Self.own), settled: 70)
         machine.slotSeen(first, record: released, revision: 10, now: at(1.4))
         let taking = try #require(writes(machine.takeActions()).first)
         #expect(taking.record.term == 5 && taking.record.settled == 70)
@@ -341,14 +341,16 @@ struct OwnershipTests {
         #expect(machine.ready == [second: 4])
     }
 
-    /// Given back because the time was over, or for another one: what came before it was ready may be missed.
-    @Test func whatWasNotGivenBackForUsWasNotHandedOver() throws {
-        var machine = heir()
+    /// Given back because the time was over, or to even out the load, which may have begun before we were ready: what came
+    /// before that may be missed.
+    @Test(arguments: [nil, SlotRecord.Heir.chosen(own)])
+    func whatWasGivenBackBeforeWeWereReadyWasNotHandedOver(heir: SlotRecord.Heir?) throws {
+        var machine = self.heir()
         _ = machine.takeActions()
         let slot = try #require(Slot(1))
         machine.prepared(slot, now: at(1.1))
-        machine.slotSeen(
-            slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4, settled: 70), revision: 10, now: at(1.4))
+        let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: heir, settled: 70)
+        machine.slotSeen(slot, record: released, revision: 10, now: at(1.4))
         let taking = try #require(writes(machine.takeActions()).first)
         machine.writeEnded(taking, .stored(revision: 11), now: at(1.5))
         #expect(machine.takeActions().contains(.start(slot, term: 5, .settled(70))))
@@ -452,8 +454,9 @@ struct OwnershipTests {
         #expect(SlotRecord(json) == nil)
     }
 
-    @Test func recordsAreReadAsTheyWereWritten() throws {
-        let record = SlotRecord(owner: Self.own, incarnation: 3, term: 9, heir: Self.other, settled: 12, beat: 4)
+    @Test(arguments: [nil, SlotRecord.Heir.chosen(other), .ready(other)])
+    func recordsAreReadAsTheyWereWritten(heir: SlotRecord.Heir?) throws {
+        let record = SlotRecord(owner: Self.own, incarnation: 3, term: 9, heir: heir, settled: 12, beat: 4)
         #expect(SlotRecord(record.json) == record)
         let ready = [try #require(Slot(7)): 3]
         let heartbeat = Heartbeat(

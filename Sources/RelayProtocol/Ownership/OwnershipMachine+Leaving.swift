@@ -21,7 +21,7 @@ extension OwnershipMachine {
         let isOver = lastNow - leavingSince >= configuration.handOverLimit
         for (slot, term) in held.sorted(by: { $0.key < $1.key }) {
             let heir = assignment.heaviest(of: others.filter { isReady($0, for: slot, term: term) }, for: slot)
-            if heir != nil || isOver || others.isEmpty { drain(slot, heir: heir) }
+            if heir != nil || isOver || others.isEmpty { drain(slot, heir: heir.map { .ready($0) }) }
         }
     }
 
@@ -39,7 +39,7 @@ extension OwnershipMachine {
         order(.write(write))
     }
 
-    mutating func drain(_ slot: Slot, heir: RelayID?) {
+    mutating func drain(_ slot: Slot, heir: SlotRecord.Heir?) {
         guard case .held(let term) = holdings[slot] else { return }
         holdings[slot] = .draining(term: term, heir: heir)
         order(.drain(slot))

@@ -22,7 +22,7 @@ extension OwnershipMachine {
 
     /// Whether a slot was given back for us only after our sources had begun.
     func wasPrepared(_ slot: Slot, for record: SlotRecord) -> Bool {
-        record.heir == configuration.relay && isReady(configuration.relay, for: slot, term: record.term)
+        record.heir == .ready(configuration.relay) && isReady(configuration.relay, for: slot, term: record.term)
     }
 
     /// Prepares what relays that leave have and we are to take.

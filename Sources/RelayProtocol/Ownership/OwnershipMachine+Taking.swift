@@ -144,7 +144,7 @@ extension OwnershipMachine {
     /// The relay with the highest weight among those that have less than their share.
     mutating func taker(of slot: Slot, _ loads: [RelayID: Int], _ fair: Int) -> RelayID? {
         if let record = records[slot]?.record {
-            if let heir = record.heir, loads[heir] != nil, refusing[heir] == nil { return heir }
+            if let heir = record.heir?.relay, loads[heir] != nil, refusing[heir] == nil { return heir }
             let ready = loads.keys.filter { isReady($0, for: slot, term: record.term) }
             if let taker = assignment.heaviest(of: ready, for: slot) { return taker }
         }
@@ -164,7 +164,7 @@ extension OwnershipMachine {
         let ours = holdings.compactMap { slot, holding in if case .held = holding { slot } else { nil } }
         guard let slot = assignment.favourite(of: ours, for: heir) else { return }
         move = (slot, heir, nil)
-        drain(slot, heir: heir)
+        drain(slot, heir: .chosen(heir))
     }
 
     private mutating func endMove(_ now: MonotonicInstant) {

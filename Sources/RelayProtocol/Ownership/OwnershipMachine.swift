@@ -77,7 +77,7 @@ package struct OwnershipMachine: Machine {
         /// Under way: to take it.
         case taking(SlotWrite, after: Predecessor)
         case held(term: Int)
-        case draining(term: Int, heir: RelayID?)
+        case draining(term: Int, heir: SlotRecord.Heir?)
         /// Under way: to give it back.
         case releasing(SlotWrite)
     }

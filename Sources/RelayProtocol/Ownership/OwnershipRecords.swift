@@ -53,21 +53,35 @@ package struct Heartbeat: Hashable, Sendable {
 /// Who owns a slot: the key `s.<slot>`. Written only to take it or to give it back, and only over the revision that the
 /// writer knows.
 package struct SlotRecord: Hashable, Sendable {
+    /// Whom a slot is given back for.
+    package enum Heir: Hashable, Sendable {
+        /// The one that is to have it.
+        case chosen(RelayID)
+        /// One whose sources had begun before the owner's stopped.
+        case ready(RelayID)
+
+        package var relay: RelayID {
+            switch self {
+            case .chosen(let relay), .ready(let relay): relay
+            }
+        }
+    }
+
     /// Nobody, if nil.
     package var owner: RelayID?
     /// Of the owner, or of the last one.
     package var incarnation: Int
     /// Grows by one with each taking. Each has one owner.
     package var term: Int
-    /// Whom a slot was given back for: it is that relay's to take.
-    package var heir: RelayID?
+    /// It is that relay's to take.
+    package var heir: Heir?
     /// Of what was given back, or was there when the owner took it: see ``Heartbeat/settled``.
     package var settled: Int64?
     /// The newest heartbeat of the owner that says nothing of this slot: it came before the taking.
     package var beat: Int
 
     package init(
-        owner: RelayID?, incarnation: Int, term: Int, heir: RelayID? = nil, settled: Int64? = nil, beat: Int = 0
+        owner: RelayID?, incarnation: Int, term: Int, heir: Heir? = nil, settled: Int64? = nil, beat: Int = 0
     ) {
         (self.owner, self.incarnation, self.term) = (owner, incarnation, term)
         (self.heir, self.settled, self.beat) = (heir, settled, beat)
@@ -79,8 +93,10 @@ package struct SlotRecord: Hashable, Sendable {
         else { return nil }
         let id = RelayID(owner)
         guard id != nil || owner.isEmpty else { return nil }
+        let heir = (json["for"]?.string).flatMap { RelayID($0) }
+        let isReady = json["ready"]?.bool ?? false
         self.init(
-            owner: id, incarnation: incarnation, term: term, heir: (json["for"]?.string).flatMap { RelayID($0) },
+            owner: id, incarnation: incarnation, term: term, heir: heir.map { isReady ? .ready($0) : .chosen($0) },
             settled: json["settled"]?.int.map { Int64($0) }, beat: json["n"]?.int ?? 0)
     }
 
@@ -89,7 +105,8 @@ package struct SlotRecord: Hashable, Sendable {
         writer.add("owner", owner?.description ?? "")
         writer.add("inc", json: "\(incarnation)")
         writer.add("term", json: "\(term)")
-        if let heir { writer.add("for", heir.description) }
+        if let heir { writer.add("for", heir.relay.description) }
+        if case .ready = heir { writer.add("ready", json: "true") }
         if let settled { writer.add("settled", json: "\(settled)") }
         if beat > 0 { writer.add("n", json: "\(beat)") }
         return writer.view
