@@ -341,6 +341,20 @@ struct OwnershipTests {
         #expect(machine.ready == [second: 4])
     }
 
+    /// The chosen heir may not see that a relay leaves.
+    @Test func whatItsHeirDoesNotPrepareInTimeIsPreparedByEverybody() throws {
+        var machine = heir()
+        machine.heartbeatSeen(
+            RelayID(name: "c", random: 3), Heartbeat(incarnation: 1, number: 1), revision: 10, now: at(1))
+        func prepared() -> Int { machine.takeActions().count { if case .prepare = $0 { true } else { false } } }
+        #expect(prepared() == 1)
+        machine.timePassed(now: at(3.4))
+        #expect(prepared() == 0)
+        #expect(machine.nextDeadline == at(3.5))
+        machine.timePassed(now: at(3.5))
+        #expect(prepared() == 1)
+    }
+
     /// Given back because the time was over, or to even out the load, which may have begun before we were ready: what came
     /// before that may be missed.
     @Test(arguments: [nil, SlotRecord.Heir.chosen(own)])

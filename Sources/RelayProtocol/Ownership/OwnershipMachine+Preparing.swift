@@ -25,13 +25,16 @@ extension OwnershipMachine {
         record.heir == .ready(configuration.relay) && isReady(configuration.relay, for: slot, term: record.term)
     }
 
-    /// Prepares what relays that leave have and we are to take.
+    /// Prepares what relays that leave have and we are to take, or what whoever is to take it has not prepared in time: it may
+    /// not see that they leave.
     ///
     /// - Returns: Whether some have anything.
     mutating func prepareWhatIsLeft(_ loads: inout [RelayID: Int], _ fair: Int, _ now: MonotonicInstant) -> Bool {
         let left = configuration.slots.filter { isBeingLeft($0, now) }
         for slot in left.sorted() where preparations[slot] == nil {
-            guard let record = records[slot]?.record, let taker = taker(of: slot, loads, fair) else { continue }
+            guard let record = records[slot]?.record,
+                let taker = isLateForHeirs(record.owner, now) ? configuration.relay : taker(of: slot, loads, fair)
+            else { continue }
             loads[taker, default: 0] += 1
             guard taker == configuration.relay, preparedTerms[slot] ?? 0 < record.term else { continue }
             preparedTerms[slot] = record.term
@@ -39,6 +42,11 @@ extension OwnershipMachine {
             order(.prepare(slot))
         }
         return !left.isEmpty
+    }
+
+    private func isLateForHeirs(_ owner: RelayID?, _ now: MonotonicInstant) -> Bool {
+        guard let since = owner.flatMap({ relays[$0]?.leavingSince }) else { return false }
+        return now - since >= configuration.heirLimit
     }
 
     private func isBeingLeft(_ slot: Slot, _ now: MonotonicInstant) -> Bool {

@@ -18,11 +18,12 @@ extension OwnershipMachine {
             let newest = heartbeat.number > known.heartbeat.number ? heartbeat : known.heartbeat
             relays[relay] = Sighting(
                 heartbeat: newest, number: heartbeat.number, revision: revision, time: now, first: known.first,
-                isToldApart: known.isToldApart)
+                leavingSince: newest.isLeaving ? known.leavingSince ?? now : nil, isToldApart: known.isToldApart)
             compareUnits(relay)
         } else if relays.count < Self.maximumRelays {
             relays[relay] = Sighting(
-                heartbeat: heartbeat, number: heartbeat.number, revision: revision, time: now, first: now)
+                heartbeat: heartbeat, number: heartbeat.number, revision: revision, time: now, first: now,
+                leavingSince: heartbeat.isLeaving ? now : nil)
         }
         isDue = true
     }

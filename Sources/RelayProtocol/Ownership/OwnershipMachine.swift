@@ -22,6 +22,8 @@ package struct OwnershipMachine: Machine {
         package var observerWait = Duration.seconds(20)
         /// How long a relay that leaves keeps a slot until another one is ready for it.
         package var handOverLimit = Duration.seconds(5)
+        /// How long whoever is to have the slot has for that, before everybody else tries.
+        var heirLimit: Duration { handOverLimit / 2 }
 
         package init(relay: RelayID, slots: Set<Slot>) {
             (self.relay, self.slots) = (relay, slots)
@@ -110,6 +112,8 @@ package struct OwnershipMachine: Machine {
         /// The leader has no newer one, though it should: see ``OwnershipMachine/isSilent(_:_:)``.
         var isConfirmed = false
         var isBeingRead = false
+        /// Since when it is known to leave.
+        var leavingSince: MonotonicInstant?
         /// It was told that its units are not ours.
         var isToldApart = false
     }
@@ -207,11 +211,12 @@ package struct OwnershipMachine: Machine {
             $0.time + configuration.observerWait + .nanoseconds(1)
         }
         let fences = fences.values.lazy.compactMap { if case .failed(let until) = $0 { until } else { nil } }
+        let lateHeirs = relays.values.lazy.compactMap(\.leavingSince).map { $0 + configuration.heirLimit }
         let free = freeSince.values.lazy.map { $0 + configuration.observerWait + .nanoseconds(1) }
         return [
             nextBeat, lastBeat.map { $0 + configuration.holderLimit + .nanoseconds(1) }, rereads.values.min(),
             silence.filter { $0 > lastNow }.min(), free.filter { $0 > lastNow }.min(), move?.end,
-            fences.filter { $0 > lastNow }.min(),
+            fences.filter { $0 > lastNow }.min(), lateHeirs.filter { $0 > lastNow }.min(),
             leavingSince.map { $0 + configuration.handOverLimit }.flatMap { $0 > lastNow ? $0 : nil },
         ].compactMap(\.self).min()
     }
