@@ -110,6 +110,35 @@ import Testing
         }
     }
 
+    /// A source that listens to nobody.
+    private final class QuietSource: RelaySource {
+        let units = ["pusher:app:c"]
+        private let isWhole: Bool
+
+        init(isWhole: Bool) { self.isWhole = isWhole }
+
+        func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {}
+        func stop(_ unit: String) async {}
+        func hold(_ isHeld: Bool) {}
+        func hasHeardAll(of unit: String) async -> Bool { isWhole }
+    }
+
+    /// Who was cut off from its source leaves: that another one listens already does not bring back what was missed.
+    @Test(arguments: [true, false]) func whoHasNotHeardAllHandsOverWithAGap(isWhole: Bool) async throws {
+        let nats = try await NATSServer()
+        try await nats.connectWithStreams().close()
+        let relays = [
+            try RunningRelay("a", nats, QuietSource(isWhole: isWhole)),
+            try RunningRelay("b", nats, QuietSource(isWhole: isWhole)),
+        ]
+        #expect(await eventually { relays.contains { !$0.units.isEmpty } })
+        let (first, second) = relays[0].units.isEmpty ? (relays[1], relays[0]) : (relays[0], relays[1])
+        await first.stop()
+        #expect(await eventually(within: .seconds(20)) { !second.units.isEmpty })
+        await second.stop()
+        #expect(gaps(try await nats.messages()).isEmpty == isWhole)
+    }
+
     /// As in a rolling restart: the next owner is subscribed before the last one stops.
     @Test func whenARelayLeaves_noEventIsMissing_andRepeatsAreMarked() async throws {
         let nats = try await NATSServer()

@@ -72,6 +72,31 @@ struct OwnershipTests {
         #expect(!machine.takeActions().contains { if case .start = $0 { true } else { false } })
     }
 
+    /// It arrives while it is made again, and differs in what it says of heartbeats.
+    @Test func aTakingThatArrivesLateIsOurs() throws {
+        let slot = try #require(Slot(1))
+        for isOfNow in [true, false] {
+            var machine = machine()
+            machine.slotSeen(
+                slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4), revision: 3, isOfLeader: true, now: at(0)
+            )
+            machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+            machine.readCompleted(now: at(0))
+            let first = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+            machine.writeEnded(first, .unknown, now: at(2))
+            machine.slotSeen(
+                slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4), revision: 3, isOfLeader: true, now: at(2)
+            )
+            machine.timePassed(now: at(3))
+            let again = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+            #expect(again.record.term == first.record.term)
+            var late = isOfNow ? again.record : first.record
+            if !isOfNow { late.beat = again.record.beat + 7 }
+            machine.slotSeen(slot, record: late, revision: 4, now: at(3.1))
+            #expect(machine.held[slot] == 5)
+        }
+    }
+
     /// A new bucket beside a stream that was kept: readers drop what is not above its last fences.
     @Test func withoutARecord_termsBeginAboveTheLastFence() throws {
         var machine = machine()
@@ -296,6 +321,18 @@ struct OwnershipTests {
         #expect(drains(&machine).isEmpty)
         machine.timePassed(now: at(6))
         #expect(drains(&machine) == [2])
+    }
+
+    @Test(arguments: [true, false]) func whatHasNotComeHereIsMissedByTheHeirToo(isWhole: Bool) throws {
+        var machine = ownerBeside(Heartbeat(incarnation: 1, number: 1))
+        machine.leave(now: at(1))
+        let slot = try #require(Slot(1))
+        machine.heartbeatSeen(
+            Self.other, Heartbeat(incarnation: 1, number: 2, ready: [slot: 1]), revision: 51, now: at(1.1))
+        _ = machine.takeActions()
+        machine.drained(slot, settled: 5, isWhole: isWhole, now: at(1.2))
+        let heir = writes(machine.takeActions()).first?.record.heir
+        #expect(heir == (isWhole ? .ready(Self.other) : .chosen(Self.other)))
     }
 
     @Test func whatLeavesAsTheLastOneWaitsForNobody() {

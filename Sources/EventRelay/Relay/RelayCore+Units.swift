@@ -119,6 +119,15 @@ extension RelayCore {
         }
     }
 
+    private func isRunning(_ unit: String) -> Bool {
+        state.withLock { state in
+            switch state.units[unit]?.phase {
+            case .running: true
+            case .preparing, .starting, nil: false
+            }
+        }
+    }
+
     private func isCurrent(_ unit: String, _ run: Int) -> Bool { state.withLock { $0.units[unit]?.id == run } }
 
     @discardableResult
@@ -160,10 +169,11 @@ extension RelayCore {
     @NetworkActor
     func finish(_ unit: String) {
         lines.run(unit, interrupting: true) { [self] in
+            let isWhole = isRunning(unit) ? await sources[unit]?.hasHeardAll(of: unit) ?? false : false
             let time = receivedTime
             await sources[unit]?.stop(unit)
             forget(unit)
-            call { machine, now in machine.stopped(unit: unit, time: time, now: now) }
+            call { machine, now in machine.stopped(unit: unit, time: time, isWhole: isWhole, now: now) }
             report(.stopped(unit: unit))
         }
     }

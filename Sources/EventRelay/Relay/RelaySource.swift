@@ -19,6 +19,10 @@ public protocol RelaySource: AnyObject, Sendable {
     /// that is silent or lost may lack counts as not come.
     var completeTime: Date? { get }
 
+    /// Whether everything that was sent for a unit until now has come, and has gone into its inlet. Asked before the unit stops for
+    /// another relay that listens already; if not, that one tells a gap.
+    func hasHeardAll(of unit: String) async -> Bool
+
     /// Lets events of a unit come; returns once nothing more is missed.
     ///
     /// - Parameters:
@@ -41,6 +45,9 @@ extension RelaySource {
 
     /// Nil.
     public var completeTime: Date? { nil }
+
+    /// True.
+    public func hasHeardAll(of unit: String) async -> Bool { true }
 }
 
 /// Takes what comes of one unit, for as long as the relay owns it.

@@ -66,6 +66,23 @@ public final class PusherRelaySource: RelaySource {
         if isIdle { pusher.disconnect() }
     }
 
+    /// How long the server may take to show that it is there.
+    private static let pingLimit = Duration.seconds(2)
+
+    /// Asks the server: what it sent before its answer has come before that.
+    public func hasHeardAll(of unit: String) async -> Bool {
+        let name = String(unit.dropFirst(prefix.count))
+        guard pusher.channel(name)?.subscribed == true else { return false }
+        let ping = Task { try await pusher.connection.ping() }
+        let limit = Task {
+            try await Task.sleep(for: Self.pingLimit)
+            ping.cancel()
+        }
+        defer { limit.cancel() }
+        guard (try? await ping.value) != nil else { return false }
+        return pusher.channel(name)?.subscribed == true && !state.withLock { $0.isHeld }
+    }
+
     /// Leaves what comes unread, so that the socket is read no more once the buffer is full.
     public func hold(_ isHeld: Bool) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in

@@ -27,13 +27,17 @@ extension OwnershipMachine {
 
     /// All that was sent of a slot is acknowledged, and nothing more is sent.
     ///
-    /// - Parameter settled: When its sources had stopped, in milliseconds since 1970.
-    package mutating func drained(_ slot: Slot, settled: Int64? = nil, now: MonotonicInstant) {
+    /// - Parameters:
+    ///   - settled: When its sources had stopped, in milliseconds since 1970.
+    ///   - isWhole: Whether all that was sent until then had come. If not, who listens already has missed something all the same.
+    package mutating func drained(_ slot: Slot, settled: Int64? = nil, isWhole: Bool = true, now: MonotonicInstant) {
         advance(now)
         guard case .draining(let term, let heir) = holdings[slot], let revision = records[slot]?.revision else {
             return
         }
-        let record = SlotRecord(owner: nil, incarnation: incarnation, term: term, heir: heir, settled: settled)
+        let record = SlotRecord(
+            owner: nil, incarnation: incarnation, term: term, heir: isWhole ? heir : heir.map { .chosen($0.relay) },
+            settled: settled)
         let write = SlotWrite(slot: slot, record: record, revision: revision)
         holdings[slot] = .releasing(write)
         order(.write(write))

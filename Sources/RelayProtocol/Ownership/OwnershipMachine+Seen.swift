@@ -144,6 +144,9 @@ extension OwnershipMachine {
         case .taking(let write, let predecessor):
             if newest?.record == write.record {
                 hold(slot, write.record.term, after: predecessor)
+            } else if isOurs, let newest {
+                // An earlier write, which was thought to have failed.
+                hold(slot, newest.record.term, after: .settled(nil))
             } else {
                 holdings[slot] = nil
                 finishIfEmpty()

@@ -50,8 +50,8 @@ package struct RelayMachine<Message: Sendable>: Machine {
         /// The fence is being written.
         case fencing
         case running
-        /// Units that have not stopped yet, and when the last one had.
-        case finishing(Set<String>, time: Int64)
+        /// Units that have not stopped yet, when the first one had, and whether all that was sent for those that have had come.
+        case finishing(Set<String>, time: Int64, isWhole: Bool)
     }
 
     private struct Tenure {
@@ -116,23 +116,25 @@ package struct RelayMachine<Message: Sendable>: Machine {
 
     /// No events of the unit come any more.
     ///
-    /// - Parameter time: When that was, in milliseconds since 1970.
-    package mutating func stopped(unit: String, time: Int64, now: MonotonicInstant) {
+    /// - Parameters:
+    ///   - time: When that was, in milliseconds since 1970.
+    ///   - isWhole: Whether all that was sent for it until then had come.
+    package mutating func stopped(unit: String, time: Int64, isWhole: Bool, now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         let slot = Slot(of: unit)
-        guard case .finishing(var left, let earlier) = tenures[slot]?.phase else { return }
+        guard case .finishing(var left, let earlier, let wasWhole) = tenures[slot]?.phase else { return }
         left.remove(unit)
         // What came of any of them before the first one had stopped is there: nothing later can be said.
-        tenures[slot]?.phase = .finishing(left, time: min(earlier, time))
+        tenures[slot]?.phase = .finishing(left, time: min(earlier, time), isWhole: wasWhole && isWhole)
         drainIfEmpty(slot)
     }
 
     private mutating func drainIfEmpty(_ slot: Slot) {
-        guard case .finishing(let left, let time) = tenures[slot]?.phase, left.isEmpty,
+        guard case .finishing(let left, let time, let isWhole) = tenures[slot]?.phase, left.isEmpty,
             units[slot]?.allSatisfy({ outbox.isEmpty($0) }) ?? true
         else { return }
         close(slot)
-        ownership.drained(slot, settled: time == .max ? nil : time, now: lastNow)
+        ownership.drained(slot, settled: time == .max ? nil : time, isWhole: isWhole, now: lastNow)
     }
 
     private mutating func close(_ slot: Slot) {
@@ -228,9 +230,11 @@ package struct RelayMachine<Message: Sendable>: Machine {
         switch tenure?.phase {
         case .running:
             let own = units[slot] ?? []
-            tenures[slot]?.phase = .finishing(Set(own), time: .max)
+            tenures[slot]?.phase = .finishing(Set(own), time: .max, isWhole: true)
             actions += own.map { .finish(unit: $0) }
-        case .fencing, .finishing, nil: tenures[slot]?.phase = .finishing([], time: tenure?.predecessor.limit ?? .max)
+        case .fencing, .finishing, nil:
+            // Nobody has listened since the predecessor stopped.
+            tenures[slot]?.phase = .finishing([], time: tenure?.predecessor.limit ?? .max, isWhole: false)
         }
         drainIfEmpty(slot)
     }
