@@ -18,7 +18,7 @@ WRITE = 2  # for the writes of records and fences on a busy machine
 # lost with the connection.
 LATENCY = 2000  # milliseconds
 SHOWN = 5  # of each kind of violation
-LATE = re.compile(r"^(\d+) events? .*too late", re.MULTILINE)  # what a consumer says at its end
+LATE = re.compile(r"^skipped (\d+) events?, .*too late", re.MULTILINE)  # what a consumer says at its end
 # What gives each event of a source a number. Others are not counted.
 MATRIX_TEXT, PYDIO_PATH = re.compile(r"number (\d+)"), re.compile(r"/n-(\d+)")
 

@@ -165,7 +165,7 @@ class Faults:
     def share(relay):
         """Units that it says it has. At the start, one may have them all."""
         text = relay.log.read_text(errors="replace")
-        return len(STARTED.findall(text)) - text.count(" no more\n")
+        return len(STARTED.findall(text)) - text.count("no longer relaying ")
 
     def begin(self, plan):
         targets = self.targets(plan)

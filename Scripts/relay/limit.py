@@ -32,7 +32,7 @@ class LimitTest:
         try:
             self.relay.start()
             self.reader.start()
-            if not wait(lambda: all(f"relays pusher:{KEY}:{channel}," in self.said() for channel in CHANNELS), 40):
+            if not wait(lambda: all(f"relaying pusher:{KEY}:{channel}," in self.said() for channel in CHANNELS), 40):
                 return self.account.check(False, "the relay of the small stream does not begin")
             self.publisher.start()
             wait(lambda: self.numbers(), 20)

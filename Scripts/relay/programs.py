@@ -15,7 +15,7 @@ from cluster import wait
 ROOT = Path(__file__).resolve().parent.parent.parent
 APP, KEY, SECRET = "app", "key", "relay-test-secret"
 
-STARTED = re.compile(r"relays ((?:pusher|matrix|pydio):\S+), term (\d+)")
+STARTED = re.compile(r"relaying ((?:pusher|matrix|pydio):\S+), term (\d+)")
 RESTART_PAUSE = 1  # seconds, when one ends by itself, as a service would be restarted
 
 

@@ -114,7 +114,7 @@
             guard late > 0 else { return }
             StandardError.write(
                 """
-                \(late == 1 ? "1 event was" : "\(late) events were") left out: an earlier owner of the channel wrote too late
+                skipped \(late == 1 ? "1 event" : "\(late) events"), which a previous owner of the channel wrote too late
                 """)
         }
 

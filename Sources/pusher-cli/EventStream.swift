@@ -225,7 +225,11 @@ final class EventStream: PusherDelegate {
 
     private func received(_ report: FeedReport, fromFeed index: Int) {
         let feed = feeds[index]
-        guard state.withLock({ $0.outcome == nil }) else { return }
+        guard state.withLock({ $0.outcome == nil }) else {
+            // Who waits for what becomes of it would wait on.
+            if case .news(let news) = report { _ = news.answer?(.notBegun) }
+            return
+        }
         do throws(CommandFailure) {
             switch report {
             case .event(let event):

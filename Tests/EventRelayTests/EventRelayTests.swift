@@ -115,7 +115,12 @@ import Testing
         let units = ["pusher:app:c"]
         private let isWhole: Bool
 
-        init(isWhole: Bool) { self.isWhole = isWhole }
+        let completeTime: Date?
+
+        init(isWhole: Bool) {
+            self.isWhole = isWhole
+            completeTime = isWhole ? nil : Date(timeIntervalSinceNow: -10)
+        }
 
         func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {}
         func stop(_ unit: String) async {}

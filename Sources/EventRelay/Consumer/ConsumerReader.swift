@@ -101,7 +101,7 @@ final class ConsumerReader {
         case .remade(let sequence):
             let what = core.options.durableName(event: name).map { "group \($0)" } ?? "the reader"
             core.failed(
-                "\(what) was gone from stream \(core.options.stream) and is made again: it goes on with message \(sequence), "
+                "\(what) was gone from stream \(core.options.stream) and was created again: it resumes at message \(sequence), "
                     + "and events that were handled lately may come again", willRetry: false)
         case .failed(let error, let willRetry): core.failed(error, willRetry: willRetry, reader: self)
         case .delivered(let deliveries):

@@ -40,8 +40,8 @@ extension RelayReport: CustomStringConvertible {
         case .connection(true): "connected to NATS"
         case .connection(false): "the connection to NATS is lost; trying again"
         case .started(let unit, let term, let position):
-            "relays \(unit), term \(term)" + (position == nil ? "" : ", from where it was left")
-        case .stopped(let unit): "relays \(unit) no more"
+            "relaying \(unit), term \(term)" + (position == nil ? "" : ", resuming at the stored position")
+        case .stopped(let unit): "no longer relaying \(unit)"
         case .lost(let slots, let silence):
             slots == 1
                 ? "no heartbeat was acknowledged for \(silence.seconds) s: 1 slot is given up, and taken again once NATS answers"
@@ -66,7 +66,7 @@ extension RelayReport: CustomStringConvertible {
         case .leftBehind(let slots):
             slots == 0
                 ? "the servers did not answer in time at the end"
-                : "the servers did not answer in time about \(slots == 1 ? "1 slot" : "\(slots) slots"); another relay takes over in about 20 s"
+                : "the servers did not confirm in time that \(slots == 1 ? "1 slot is" : "\(slots) slots are") released; another relay takes over in about 20 s"
         case .notStored(let stream, let error):
             switch error.kind {
             case .streamFull:

@@ -58,8 +58,9 @@ struct KeptItems: Sendable {
         case .nobody: return repeats
         case .handedOver where isWhole: return repeats
         case .handedOver(let time), .settled(let time):
-            guard let start else { return repeats }
-            return [gap(min(time ?? 0, start), start)] + repeats
+            // What came before is in the stream.
+            guard let start, (time ?? 0) < start else { return repeats }
+            return [gap(time ?? 0, start)] + repeats
         }
     }
 }

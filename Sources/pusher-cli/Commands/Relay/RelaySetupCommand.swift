@@ -50,7 +50,7 @@
             let options = try relay.options()
             for result in try await setup.run(options) {
                 switch result.outcome {
-                case .created: StandardError.write("stream \(result.stream) is created")
+                case .created: StandardError.write("created stream \(result.stream)")
                 case .existed: StandardError.write("stream \(result.stream) exists, with these settings")
                 case .differs(let differences):
                     differs = true
@@ -62,10 +62,11 @@
                 let count = try await setup.removeDeadRelays(options)
                 if count > 0 {
                     StandardError.write(
-                        "\(count == 1 ? "1 relay that ended" : "\(count) relays that ended") long ago: removed")
+                        "removed the records of \(count == 1 ? "1 relay" : "\(count) relays") that ended over an hour ago"
+                    )
                 }
             } catch {
-                StandardError.write("warning: what old relays have left in the bucket stays: \(Complaint.text(error))")
+                StandardError.write("warning: could not remove the records of old relays: \(Complaint.text(error))")
             }
             if differs { throw CommandFailure(.badData, "a stream has other settings than those that were asked for") }
         }
