@@ -6,6 +6,8 @@ let pusherSwift: Target.Dependency = .product(name: "PusherSwift", package: "Pus
 
 let matrix: Target.Dependency = .product(name: "MatrixSDK", package: "PusherSwift")
 
+let eventRelay: Target.Dependency = .product(name: "EventRelay", package: "PusherSwift")
+
 let mockServer: Target.Dependency = .product(name: "PusherMockServer", package: "PusherSwift")
 
 let package = Package(
@@ -18,6 +20,7 @@ let package = Package(
         .executableTarget(name: "SubscribeBench", dependencies: [pusherSwift, "Measuring"]),
         .executableTarget(name: "ConnectionBench", dependencies: [pusherSwift, "Measuring"]),
         .executableTarget(name: "ReconnectBench", dependencies: [pusherSwift, "Measuring"]),
+        .executableTarget(name: "ConsumerBench", dependencies: [eventRelay, "Measuring"]),
         .executableTarget(name: "MatrixStoreBench", dependencies: [matrix, "Measuring"]),
         .target(name: "SoakSupport"),
         .executableTarget(name: "SoakServer", dependencies: [mockServer, "SoakSupport", "Measuring"]),

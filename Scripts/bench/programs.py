@@ -13,7 +13,7 @@ CLI = BUILD / "pusher-cli"
 CONFIGURATION = os.environ.get("CONFIGURATION", "release")
 SMOKE = bool(os.environ.get("SMOKE"))  # shows that everything still runs; the figures mean nothing
 ROUNDS = 1 if SMOKE else int(os.environ.get("ROUNDS", 5))
-LIBRARIES = "libcurl", "libssl", "libcrypto", "libsodium"
+LIBRARIES = "libcurl", "libssl", "libcrypto", "libsodium", "libnats"
 
 
 def few(count):
@@ -26,16 +26,16 @@ def run(*command, **options):
 
 
 def build():
-    BUILD.mkdir(parents=True, exist_ok=True)
+    build_command()
     flags = run("pkg-config", "--cflags", "--libs", *LIBRARIES, capture_output=True, text=True).stdout.split()
     for source in (ROOT / "Benchmarks/C").glob("*.c"):
         run("cc", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-o", BUILD / source.stem, source, *flags)
     run("swift", "build", "--quiet", "-c", CONFIGURATION, "--package-path", ROOT / "Benchmarks")
-    build_command()
 
 
 def build_command():
     """In release mode as Scripts/release does."""
+    BUILD.mkdir(parents=True, exist_ok=True)
     options = ["-c", CONFIGURATION, "--product", "pusher-cli"]
     if CONFIGURATION == "release":
         options.append("--static-swift-stdlib")
