@@ -38,7 +38,7 @@
 
         private let consumer: EventConsumer
         private let event: String?
-        private let ackWait: Duration
+        private let refreshTimer = RefreshTimer()
         /// Nil if events are printed.
         private let commands: Commands?
         private let hasGroup: Bool
@@ -56,7 +56,7 @@
             serverName: String
         ) {
             (self.consumer, self.event, self.commands, self.serverName) = (consumer, event, commands, serverName)
-            (ackWait, hasGroup) = (options.ackWait, options.group != nil)
+            hasGroup = options.group != nil
             sending = Task { [sends] in
                 for await send in sends { try? await send() }  // what is not acknowledged comes again
             }
@@ -85,9 +85,6 @@
                         await self?.turn()
                     }
                 },
-                Task { [weak self, ackWait] in
-                    while (try? await Task.sleep(for: ackWait / 3)) != nil { self?.refresh() }
-                },
             ]
             state.withLock { $0.tasks = tasks }
         }
@@ -97,15 +94,15 @@
             let (tasks, turn) = state.withLock { state in
                 state.isClosing = true
                 defer { state.turn = nil }
-                return (state.tasks.dropLast(), state.turn)  // commands that run keep their events
+                return (state.tasks, state.turn)
             }
             tasks.forEach { $0.cancel() }
             turn?.resume()
         }
 
         func finish() async {
-            let (open, refreshing) = state.withLock { ($0.open, $0.tasks.last) }
-            refreshing?.cancel()
+            refreshTimer.end()  // until now, commands that run have kept their events
+            let open = state.withLock { $0.open }
             for number in open.keys.sorted() { _ = answer(number, .notBegun) }
             sender.finish()
             await sending.value
@@ -126,6 +123,7 @@
                 state.open[state.lastNumber] = Open(message: message, start: .now)
                 return state.lastNumber
             }
+            if hasGroup || commands != nil { refreshTimer.set(for: message.ackWait) { [weak self] in self?.refresh() } }
             let gap = message.gap.map { ConsumedRecord.Gap(start: $0.start, end: $0.end, reason: $0.reason) }
             let record = ConsumedRecord(
                 event: message.event, gap: gap, time: message.relayTime ?? message.time, sequence: message.sequence,
@@ -180,7 +178,7 @@
         /// What is open is not delivered to others, and a command that takes long is told of.
         private func refresh() {
             let (messages, slow) = state.withLock { state in
-                let slow = state.open.filter { !$1.isTold && .now - $1.start >= ackWait }
+                let slow = state.open.filter { !$1.isTold && .now - $1.start >= $1.message.ackWait }
                 for number in slow.keys { state.open[number]?.isTold = true }
                 return (state.open.values.map(\.message), commands == nil ? [] : slow.values.map(\.message))
             }
@@ -190,7 +188,7 @@
                 StandardError.write(
                     """
                     warning: the command for event “\(message.event.eventName)” of channel \(message.event.channelName ?? "-") is \
-                    still running after \(ackWait.components.seconds) s\(rest)
+                    still running after \(message.ackWait.components.seconds) s\(rest)
                     """)
             }
         }

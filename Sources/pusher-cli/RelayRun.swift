@@ -15,28 +15,27 @@
 
         private static let interval = Duration.seconds(60)
 
-        private let relay: EventRelay
         /// That of the channels; nil if there are none.
         private let pusher: Pusher?
         /// Whether there is nothing to relay but channels.
         private let isPusherAlone: Bool
         private let state = Lock(State())
 
-        init(_ relay: EventRelay, pusher: Pusher?, isPusherAlone: Bool) {
-            (self.relay, self.pusher, self.isPusherAlone) = (relay, pusher, isPusherAlone)
+        init(pusher: Pusher?, isPusherAlone: Bool) {
+            (self.pusher, self.isPusherAlone) = (pusher, isPusherAlone)
         }
 
         /// - Throws: Why the relay could not begin, or what makes going on pointless.
-        func run() async throws {
-            relay.observe { [weak self] in self?.told($0) }
+        func run(_ relay: EventRelay) async throws {
+            relay.observe { self.told($0) }
             let errors = pusher?.errors
-            let telling = Task { [weak self] in
+            let telling = Task {
                 guard let errors else { return }
-                for await error in errors { self?.failed(error) }
+                for await error in errors { failed(error) }
             }
             defer { telling.cancel() }
             StandardError.write("this relay is \(relay.id)")
-            let work = Task { [relay] in try await relay.run() }
+            let work = Task { try await relay.run() }
             state.withLock { $0.work = work }
             try await SignalWatch.stopping {
                 work.cancel()

@@ -22,8 +22,6 @@
             var refused = 0
         }
 
-        /// A third of the time that a group waits for acks, usually.
-        private static let refreshInterval = Duration.seconds(10)
         private static let pause = Duration.milliseconds(100)
         private static let longestPause = Duration.seconds(10)
 
@@ -41,9 +39,12 @@
         func run() async throws {
             let (news, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
             let events = consumer.events()
+            let refreshTimer = RefreshTimer()
             let reading = Task {
                 for await message in events {
                     state.withLock { $0.waiting.append(message) }
+                    // What waits for its turn is not delivered to others.
+                    refreshTimer.set(for: message.ackWait) { [weak self] in await self?.refresh() }
                     signal.yield()
                 }
                 signal.finish()
@@ -60,15 +61,10 @@
                     }
                 }
             }
-            // What waits for its turn is not delivered to others.
-            let refreshing = Task {
-                while (try? await Task.sleep(for: Self.refreshInterval)) != nil {
-                    for message in state.withLock({ $0.waiting + $0.batch }) { try? await message.inProgress() }
-                }
-            }
             state.withLock { $0.wake = signal }
             defer {
-                for task in [reading, telling, refreshing] { task.cancel() }
+                for task in [reading, telling] { task.cancel() }
+                refreshTimer.end()
             }
             do {
                 for await _ in news {
@@ -94,6 +90,10 @@
             await reading.value
             for message in state.withLock({ $0.waiting + $0.batch }) { try? await message.nak() }
             await consumer.shutDown()
+        }
+
+        private func refresh() async {
+            for message in state.withLock({ $0.waiting + $0.batch }) { try? await message.inProgress() }
         }
 
         /// What is on its way is finished.

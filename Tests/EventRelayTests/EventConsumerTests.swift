@@ -398,6 +398,66 @@ struct EventConsumerTests {
         }
     }
 
+    /// It ends before the reader's place, or has another message there: either way all of it is new.
+    @Test(arguments: [2, 8]) func whatAStreamHasThatWasMadeAnewInstantlyIsNotSkipped(count: Int) async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        try await publish(connection, 1...5)
+        let consumer = try makeConsumer(server)
+        var iterator = consumer.events("price", as: Price.self).makeAsyncIterator()
+        for price in 1...5 { #expect(await iterator.next()?.value.price == price) }
+        try await connection.deleteStream("EVENTS")
+        _ = try await connection.setUp(.events(replicas: 1, maximumBytes: 1 << 20))
+        let new = 6..<6 + count
+        try await publish(connection, new)
+        var prices: Set<Int> = []
+        while prices.count < count, let price = await iterator.next()?.value.price { prices.insert(price) }
+        #expect(prices == Set(new))
+    }
+
+    @Test func aGroupThatIsMadeAgainWithoutAnyAckBeginsWhereItBegan() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        try await publish(connection, 1...3)
+        let first = try makeConsumer(server, "a") { $0.start = .new }
+        let kept = first.events()
+        #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
+        try await publish(connection, 4...5)
+        #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 2 })
+        // It has seen nothing of the group but this.
+        let second = try makeConsumer(server, "a") { $0.start = .new }
+        let reports = second.errors
+        let prices = Lock<Set<Int>>([])
+        let reading = Task {
+            for await message in second.events(as: Price.self) { _ = prices.withLock { $0.insert(message.value.price) } }
+        }
+        try await publish(connection, 6...6)
+        #expect(await eventually { prices.withLock { $0.contains(6) } })
+        first.close()
+        try await connection.deleteConsumers("EVENTS")
+        #expect(await eventually { prices.withLock { $0 } == [4, 5, 6] }, "\(prices.withLock { $0 })")
+        reading.cancel()
+        (_, _) = (kept, reports)
+    }
+
+    /// What was made with another wait than this worker's keeps it, and its events say so.
+    @Test func theWaitForAnAckIsThatOfTheGroup() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        let first = try makeConsumer(server, "a") { $0.ackWait = .milliseconds(500) }
+        let kept = first.events()
+        #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
+        first.close()
+        let second = try makeConsumer(server, "a") { $0.ackWait = .seconds(30) }
+        try await publish(connection, 1...2)
+        for await message in second.events(as: Price.self) {
+            #expect(message.ackWait == .milliseconds(500))
+            try await message.ack()
+            if message.value.price == 2 { break }
+        }
+        _ = kept
+    }
+
     @Test func optionsThatCannotWorkAreToldAndEndTheReader() async throws {
         let wrong: [(inout EventConsumerOptions) -> Void] = [
             { $0.stream = "KV_RELAY" }, { $0.prefix = "a b" }, { $0.subject = "ev.a b" }, { $0.subject = "other.>" },

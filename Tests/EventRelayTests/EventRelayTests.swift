@@ -144,6 +144,39 @@ import Testing
         #expect(gaps(try await nats.messages()).isEmpty == isWhole)
     }
 
+    /// A source whose events wait somewhere.
+    private final class SlowSource: RelaySource {
+        let units = ["pusher:app:c"]
+        let isEmpty = Lock(false)
+        let questions = Lock(0)
+
+        func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {}
+        func stop(_ unit: String) async {}
+        func hold(_ isHeld: Bool) {}
+        func hasHeardAll(of unit: String) async -> Bool {
+            questions.withLock { $0 += 1 }
+            return isEmpty.withLock { $0 }
+        }
+    }
+
+    /// What came while the stream took nothing is older than it looks: who dies before it has all been read leaves a gap from
+    /// the beginning of the hold.
+    @Test func afterAHold_allHasComeOnlyOnceTheSourceIsRead() async throws {
+        let source = SlowSource()
+        let core = RelayCore(EventRelayOptions(try NATSOptions("nats://127.0.0.1:1"), name: "a"), [source])
+        core.state.withLock { $0.units[source.units[0]] = UnitRun(id: 1, phase: .running(term: 1)) }
+        await core.carryOut(.hold(true))
+        let start = Date().milliseconds
+        await core.carryOut(.hold(false))
+        #expect(await eventually { source.questions.withLock { $0 } > 1 })
+        #expect(core.receivedTime < start)
+        await core.carryOut(.hold(true))
+        await core.carryOut(.hold(false))
+        #expect(core.receivedTime < start)
+        source.isEmpty.withLock { $0 = true }
+        #expect(await eventually { core.receivedTime >= start })
+    }
+
     /// As in a rolling restart: the next owner is subscribed before the last one stops.
     @Test func whenARelayLeaves_noEventIsMissing_andRepeatsAreMarked() async throws {
         let nats = try await NATSServer()

@@ -86,6 +86,44 @@ import Transport
         await room.server.stop()
     }
 
+    /// The relay died before it had stored how far it was, and the next one came when the stream no longer knew the ids.
+    @Test func afterAnOutageThatIsLongerThanTheStreamRemembers_eachEventIsThereOnce() async throws {
+        let nats = try await NATSServer()
+        let connection = try await nats.connect()
+        defer { connection.close() }
+        _ = try await connection.setUp(
+            .events(replicas: 1, maximumBytes: 64 << 20, duplicateWindow: .milliseconds(200)))
+        _ = try await connection.setUp(.records(replicas: 1))
+        let room = try await Room()
+        let first = try RunningRelay("a", nats, room.source())
+        #expect(await first.hasReported("relaying matrix:@a:s"), "\(first.text)")
+        room.say(1...3)
+        #expect(await has(names(1...3), nats), "\(first.text)")
+        let isStored = await eventually(within: .seconds(20)) {
+            (try? await position("matrix:@a:s", nats))?.position.hasSuffix(" s3") ?? false
+        }
+        #expect(isStored)
+        let old = try #require(try await position("matrix:@a:s", nats))
+        room.say(4...6)
+        #expect(await has(names(1...6), nats), "\(first.text)")
+        await first.stop()
+        // As if the last position had not been stored.
+        let record = OutgoingMessage(
+            subject: "$KV.RELAY.c.\(SubjectToken.encode("matrix:@a:s"))", payload: Array(old.json.compactText.utf8))
+        _ = try await connection.publish(record)
+        _ = try await connection.publish(.make(id: "probe"))
+        let isForgotten = await eventually {
+            (try? await connection.publish(.make(id: "probe")))?.isDuplicate == false
+        }
+        #expect(isForgotten)
+        let second = try RunningRelay("b", nats, room.source())
+        #expect(await second.hasReported("resuming at the stored position"), "\(second.text)")
+        room.say(7...9)
+        #expect(await has(names(1...9), nats), "\(second.text)")
+        await second.stop()
+        await room.server.stop()
+    }
+
     @Test func whatCameWhileNoRelayRan_isReadLater() async throws {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()

@@ -200,6 +200,31 @@ struct OwnershipTests {
         #expect(machine.takeActions() == [.start(taking[0].slot, term: 5, .settled(77))])
     }
 
+    /// Who was told to give up later than we would has not given up yet.
+    @Test func aRelayWithALongerWaitIsWaitedFor() throws {
+        var machine = machine()
+        let beat = try #require(Heartbeat(Heartbeat(incarnation: 1, number: 1, observerWait: .seconds(60)).json))
+        machine.heartbeatSeen(Self.other, beat, revision: 1, now: at(0))
+        for slot in slots {
+            machine.slotSeen(
+                slot, record: SlotRecord(owner: Self.other, incarnation: 1, term: 4), revision: 2, now: at(0))
+        }
+        machine.readCompleted(now: at(0))
+        for (second, isAsked) in [(21.0, false), (59, false), (60.1, true)] {
+            _ = machine.takeActions()
+            machine.timePassed(now: at(second))
+            machine.heartbeatStored(Heartbeat(incarnation: 1, number: Int(second)), now: at(second))
+            #expect(machine.takeActions().contains(.readHeartbeat(Self.other)) == isAsked, "\(second)")
+        }
+        #expect(machine.loads(at(60)).count == 2 && machine.loads(at(60.1)).count == 1)
+    }
+
+    @Test(arguments: [(-5, 0), (7_200_000, 3600)])
+    func aWaitThatNobodyCanMeanIsBounded(milliseconds: Int, seconds: Int) throws {
+        let json = try #require(JSONView(Array(#"{"inc":1,"n":1,"wait":\#(milliseconds)}"#.utf8)))
+        #expect(Heartbeat(json)?.observerWait == .seconds(seconds))
+    }
+
     /// It was silent, the leader knew nothing newer, and then it came back, while nothing of it comes here but what we ask for.
     @Test func aRecordThatIsWrittenAfterASilenceIsASignOfLife() throws {
         var machine = machine()

@@ -12,7 +12,7 @@ struct TermFilterTests {
         _ filter: inout TermFilter, _ messages: [(slot: Slot, term: Int, position: UInt64)]
     ) -> [UInt64] {
         var stale: [UInt64] = []
-        for (slot, term, position) in messages where filter.isStale(slot, term: term, position: position) {
+        for (slot, term, position) in messages where filter.isStale(slot, term: term, position: position, time: Int64(position)) {
             stale.append(position)
         }
         return stale
@@ -51,11 +51,39 @@ struct TermFilterTests {
                 let position = UInt64.random(in: 1...200, using: &random)
                 guard !seen.contains(where: { $0.position == position }) else { continue }
                 let expected = seen.contains { $0.term > term && $0.position < position }
-                let isStale = filter.isStale(slot, term: term, position: position)
+                let isStale = filter.isStale(slot, term: term, position: position, time: Int64(position))
                 #expect(isStale == expected, "seed \(seed)")
                 if !expected { seen.append((term, position)) }
             }
         }
+    }
+
+    /// Nanoseconds.
+    private let minute: Int64 = 60_000_000_000
+
+    @Test func aStreamThatWasMadeAnewBeginsWithItsOwnTerms() {
+        var filter = TermFilter()
+        #expect(stale(&filter, [(slot, 7, 90), (slot, 8, 100)]) == [])
+        #expect(!filter.isStale(slot, term: 1, position: 3, time: minute))
+        #expect(!filter.isStale(slot, term: 1, position: 4, time: minute + 1))
+        #expect(!filter.isStale(slot, term: 2, position: 5, time: minute + 2))
+        #expect(filter.isStale(slot, term: 1, position: 120, time: 2 * minute))
+    }
+
+    @Test func clocksOfServersThatDifferALittleAreNoNewStream() {
+        var filter = TermFilter()
+        #expect(!filter.isStale(slot, term: 8, position: 90, time: minute))
+        #expect(!filter.isStale(slot, term: 8, position: 100, time: minute))
+        #expect(filter.isStale(slot, term: 7, position: 95, time: minute + 9_000_000_000))
+    }
+
+    @Test func anOldMessageThatIsDeliveredAgainIsNoNewStream() {
+        var filter = TermFilter()
+        #expect(!filter.isStale(slot, term: 7, position: 90, time: 1))
+        #expect(!filter.isStale(slot, term: 8, position: 95, time: minute))
+        #expect(!filter.isStale(slot, term: 8, position: 100, time: 2 * minute))
+        #expect(!filter.isStale(slot, term: 7, position: 90, time: 1))
+        #expect(filter.isStale(slot, term: 7, position: 101, time: 2 * minute))
     }
 
     @Test func itsMemoryIsBounded() {

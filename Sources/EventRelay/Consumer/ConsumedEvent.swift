@@ -5,7 +5,7 @@ import RelayProtocol
 
 /// An event of a stream, which is to be acknowledged once it is handled.
 ///
-/// An event that is not acknowledged within ``EventConsumerOptions/ackWait`` is delivered again, to this worker or another one
+/// An event that is not acknowledged within ``ackWait`` is delivered again, to this worker or another one
 /// of the group: what is done with it should bear to be done twice. Without a group there is nothing to acknowledge.
 public struct ConsumedEvent<Value: Sendable>: Sendable {
     /// The event, as any source has it.
@@ -32,6 +32,9 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
     /// Whether the same event may be in the stream a second time, shortly before: two relays listened for a while when one of
     /// them handed its channel to the other, and events of the Pusher protocol have no ids.
     public let mayBeRepeated: Bool
+    /// After how much time without ``ack(confirming:)`` or ``inProgress()`` the servers deliver it again: what the group was made
+    /// with, whatever ``EventConsumerOptions/ackWait`` is here. Without a group it means nothing.
+    public let ackWait: Duration
     let receipt: DeliveryReceipt
 
     /// Whether it was delivered before, to this worker or another one, and may have been handled.
@@ -43,7 +46,7 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
         time = Date(timeIntervalSince1970: Double(received.info.time) / 1e9)
         (isLate, relaySequence) = (received.isLate, received.relaySequence)
         mayBeRepeated = received.mayBeRepeated
-        (relayTime, gap) = (received.relayTime, received.gap)
+        (relayTime, gap, ackWait) = (received.relayTime, received.gap, received.ackWait)
     }
 
     /// It was handled.
@@ -77,6 +80,7 @@ struct ReceivedEvent: Sendable {
     let mayBeRepeated: Bool
     let relayTime: Date?
     let gap: ConsumedGap?
+    let ackWait: Duration
     let delivery: Delivery
     let receipt: DeliveryReceipt
 }

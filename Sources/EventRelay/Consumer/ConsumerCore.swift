@@ -123,7 +123,7 @@ final class ConsumerCore: HubOwner {
                 for record in records {
                     let fence = try? RelayMessage(
                         subject: record.subject, prefix: prefix, payload: record.payload, header: record.message.header)
-                    if let fence { _ = self?.isLate(fence, position: record.revision) }
+                    if let fence { _ = self?.isLate(fence, position: record.revision, time: record.time) }
                 }
             case .complete: self?.fencesAreKnown()
             case .failed(let error, let willRetry):
@@ -147,8 +147,8 @@ final class ConsumerCore: HubOwner {
         for reader in readers { NetworkActor.execute { reader.start() } }
     }
 
-    func isLate(_ message: RelayMessage, position: UInt64) -> Bool {
-        state.withLock { $0.terms.isStale(message, position: position) }
+    func isLate(_ message: RelayMessage, position: UInt64, time: Int64) -> Bool {
+        state.withLock { $0.terms.isStale(message, position: position, time: time) }
     }
 
     // MARK: What comes, for the hub

@@ -20,6 +20,8 @@ final class ConsumerReader {
     private var reader: PullReader?
     /// What waits to be handled, by its number.
     private var waiting: [UInt64: DeliveryReceipt] = [:]
+    /// Of the consumer as it is: one that exists keeps what it was made with.
+    private var ackWait: Duration
     private var timer: NetworkTimer?
     private var isClosed = false
 
@@ -31,7 +33,7 @@ final class ConsumerReader {
         onEnd: @escaping @Sendable () -> Void = {}
     ) {
         (self.core, self.name, self.includesGaps) = (core, name, includesGaps)
-        (self.take, self.onEnd) = (take, onEnd)
+        (self.take, self.onEnd, ackWait) = (take, onEnd, core.options.ackWait)
     }
 
     private nonisolated var hasAcks: Bool { core.options.group != nil }
@@ -97,7 +99,7 @@ final class ConsumerReader {
 
     private func received(_ report: PullReader.Report) {
         switch report {
-        case .began: break
+        case .began(_, let ackWait): if hasAcks, ackWait > .zero { self.ackWait = ackWait }
         case .remade(let sequence):
             let what = core.options.durableName(event: name).map { "group \($0)" } ?? "the reader"
             core.failed(
@@ -134,7 +136,7 @@ final class ConsumerReader {
             putAside(delivery, receipt, "it cannot be read: " + error.reason)
             return nil
         }
-        let isLate = core.isLate(message, position: delivery.info.streamSequence)
+        let isLate = core.isLate(message, position: delivery.info.streamSequence, time: delivery.info.time)
         guard !isLate || core.options.late == .flag else {
             receipt.ackSoon()
             return nil
@@ -155,7 +157,7 @@ final class ConsumerReader {
                     .withData(delivery.message.payload),
                 info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
                 mayBeRepeated: false, relayTime: message.time.map { Date(milliseconds: $0) }, gap: ConsumedGap(gap),
-                delivery: delivery, receipt: receipt)
+                ackWait: ackWait, delivery: delivery, receipt: receipt)
         case .event(let event):
             if let limit = core.options.maximumDeliveries, hasAcks, delivery.info.deliveries > limit {
                 putAside(delivery, receipt, "it was delivered \(limit) times without an ack")
@@ -164,7 +166,7 @@ final class ConsumerReader {
             return ReceivedEvent(
                 event: event, info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
                 mayBeRepeated: message.mayBeRepeated, relayTime: message.time.map { Date(milliseconds: $0) }, gap: nil,
-                delivery: delivery, receipt: receipt)
+                ackWait: ackWait, delivery: delivery, receipt: receipt)
         }
         return nil
     }
@@ -181,7 +183,7 @@ final class ConsumerReader {
             if !waiting.isEmpty { refresh() }
         }
         self.timer = timer
-        timer.set(.now + core.options.ackWait / 3)
+        timer.set(.now + ackWait / 3)
     }
 
     // MARK: Dead letters

@@ -80,6 +80,8 @@ struct FoundConsumer: Sendable {
     let acknowledged: UInt64?
     /// When it was made, in nanoseconds since 1970.
     let created: Int64
+    /// When a message without an ack is delivered again.
+    let ackWait: Duration
     /// Whether there was none before.
     var isNew = false
 }
@@ -99,6 +101,20 @@ extension NATSConnection {
             try validate(durable)
             if let found = try find(durable, settings, stream, link) { return found }
         }
+        let made = try make(settings, name: name, stream: stream, link)
+        guard let durable = settings.durableName, case .sequence(let start) = settings.start, made.position + 1 < start
+        else { return made }
+        // The stream ends before that: it was made anew, and nothing of it has been read.
+        var code = jsErrCode(0)
+        _ = withJSOptions(wait: .seconds(5)) { js_DeleteConsumer(link.jetStream, stream, durable, $0, &code) }
+        var settings = settings
+        settings.start = .beginning
+        return try make(settings, name: name, stream: stream, link)
+    }
+
+    private static func make(
+        _ settings: ConsumerSettings, name: String, stream: String, _ link: NATSLink
+    ) throws(NATSError) -> FoundConsumer {
         let task = "the creation of consumer \(settings.durableName ?? name) of stream \(stream)"
         var (info, code) = (UnsafeMutablePointer<jsConsumerInfo>?.none, jsErrCode(0))
         let status = withJSOptions(wait: .seconds(5)) { options in
@@ -162,6 +178,7 @@ extension FoundConsumer {
             }
         self.init(
             name: info.Name.map { String(cString: $0) } ?? "", pending: Int(clamping: info.NumPending),
-            position: info.Delivered.Stream, acknowledged: acknowledged, created: info.Created)
+            position: info.Delivered.Stream, acknowledged: acknowledged, created: info.Created,
+            ackWait: .nanoseconds(info.Config?.pointee.AckWait ?? 0))
     }
 }

@@ -18,7 +18,9 @@ package struct Delivery: Sendable {
 package final class PullReader: Shell {
     package enum Report: Sendable {
         /// The consumer was found or made.
-        case began(pending: Int)
+        ///
+        /// - Parameter ackWait: After how much time the servers deliver again what has no ack.
+        case began(pending: Int, ackWait: Duration)
         /// What had been read by was gone from the servers, and was made again, from this message on.
         case remade(from: UInt64)
         /// Who has used them says so with ``PullReader/taken(_:bytes:)``.
@@ -45,8 +47,14 @@ package final class PullReader: Shell {
     private var position: UInt64?
     /// When that was stored, in nanoseconds since 1970: in a stream that was made anew, smaller numbers are newer.
     private var positionTime: Int64 = 0
+    /// When the message at that place was stored, if it was one that came here.
+    private var lastTime: Int64?
+    /// The stream has another message at that place, or ends before it: what is to come is known by its time.
+    private var startsByTime = false
     /// The place up to which a group has acknowledged everything, when it was asked for last.
-    private var acknowledged: UInt64 = 0
+    private var acknowledged: UInt64?
+    /// When the group was made, in nanoseconds since 1970.
+    private var created: Int64 = 0
     private var acknowledgedTimer: NetworkTimer?
     private var streamWasGone = false
     private var hasBegun = false
@@ -134,15 +142,7 @@ package final class PullReader: Shell {
         var settings = settings
         // Where the new one begins is decided here: nothing more is taken from the old one.
         if settings.durableName == nil { inbox = "" }
-        if hasBegun, settings.start != .lastOfEachSubject {
-            if streamWasGone {
-                settings.start = .beginning
-            } else if settings.durableName != nil {
-                settings.start = .sequence(acknowledged + 1)
-            } else if let position {
-                settings.start = .sequence(position + 1)
-            }
-        }
+        if hasBegun, settings.start != .lastOfEachSubject { settings.start = nextStart }
         let newInbox = "\(connection.options.inboxPrefix).\(name)"
         // A durable one goes on with its subscription: what is on its way there counts.
         let kept = settings.durableName == nil ? nil : subscription.map { ($0, inbox: self.inbox) }
@@ -163,6 +163,23 @@ package final class PullReader: Shell {
             })
     }
 
+    /// Clocks of servers may differ by that much.
+    private static let clockDifference = Duration.seconds(10)
+
+    /// Where one that is made anew begins.
+    private var nextStart: ConsumerSettings.Start {
+        if streamWasGone { return .beginning }
+        if settings.durableName != nil {
+            // Without any ack, it begins where it began.
+            if let acknowledged { return .sequence(acknowledged + 1) }
+            return settings.start == .new ? .time(created) : settings.start
+        }
+        guard let position else { return settings.start }
+        if startsByTime { return .time(positionTime - Self.clockDifference.wholeNanoseconds) }
+        // With the message that came last: another one in its place tells that the stream was made anew.
+        return .sequence(lastTime == nil ? position + 1 : position)
+    }
+
     /// The one that is asked first: a time-out may be a missing permission.
     private nonisolated var apiSubject: String {
         settings.durableName.map { "$JS.API.CONSUMER.INFO.\(stream).\($0)" } ?? "$JS.API.CONSUMER.CREATE.\(stream)"
@@ -176,7 +193,7 @@ package final class PullReader: Shell {
             (subscription, inbox) = (prepared.subscription, prepared.inbox)
             (consumer, lastConsumerSequence) = (prepared.consumer.name, 0)
             note(prepared.consumer)
-            onReport(.began(pending: prepared.consumer.pending))
+            onReport(.began(pending: prepared.consumer.pending, ackWait: prepared.consumer.ackWait))
         case .failure(let error):
             if hasBegun, error == .noStream(stream) { streamWasGone = true }
             let willRetry = mayRetry(error)
@@ -187,11 +204,18 @@ package final class PullReader: Shell {
 
     private func note(_ found: FoundConsumer) {
         let isRemade = hasBegun && found.isNew && (settings.durableName != nil || streamWasGone)
-        if streamWasGone { (position, positionTime) = (nil, 0) }
-        if found.position >= position ?? 0 {
-            (position, positionTime) = (found.position, max(positionTime, found.created))
+        if streamWasGone { (position, positionTime, lastTime) = (nil, 0, nil) }
+        if settings.durableName == nil, !startsByTime, let position, found.position + 1 < position {
+            // The stream was made anew, or this server's copy of it lags behind.
+            startsByTime = true
+            return call { machine, now in machine.lostOrder(now: now) }
         }
-        acknowledged = found.acknowledged ?? acknowledged
+        startsByTime = false
+        if found.position > position ?? 0 || position == nil {
+            (position, positionTime, lastTime) = (found.position, max(positionTime, found.created), nil)
+        }
+        acknowledged = found.isNew ? found.acknowledged : found.acknowledged ?? acknowledged
+        created = found.created
         (hasBegun, streamWasGone, reported) = (true, false, nil)
         if isRemade { onReport(.remade(from: found.position + 1)) }
         if settings.durableName != nil { lookAtAcknowledged() }
@@ -276,7 +300,7 @@ package final class PullReader: Shell {
         for message in messages {
             if let info = message.reply.flatMap({ DeliveryInfo(ackSubject: $0) }) {
                 let delivery = Delivery(message: message, info: info)
-                guard isNext(info) else {
+                guard isNext(info), !isAnother(info) else {
                     inbox = ""  // what comes behind it is not taken either
                     handleSoon { machine, now in machine.lostOrder(now: now) }
                     break
@@ -300,7 +324,15 @@ package final class PullReader: Shell {
     private func isNew(_ info: DeliveryInfo) -> Bool {
         guard settings.durableName == nil, settings.start != .lastOfEachSubject else { return true }
         guard info.streamSequence > position ?? 0 || info.time > positionTime else { return false }
-        (position, positionTime) = (info.streamSequence, max(positionTime, info.time))
+        (position, positionTime, lastTime) = (info.streamSequence, max(positionTime, info.time), info.time)
+        return true
+    }
+
+    /// Whether it has the place of the message that came last, and is another one: in a stream that was made anew, what stands
+    /// before it has not come either.
+    private func isAnother(_ info: DeliveryInfo) -> Bool {
+        guard info.streamSequence == position, let lastTime, info.time > lastTime else { return false }
+        startsByTime = true
         return true
     }
 

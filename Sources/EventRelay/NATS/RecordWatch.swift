@@ -38,7 +38,7 @@ package final class RecordWatch: Sendable {
         let own = WeakReader()
         reader = PullReader(connection, stream: stream, settings: settings, headers: headers) { report in
             switch report {
-            case .began(let pending):
+            case .began(let pending, _):
                 progress.isComplete = pending == 0
                 if progress.isComplete { onNews(.complete) }
             case .delivered(let deliveries):

@@ -19,7 +19,7 @@ public struct EventRelayOptions: Sendable {
     /// less, everything is given up at each. Default: 15 s.
     public var holderLimit = Duration.seconds(15)
     /// After how long others take what it owned. More than `holderLimit` by what clocks may differ in speed, and a margin.
-    /// Default: 20 s.
+    /// Relays that have other times than this one are waited for as long as they want. Default: 20 s, at most 1 h.
     public var observerWait = Duration.seconds(20)
     /// Messages on their way to the stream. Default: 512.
     public var maximumFlight = 512
@@ -67,5 +67,6 @@ public struct EventRelayOptions: Sendable {
         try require(
             observerWait >= holderLimit * 1.05,
             "others must wait longer than the holder's limit, by a twentieth at least")
+        try require(observerWait <= .seconds(3600), "others wait for an hour at most")
     }
 }

@@ -97,6 +97,7 @@ extension RelayCore {
         while !Task.isCancelled, isWanted() {
             do {
                 let known = try await source.hasHistory ? positions.load(unit) : nil
+                if let known { try await recall(unit, run, since: known.time) }
                 try await source.start(unit, from: known?.position, into: RelayInlet(self, unit, run: run))
                 return then(known)
             } catch is CancellationError {
@@ -108,6 +109,27 @@ extension RelayCore {
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.maximumStartPause)
             }
+        }
+    }
+
+    /// Events may have been stored behind a position long before it was.
+    private static let recallMargin = Duration.seconds(60)
+
+    /// Reads back what the stream has behind an old position, and no longer knows as repeated.
+    private func recall(_ unit: String, _ run: Int, since time: Int64) async throws(NATSError) {
+        let age = Duration.milliseconds(Date().milliseconds - time)
+        guard let window = try await stream.streamStatus(options.stream)?.settings.duplicateWindow, age > window / 2
+        else { return }
+        let source = unit.prefix { $0 != ":" }.description
+        do throws(NATSError) {
+            let since = time - Self.recallMargin.wholeNanoseconds / 1_000_000
+            let stored = try await StoredIDs.read(stream, source: source, since: max(since, 0), options)
+            state.withLock { state in
+                if state.units[unit]?.id == run { state.units[unit]?.stored = stored }
+            }
+        } catch {
+            guard error.kind == .permission else { throw error }
+            report(.natsFailed(error))  // events may come twice, which is better than not at all
         }
     }
 

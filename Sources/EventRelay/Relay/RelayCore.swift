@@ -23,11 +23,28 @@ final class RelayCore: Shell {
         var keptBytes = 0
         /// Failures that were told, and would be again and again.
         var told: Set<NATSError> = []
-        /// Since when sources are not read; nil if they are.
-        var heldSince: Date?
+        var reading = Reading.current
+        var lastHold = 0
         var finish: CheckedContinuation<Void, Never>?
         var isFinished = false
         var trouble = StoreTrouble()
+    }
+
+    /// Whether sources are read.
+    enum Reading: Sendable {
+        case current
+        /// The stream takes nothing more.
+        case held(since: Date)
+        /// They are read again, and what waited in them has not come yet. The number tells holds apart.
+        case catchingUp(since: Date, hold: Int)
+
+        /// Until when all has come; nil if that is now.
+        var limit: Date? {
+            switch self {
+            case .current: nil
+            case .held(let since), .catchingUp(let since, _): since
+            }
+        }
     }
 
     let options: EventRelayOptions
@@ -144,7 +161,9 @@ final class RelayCore: Shell {
                     state.keptBytes += kept.byteCount
                     state.units[item.unit]?.phase = .preparing(kept)
                     return nil
-                case .starting(let term, _), .running(let term): return outgoing(item, term)
+                case .starting(let term, _), .running(let term):
+                    if let id = item.id, state.units[item.unit]?.stored.take(id) == true { return nil }
+                    return outgoing(item, term)
                 }
             }
         }
@@ -170,7 +189,7 @@ final class RelayCore: Shell {
     var receivedTime: Int64 {
         let complete = allSources.compactMap { $0.completeTime }.min()?.milliseconds
         return state.withLock { state in
-            let time = (state.heldSince ?? Date()).milliseconds - 1000
+            let time = (state.reading.limit ?? Date()).milliseconds - 1000
             let starting = state.units.values.compactMap { run -> Int64? in
                 if case .starting(_, let settled) = run.phase { settled } else { nil }
             }
@@ -211,11 +230,44 @@ final class RelayCore: Shell {
         case .hold(let isHeld):
             let isFull = peek { $0.outbox.isStreamFull }
             report(.held(isHeld, isStreamFull: isFull))
-            state.withLock { $0.heldSince = isHeld ? Date() : nil }
-            for source in allSources { source.hold(isHeld) }
+            hold(isHeld)
         case .report(let report): self.report(RelayReport(report))
         case .finished: finish()
         }
+    }
+
+    private func hold(_ isHeld: Bool) {
+        let number = state.withLock { state in
+            let since = state.reading.limit ?? Date()
+            state.lastHold += 1
+            state.reading = isHeld ? .held(since: since) : .catchingUp(since: since, hold: state.lastHold)
+            return state.lastHold
+        }
+        for source in allSources { source.hold(isHeld) }
+        if !isHeld { Task { await catchUp(after: number) } }
+    }
+
+    private static let catchUpInterval = Duration.seconds(1)
+
+    /// Returns when the sources have brought what waited in them, or are held again.
+    private func catchUp(after hold: Int) async {
+        @Sendable func isCatchingUp(_ state: State) -> Bool {
+            if case .catchingUp(_, hold) = state.reading { true } else { false }
+        }
+        for source in allSources {
+            while state.withLock(isCatchingUp), !(await hasHeardAll(of: source)) {
+                try? await Task.sleep(for: Self.catchUpInterval)
+            }
+        }
+        state.withLock { state in
+            if isCatchingUp(state) { state.reading = .current }
+        }
+    }
+
+    private func hasHeardAll(of source: any RelaySource) async -> Bool {
+        let running = state.withLock { state in state.units.filter { $0.value.term != nil }.map(\.key) }
+        guard let unit = running.filter({ sources[$0] === source }).randomElement() else { return true }
+        return await source.hasHeardAll(of: unit)
     }
 
     func notStored(_ error: NATSError) {

@@ -17,6 +17,14 @@ struct RelayItem: Sendable {
     /// Another relay may have written it, too.
     var mayBeRepeated = false
 
+    /// That of the event; nil if it has none.
+    var id: String? {
+        switch content {
+        case .event(_, let id): id
+        case .gap: nil
+        }
+    }
+
     /// About what it takes on its way.
     var byteCount: Int {
         switch content {

@@ -17,6 +17,8 @@ public struct RelayStatus: Sendable {
         public let settled: Date?
         /// Tells relays with other units apart.
         public let units: String
+        /// After how much silence others take what it has.
+        public let observerWait: Duration
         /// The slots that its records say it owns, with their terms, and since when.
         public let slots: [Slot]
     }
@@ -75,7 +77,7 @@ public struct RelayStatus: Sendable {
                 id: "\(beat.relay)", lastHeartbeat: beat.time, losses: heartbeat.incarnation - 1,
                 isLeaving: heartbeat.isLeaving,
                 settled: heartbeat.settled.map { Date(timeIntervalSince1970: Double($0) / 1000) },
-                units: heartbeat.units, slots: (owned[beat.relay] ?? []).sorted { $0.number < $1.number })
+                units: heartbeat.units, observerWait: heartbeat.observerWait, slots: (owned[beat.relay] ?? []).sorted { $0.number < $1.number })
         }.filter { !$0.slots.isEmpty || -$0.lastHeartbeat.timeIntervalSinceNow < RelayRecords.memory }
         unreadableRecords = records.unreadable
         freeSlots = free.sorted { $0.number < $1.number }

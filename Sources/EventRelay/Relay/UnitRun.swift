@@ -13,6 +13,8 @@ struct UnitRun: Sendable {
 
     let id: Int
     var phase: Phase
+    /// What is in the stream already of what comes again.
+    var stored = StoredIDs()
 
     /// Nil as long as it is not ours.
     var term: Int? {

@@ -101,11 +101,16 @@ extension OwnershipMachine {
     /// For so long that it has given up by itself, and the leader has nothing newer of it: what comes here by itself may have
     /// stopped to come.
     func isSilent(_ sighting: Sighting, _ now: MonotonicInstant) -> Bool {
-        sighting.isConfirmed && now - sighting.time > configuration.observerWait
+        sighting.isConfirmed && now - sighting.time > wait(for: sighting)
+    }
+
+    /// Who has longer times of its own gives up later.
+    func wait(for sighting: Sighting) -> Duration {
+        max(configuration.observerWait, sighting.heartbeat.observerWait)
     }
 
     private mutating func askForTheSilent(_ now: MonotonicInstant) {
-        for (relay, sighting) in relays where now - sighting.time > configuration.observerWait {
+        for (relay, sighting) in relays where now - sighting.time > wait(for: sighting) {
             guard !sighting.isConfirmed else {
                 // Who owns nothing, and will write nothing, is forgotten.
                 if !records.values.contains(where: { $0.record.owner == relay }) { relays[relay] = nil }
@@ -123,7 +128,7 @@ extension OwnershipMachine {
     func loads(_ now: MonotonicInstant) -> [RelayID: Int] {
         var loads = [configuration.relay: 0]
         for (relay, sighting) in relays
-        where !sighting.heartbeat.isLeaving && now - sighting.time <= configuration.observerWait {
+        where !sighting.heartbeat.isLeaving && now - sighting.time <= wait(for: sighting) {
             loads[relay] = 0
         }
         for slot in configuration.slots {

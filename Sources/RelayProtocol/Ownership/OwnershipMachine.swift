@@ -19,7 +19,7 @@ package struct OwnershipMachine: Machine {
         package var heartbeatInterval = Duration.seconds(3)
         /// An election of a server takes up to 11 s.
         package var holderLimit = Duration.seconds(15)
-        package var observerWait = Duration.seconds(20)
+        package var observerWait = Heartbeat.usualObserverWait
         /// How long a relay that leaves keeps a slot until another one is ready for it.
         package var handOverLimit = Duration.seconds(5)
         /// How long whoever is to have the slot has for that, before everybody else tries.
@@ -208,7 +208,7 @@ package struct OwnershipMachine: Machine {
     package var nextDeadline: MonotonicInstant? {
         guard !isFinished else { return nil }
         let silence = relays.values.lazy.filter { !$0.isConfirmed && !$0.isBeingRead }.map {
-            $0.time + configuration.observerWait + .nanoseconds(1)
+            $0.time + wait(for: $0) + .nanoseconds(1)
         }
         let fences = fences.values.lazy.compactMap { if case .failed(let until) = $0 { until } else { nil } }
         let lateHeirs = relays.values.lazy.compactMap(\.leavingSince).map { $0 + configuration.heirLimit }
@@ -287,7 +287,7 @@ package struct OwnershipMachine: Machine {
             .beat(
                 Heartbeat(
                     incarnation: incarnation, number: beatNumber, isLeaving: isLeaving, units: configuration.units,
-                    settled: limitOfSettled, ready: ready)))
+                    settled: limitOfSettled, ready: ready, observerWait: configuration.observerWait)))
     }
 
     mutating func order(_ action: Action) { actions.append(action) }

@@ -14,20 +14,28 @@ package struct Heartbeat: Hashable, Sendable {
     package var settled: Int64?
     /// Slots of relays that leave, for which its sources have begun, with the terms in which those own them.
     package var ready: [Slot: Int] = [:]
+    /// How long it may be silent before it has surely given up what it has, an hour at most.
+    package var observerWait: Duration
+
+    package static let usualObserverWait = Duration.seconds(20)
+
+    private static let maximumWait = 3_600_000
 
     package init(
         incarnation: Int, number: Int, isLeaving: Bool = false, units: String = "", settled: Int64? = nil,
-        ready: [Slot: Int] = [:]
+        ready: [Slot: Int] = [:], observerWait: Duration = Self.usualObserverWait
     ) {
         (self.incarnation, self.number, self.isLeaving) = (incarnation, number, isLeaving)
-        (self.units, self.settled, self.ready) = (units, settled, ready)
+        (self.units, self.settled, self.ready, self.observerWait) = (units, settled, ready, observerWait)
     }
 
     package init?(_ json: JSONView) {
         guard let incarnation = json["inc"]?.int, let number = json["n"]?.int else { return nil }
         self.init(
             incarnation: incarnation, number: number, isLeaving: json["leaving"]?.bool ?? false,
-            units: String((json["units"]?.string ?? "").prefix(64)), settled: json["settled"]?.int.map { Int64($0) })
+            units: String((json["units"]?.string ?? "").prefix(64)), settled: json["settled"]?.int.map { Int64($0) },
+            observerWait: json["wait"]?.int.map { .milliseconds(min(max($0, 0), Self.maximumWait)) }
+                ?? Self.usualObserverWait)
         for (key, value) in json["ready"]?.members ?? [] {
             guard let slot = Int(key).flatMap({ Slot($0) }), let term = value.int else { continue }
             ready[slot] = term
@@ -41,6 +49,9 @@ package struct Heartbeat: Hashable, Sendable {
         if isLeaving { writer.add("leaving", json: "true") }
         if !units.isEmpty { writer.add("units", units) }
         if let settled { writer.add("settled", json: "\(settled)") }
+        if observerWait != Self.usualObserverWait {
+            writer.add("wait", json: "\(observerWait.wholeNanoseconds / 1_000_000)")
+        }
         if !ready.isEmpty {
             var slots = JSONWriter()
             for (slot, term) in ready.sorted(by: { $0.key < $1.key }) { slots.add("\(slot)", json: "\(term)") }

@@ -3,6 +3,8 @@
 ///
 /// A message that stands before the higher term in the stream is legitimate, even if it is delivered after it: positions
 /// decide, and not the order of delivery. So a reader that starts in the middle is first told of the last fences.
+///
+/// A stream that was made anew begins with lower positions and, with a new bucket, with lower terms: what was known is forgotten.
 package struct TermFilter: Sendable {
     private struct Mark: Sendable {
         let term: Int
@@ -13,8 +15,14 @@ package struct TermFilter: Sendable {
     /// Marks of a slot. The oldest give way, and with them what was written late while the stream was in their times.
     package static let maximumMarks = 32
 
+    /// In nanoseconds: a message that stands before another one in the same stream is not younger than it by more, as far as the
+    /// clocks of servers agree.
+    private static let clockDifference: Int64 = 10_000_000_000
+
     /// By rising terms and positions.
     private var marks: [Slot: [Mark]] = [:]
+    /// The furthest message that was seen.
+    private var last: (position: UInt64, time: Int64)?
     /// How many late messages were seen.
     package private(set) var staleCount = 0
 
@@ -22,10 +30,14 @@ package struct TermFilter: Sendable {
 
     /// Takes a message, or a fence that was read apart.
     ///
-    /// - Parameter position: Its sequence in the stream.
+    /// - Parameters:
+    ///   - position: Its sequence in the stream.
+    ///   - time: When it was stored, in nanoseconds since 1970.
     /// - Returns: Whether it is one of an old owner that came after the new owner's first one.
     @discardableResult
-    package mutating func isStale(_ slot: Slot, term: Int, position: UInt64) -> Bool {
+    package mutating func isStale(_ slot: Slot, term: Int, position: UInt64, time: Int64) -> Bool {
+        if let last, position < last.position, time > last.time + Self.clockDifference { (marks, self.last) = ([:], nil) }
+        if position >= last?.position ?? 0 { last = (position, time) }
         let known = marks[slot] ?? []
         if known.contains(where: { $0.term > term && $0.position < position }) {
             staleCount += 1
@@ -41,8 +53,8 @@ package struct TermFilter: Sendable {
     }
 
     /// The same for a message of the stream; those that no relay wrote are never stale.
-    package mutating func isStale(_ message: RelayMessage, position: UInt64) -> Bool {
+    package mutating func isStale(_ message: RelayMessage, position: UInt64, time: Int64) -> Bool {
         guard let slot = message.slot, let term = message.author?.term else { return false }
-        return isStale(slot, term: term, position: position)
+        return isStale(slot, term: term, position: position, time: time)
     }
 }

@@ -4,7 +4,7 @@
 
     extension RelayStatus.Relay {
         /// Whether it has written lately, as far as the clocks agree.
-        var isAlive: Bool { Date().timeIntervalSince(lastHeartbeat) < 20 }
+        var isAlive: Bool { Date().timeIntervalSince(lastHeartbeat) < observerWait / .seconds(1) }
 
         /// Whether it has ended in good order, and given back what it had.
         var hasLeft: Bool { isLeaving && slots.isEmpty && !isAlive }

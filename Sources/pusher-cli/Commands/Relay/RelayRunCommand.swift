@@ -35,6 +35,12 @@
         )
         var name: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "After how many seconds of silence others take what this relay has, 2 to 3600. With less than 15, all relays "
+                    + "pause whenever NATS servers elect a leader. Default: 20.", valueName: "seconds"))
+        var takeover: Double?
+
         @OptionGroup var relay: RelayOption
         @OptionGroup var user: UserOptions
         @OptionGroup var connection: ConnectionOptions
@@ -44,16 +50,22 @@
             guard !channels.isEmpty || matrix || !pydio.isEmpty else {
                 throw ValidationError("There is nothing to relay: name channels, or give --matrix or --pydio.")
             }
+            guard (2...3600).contains(takeover ?? 2) else { throw ValidationError("--takeover must be 2 to 3600.") }
             guard Set(channels).count == channels.count else { throw ValidationError("A channel is named twice.") }
         }
 
         func run() async throws {
-            let options = try relay.options(name: name)
+            var options = try relay.options(name: name)
+            if let takeover {
+                options.observerWait = .seconds(takeover)
+                options.holderLimit = options.observerWait * 3 / 4
+                options.heartbeatInterval = options.holderLimit / 5
+            }
             let account = try pydio.isEmpty ? nil : pydioAccount()
             defer { account?.keepSession() }
             let client = try channels.isEmpty ? nil : connection.client(as: user, of: channels)
             let relay = EventRelay(options, sources: try await sources(client, account))
-            try await RelayRun(relay, pusher: client, isPusherAlone: !matrix && pydio.isEmpty).run()
+            try await RelayRun(pusher: client, isPusherAlone: !matrix && pydio.isEmpty).run(relay)
         }
 
         private func sources(_ client: Pusher?, _ account: PydioAccount?) async throws -> [any RelaySource] {
