@@ -419,7 +419,8 @@ struct EventConsumerTests {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()
         try await publish(connection, 1...3)
-        let first = try makeConsumer(server, "a") { $0.start = .new }
+        // Which asks for no more than it has.
+        let first = try makeConsumer(server, "a") { ($0.start, $0.prefetch) = (.new, 2) }
         let kept = first.events()
         #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
         try await publish(connection, 4...5)

@@ -79,7 +79,7 @@ import Testing
             #expect(Set(events(messages)).count == 40)
             var filter = TermFilter()
             for (index, message) in messages.enumerated() {
-                let isStale = filter.isStale(message, position: UInt64(index + 1))
+                let isStale = filter.isStale(message, position: UInt64(index + 1), time: Int64(index))
                 #expect(!isStale)
             }
             #expect(gaps(messages).isEmpty)

@@ -58,32 +58,35 @@ struct TermFilterTests {
         }
     }
 
-    /// Nanoseconds.
-    private let minute: Int64 = 60_000_000_000
+    /// The same, each message with the second in which it was stored.
+    private func stale(
+        _ filter: inout TermFilter, timed messages: [(term: Int, position: UInt64, second: Int64)]
+    ) -> [UInt64] {
+        var stale: [UInt64] = []
+        for (term, position, second) in messages
+        where filter.isStale(slot, term: term, position: position, time: second * 1_000_000_000) {
+            stale.append(position)
+        }
+        return stale
+    }
 
     @Test func aStreamThatWasMadeAnewBeginsWithItsOwnTerms() {
         var filter = TermFilter()
-        #expect(stale(&filter, [(slot, 7, 90), (slot, 8, 100)]) == [])
-        #expect(!filter.isStale(slot, term: 1, position: 3, time: minute))
-        #expect(!filter.isStale(slot, term: 1, position: 4, time: minute + 1))
-        #expect(!filter.isStale(slot, term: 2, position: 5, time: minute + 2))
-        #expect(filter.isStale(slot, term: 1, position: 120, time: 2 * minute))
+        let messages: [(Int, UInt64, Int64)] = [
+            (7, 90, 0), (8, 100, 1), (1, 3, 60), (1, 4, 60), (2, 5, 61), (1, 120, 90),
+        ]
+        #expect(stale(&filter, timed: messages) == [120])
     }
 
     @Test func clocksOfServersThatDifferALittleAreNoNewStream() {
         var filter = TermFilter()
-        #expect(!filter.isStale(slot, term: 8, position: 90, time: minute))
-        #expect(!filter.isStale(slot, term: 8, position: 100, time: minute))
-        #expect(filter.isStale(slot, term: 7, position: 95, time: minute + 9_000_000_000))
+        #expect(stale(&filter, timed: [(8, 90, 60), (8, 100, 60), (7, 95, 69)]) == [95])
     }
 
     @Test func anOldMessageThatIsDeliveredAgainIsNoNewStream() {
         var filter = TermFilter()
-        #expect(!filter.isStale(slot, term: 7, position: 90, time: 1))
-        #expect(!filter.isStale(slot, term: 8, position: 95, time: minute))
-        #expect(!filter.isStale(slot, term: 8, position: 100, time: 2 * minute))
-        #expect(!filter.isStale(slot, term: 7, position: 90, time: 1))
-        #expect(filter.isStale(slot, term: 7, position: 101, time: 2 * minute))
+        let messages: [(Int, UInt64, Int64)] = [(7, 90, 0), (8, 95, 60), (8, 100, 120), (7, 90, 0), (7, 101, 120)]
+        #expect(stale(&filter, timed: messages) == [101])
     }
 
     @Test func itsMemoryIsBounded() {

@@ -12,7 +12,7 @@ extension OutgoingMessage {
         }
         let values = headers.map(\.value) + [messageID, expectedStream].compactMap(\.self)
         guard headers.allSatisfy({ NATSSubject.isToken($0.name) }), values.allSatisfy(NATSSubject.isHeader),
-            !values.contains(where: { $0.contains("Nats-") })
+            !values.contains(where: HeaderValue.mayMislead)
         else {
             throw NATSError(.invalidArgument, "a header of a message to \(subject) is not encoded")
         }

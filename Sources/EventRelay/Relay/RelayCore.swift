@@ -45,6 +45,10 @@ final class RelayCore: Shell {
             case .held(let since), .catchingUp(let since, _): since
             }
         }
+
+        func isCatchingUp(after hold: Int) -> Bool {
+            if case .catchingUp(_, hold) = self { true } else { false }
+        }
     }
 
     let options: EventRelayOptions
@@ -251,16 +255,13 @@ final class RelayCore: Shell {
 
     /// Returns when the sources have brought what waited in them, or are held again.
     private func catchUp(after hold: Int) async {
-        @Sendable func isCatchingUp(_ state: State) -> Bool {
-            if case .catchingUp(_, hold) = state.reading { true } else { false }
-        }
         for source in allSources {
-            while state.withLock(isCatchingUp), !(await hasHeardAll(of: source)) {
+            while state.withLock({ $0.reading.isCatchingUp(after: hold) }), !(await hasHeardAll(of: source)) {
                 try? await Task.sleep(for: Self.catchUpInterval)
             }
         }
         state.withLock { state in
-            if isCatchingUp(state) { state.reading = .current }
+            if state.reading.isCatchingUp(after: hold) { state.reading = .current }
         }
     }
 

@@ -1,4 +1,5 @@
 import Basics
+import CurlTransport
 import RelayProtocol
 
 /// What is in the stream already of events that are about to come again: it forgets ids after its window, and an outage may have

@@ -43,7 +43,9 @@ package enum MessageID {
     /// - Parameter parts: At least one.
     package static func make(_ parts: [String]) -> String {
         let id = parts.map { part in
-            HeaderValue.encode(part).replacing(" ", with: "%20").replacing("/", with: "%2F")
+            let value = HeaderValue.encode(part)
+            guard value.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "/") }) else { return value }
+            return value.replacing(" ", with: "%20").replacing("/", with: "%2F")
         }.joined(separator: "/")
         return id.utf8.count <= maximumLength ? id : parts[0] + "/~" + digest(id)
     }

@@ -163,8 +163,8 @@ extension RelayMessage {
     ) -> String {
         let token = Self.token(of: channel, source)
         let name = SubjectToken.encode(event)
-        if Self.channel(of: token, source) != channel { add(Header.channel, channel) }
-        if SubjectToken.decode(name) != event { add(Header.event, event) }
+        if !Self.isWhole(token, of: channel, source) { add(Header.channel, channel) }
+        if SubjectToken.isDigest(name) { add(Header.event, event) }
         return "\(prefix).\(SubjectToken.encode(source)).\(token).\(name)"
     }
 
@@ -172,6 +172,13 @@ extension RelayMessage {
     package static func token(of channel: String?, _ source: String) -> String {
         SubjectToken.encode(
             channel.map { $0.hasPrefix(source + ":") ? $0.dropFirst(source.count + 1).description : $0 } ?? "")
+    }
+
+    /// Whether the channel can be read back from its token.
+    private static func isWhole(_ token: String, of channel: String?, _ source: String) -> Bool {
+        guard let channel else { return token == "=" }
+        return !SubjectToken.isDigest(token) && token != "=" && (source == "pusher" || channel.hasPrefix(source + ":"))
+            && !(source == "pusher" && channel.hasPrefix(source + ":"))
     }
 
     private static func channel(of token: String, _ source: String) -> String? {

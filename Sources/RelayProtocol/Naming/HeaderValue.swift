@@ -6,19 +6,35 @@
 /// `Nats-` is `Nats%2D`.
 package enum HeaderValue {
     package static func encode(_ text: String) -> String {
+        if isPlain(text) { return text }  // as most are
         guard !text.isEmpty else { return "%" }
         let bytes = Array(text.utf8)
-        var value = ""
+        var value: [UInt8] = []
         for (index, byte) in bytes.enumerated() {
             let isEdge = index == 0 || index == bytes.count - 1
-            let isPlain = (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "%") && !(byte == 0x20 && isEdge)
-            if isPlain {
-                value.unicodeScalars.append(Unicode.Scalar(byte))
+            let isMark = byte == UInt8(ascii: "-") && bytes[..<index].suffix(4).elementsEqual("Nats".utf8)
+            if isPlain(byte), !(byte == 0x20 && isEdge), !isMark {
+                value.append(byte)
             } else {
-                value += "%" + Hex.text(byte)
+                value += [UInt8(ascii: "%"), Hex.digits[Int(byte >> 4)], Hex.digits[Int(byte & 15)]]
             }
         }
-        return value.replacing("Nats-", with: "Nats%2D")
+        return String(decoding: value, as: UTF8.self)
+    }
+
+    /// Whether it stands for itself.
+    private static func isPlain(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard let first = bytes.first, let last = bytes.last, first != 0x20, last != 0x20 else { return false }
+        return bytes.allSatisfy(isPlain) && !mayMislead(text)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte <= 0x7E && byte != UInt8(ascii: "%") }
+
+    /// Whether the text `Nats-` is in it.
+    package static func mayMislead(_ text: String) -> Bool {
+        // By far the most have none of these letters.
+        text.utf8.contains(UInt8(ascii: "N")) && text.contains("Nats-")
     }
 
     /// - Returns: Nil for what is not UTF-8, or escaped wrongly.

@@ -10,9 +10,14 @@ package enum SubjectToken {
     package static let maximumLength = 128
 
     package static func encode(_ name: String) -> String {
-        let token = escape(Array(name.utf8))
+        let bytes = name.utf8
+        if !bytes.isEmpty, bytes.count <= maximumLength, bytes.allSatisfy(isPlain) { return name }  // as most are
+        let token = escape(Array(bytes))
         return token.utf8.count <= maximumLength ? token : digest(of: name)
     }
+
+    /// Whether a token that ``encode(_:)`` made is a digest.
+    package static func isDigest(_ token: String) -> Bool { token.hasPrefix("=~") }
 
     /// - Returns: Nil for what ``encode(_:)`` does not make, and for a digest.
     package static func decode(_ token: String) -> String? {

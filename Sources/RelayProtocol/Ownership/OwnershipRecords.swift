@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// What a relay writes again and again to show that it lives: the key `h.<relay>`.

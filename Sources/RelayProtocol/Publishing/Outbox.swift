@@ -46,8 +46,8 @@ package struct Outbox<Message: Sendable>: Sendable {
         case flowing
         /// One has failed: the others of its flight are waited for.
         case settling
-        /// Until the next try.
-        case pausing(until: MonotonicInstant)
+        /// Until the next try: see ``Outbox/pauses``.
+        case pausing
         /// What had failed is on its way again.
         case repeating
     }
@@ -85,6 +85,8 @@ package struct Outbox<Message: Sendable>: Sendable {
     private let limits: Limits
     private var units: [String: Unit] = [:]
     private var ready: ArraySlice<String> = []
+    /// Until when units pause.
+    private var pauses: [String: MonotonicInstant] = [:]
     private var unitOfToken: [UInt64: String] = [:]
     private var lastToken: UInt64 = 0
     private var flightBytes = 0
@@ -109,6 +111,7 @@ package struct Outbox<Message: Sendable>: Sendable {
     /// Forgets what is left of a unit: it is not ours any more.
     package mutating func close(_ unit: String) {
         guard let old = units.removeValue(forKey: unit) else { return }
+        pauses[unit] = nil
         for (token, entry) in old.flight {
             unitOfToken[token] = nil
             flightBytes -= entry.byteCount
@@ -176,8 +179,8 @@ package struct Outbox<Message: Sendable>: Sendable {
 
     /// What is to be sent now. Each is to be answered with ``ended(_:_:now:)``.
     package mutating func takeNext(now: MonotonicInstant) -> [Entry] {
-        for (name, unit) in units {
-            guard case .pausing(let until) = unit.phase, until <= now else { continue }
+        for (name, until) in pauses where until <= now {
+            pauses[name] = nil
             units[name]?.phase = .repeating
             ready.append(name)
         }
@@ -261,14 +264,13 @@ package struct Outbox<Message: Sendable>: Sendable {
             unit.failed.sort { $0.number < $1.number }
             let pause = Duration.milliseconds(unit.isFull ? 1000 : min(20 << min(unit.failures, 6), 1000))
             unit.failures += 1
-            unit.phase = .pausing(until: now + pause)
+            unit.phase = .pausing
+            pauses[name] = now + pause
         }
     }
 
     /// When there is something to send again.
-    package var nextRetry: MonotonicInstant? {
-        units.values.lazy.compactMap { if case .pausing(let until) = $0.phase { until } else { nil } }.min()
-    }
+    package var nextRetry: MonotonicInstant? { pauses.values.min() }
 
     private mutating func passMarks(_ name: String) {
         guard let unit = units[name], let first = unit.marks.first else { return }
