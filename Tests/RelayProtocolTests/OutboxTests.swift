@@ -5,21 +5,22 @@ import Testing
 
 /// What is sent when, and again (reference 2.2).
 struct OutboxTests {
+    private static let message = OutgoingMessage(subject: "ev.pusher.price.changed", payload: [])
     private static let start = MonotonicInstant(nanoseconds: 0)
 
-    private func outbox(flight: Int = 512, waitingBytes: Int = 1 << 20, units: [String] = ["u"]) throws -> Outbox<Int> {
-        var limits = Outbox<Int>.Limits()
+    private func outbox(flight: Int = 512, waitingBytes: Int = 1 << 20, units: [String] = ["u"]) throws -> Outbox {
+        var limits = Outbox.Limits()
         (limits.flight, limits.waitingBytes) = (flight, waitingBytes)
-        var outbox = Outbox<Int>(limits)
+        var outbox = Outbox(limits)
         for unit in units { outbox.open(unit, in: Slot(of: unit), term: 1) }
         return outbox
     }
 
-    private func numbers(_ entries: [Outbox<Int>.Entry]) -> [Int] { entries.map(\.number) }
+    private func numbers(_ entries: [Outbox.Entry]) -> [Int] { entries.map(\.number) }
 
     @Test func noMoreIsOnItsWayThanMayBe() throws {
         var outbox = try outbox(flight: 3)
-        for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { number, _ in number } }
+        for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }
         let first = outbox.takeNext(now: Self.start)
         #expect(numbers(first) == [1, 2, 3] && outbox.takeNext(now: Self.start).isEmpty)
         outbox.ended(first[1].token, .stored, now: Self.start)
@@ -28,7 +29,7 @@ struct OutboxTests {
 
     @Test func afterAFailureAllIsSentAgainInOrder_beforeWhatIsNew() throws {
         var outbox = try outbox(flight: 3)
-        for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { number, _ in number } }
+        for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }
         let first = outbox.takeNext(now: Self.start)
         outbox.ended(first[2].token, .failed, now: Self.start)
         #expect(outbox.takeNext(now: Self.start).isEmpty)
@@ -48,9 +49,9 @@ struct OutboxTests {
         var outbox = try outbox()
         outbox.mark("u", position: "a")
         #expect(outbox.takeReached().map(\.position) == ["a"])
-        for _ in 0..<2 { outbox.add("u", byteCount: 1, time: 0) { number, _ in number } }
+        for _ in 0..<2 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }
         outbox.mark("u", position: "b")
-        outbox.add("u", byteCount: 1, time: 0) { number, _ in number }
+        outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message }
         outbox.mark("u", position: "c")
         let entries = outbox.takeNext(now: Self.start)
         outbox.ended(entries[2].token, .stored, now: Self.start)
@@ -62,7 +63,7 @@ struct OutboxTests {
 
     @Test func nothingMoreIsReadWhenTooMuchWaits() throws {
         var outbox = try outbox(waitingBytes: 100)
-        outbox.add("u", byteCount: 101, time: 0) { number, _ in number }
+        outbox.add("u", byteCount: 101, time: 0) { _, _ in Self.message }
         #expect(outbox.isHolding)
         let entries = outbox.takeNext(now: Self.start)
         #expect(outbox.isHolding)
@@ -72,18 +73,18 @@ struct OutboxTests {
 
     @Test func whatIsNotOursAnyMoreIsForgotten() throws {
         var outbox = try outbox(units: ["u", "v"])
-        for unit in ["u", "v"] { outbox.add(unit, byteCount: 10, time: 5) { number, _ in number } }
+        for unit in ["u", "v"] { outbox.add(unit, byteCount: 10, time: 5) { _, _ in Self.message } }
         let entries = outbox.takeNext(now: Self.start)
         outbox.close("u")
         #expect(outbox.byteCount == 10 && outbox.flightCount == 1 && outbox.isEmpty("u") && outbox.oldestTime == 5)
         for entry in entries { outbox.ended(entry.token, .stored, now: Self.start) }
         #expect(outbox.byteCount == 0 && outbox.oldestTime == nil)
-        #expect(outbox.add("u", byteCount: 1, time: 0) { number, _ in number } == nil)
+        #expect(outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } == nil)
     }
 
     @Test func whatCannotBeStoredHoldsNothingUp() throws {
         var outbox = try outbox()
-        for _ in 0..<2 { outbox.add("u", byteCount: 1, time: 0) { number, _ in number } }
+        for _ in 0..<2 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }
         outbox.mark("u", position: "end")
         let entries = outbox.takeNext(now: Self.start)
         outbox.ended(entries[0].token, .impossible, now: Self.start)
@@ -98,13 +99,13 @@ struct OutboxTests {
         var random = JitterGenerator(seed: seed)
         let units = ["a", "b", "c"]
         var outbox = try outbox(flight: 8, units: units)
-        var (now, flight, stored, added) = (Self.start, [Outbox<Int>.Entry](), [String: [Int]](), [String: Int]())
+        var (now, flight, stored, added) = (Self.start, [Outbox.Entry](), [String: [Int]](), [String: Int]())
         var failing: [String: Int] = [:]
         for step in 0... {
             let isOver = step > 300
             if !isOver, let unit = units.randomElement(using: &random) {
                 added[unit, default: 0] += 1
-                outbox.add(unit, byteCount: 1, time: 0) { number, _ in number }
+                outbox.add(unit, byteCount: 1, time: 0) { _, _ in Self.message }
                 if Bool.random(using: &random) { outbox.mark(unit, position: "\(added[unit] ?? 0)") }
             }
             for entry in outbox.takeNext(now: now) {

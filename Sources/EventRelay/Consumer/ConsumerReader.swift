@@ -235,7 +235,7 @@ extension IncomingMessage {
     /// Those that were read and can be sent again as they are.
     fileprivate var encodedHeaders: [(name: String, value: String)] {
         RelayMessage.headerNames.compactMap { name in
-            guard let value = header(name), NATSSubject.isHeader(value), !HeaderValue.mayMislead(value) else { return nil }
+            guard let value = header(name), NATSSubject.isHeader(value) else { return nil }
             return (name, value)
         }
     }

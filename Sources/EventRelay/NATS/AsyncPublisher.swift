@@ -22,7 +22,8 @@ package final class AsyncPublisher: Sendable {
 
     private struct State: Sendable {
         var context: PublishContext?
-        var results = SerialInbox<(token: Token, outcome: Outcome)>()
+        /// Not told yet: they go on together, when the I/O thread comes to them.
+        var results: Results = []
         var isClosed = false
     }
 
@@ -98,14 +99,18 @@ package final class AsyncPublisher: Sendable {
 
     private func report(_ results: Results) {
         guard !results.isEmpty else { return }
-        let isOurs = state.withLock { state in
+        let areFirst = state.withLock { state in
             guard !state.isClosed else { return false }
-            for result in results { state.results.add(result) }
-            return state.results.begin()
+            defer { state.results += results }
+            return state.results.isEmpty
         }
-        guard isOurs else { return }
+        guard areFirst else { return }
         NetworkActor.execute { [self] in
-            while case let batch = state.withLock({ $0.results.all() }), !batch.isEmpty { onResults(Array(batch)) }
+            let batch = state.withLock { state in
+                defer { state.results = [] }
+                return state.results
+            }
+            if !batch.isEmpty { onResults(batch) }
         }
     }
 }

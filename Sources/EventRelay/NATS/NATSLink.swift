@@ -89,6 +89,9 @@ final class NATSLink: @unchecked Sendable {
                 natsOptions_SetName(raw, options.name)
             },
             {
+                natsOptions_SetSendAsap(raw, options.writesAtOnce)
+            },
+            {
                 natsOptions_SetTimeout(raw, 2000)
             },
             {

@@ -10,9 +10,8 @@ extension OutgoingMessage {
         guard NATSSubject.isValid(subject) else {
             throw NATSError(.invalidArgument, "a subject has an empty token, a space, a wildcard or too many bytes")
         }
-        let values = headers.map(\.value) + [messageID, expectedStream].compactMap(\.self)
-        guard headers.allSatisfy({ NATSSubject.isToken($0.name) }), values.allSatisfy(NATSSubject.isHeader),
-            !values.contains(where: HeaderValue.mayMislead)
+        guard headers.allSatisfy({ NATSSubject.isToken($0.name) && NATSSubject.isHeader($0.value) }),
+            messageID.map(NATSSubject.isHeader) ?? true, expectedStream.map(NATSSubject.isHeader) ?? true
         else {
             throw NATSError(.invalidArgument, "a header of a message to \(subject) is not encoded")
         }

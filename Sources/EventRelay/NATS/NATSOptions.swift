@@ -78,6 +78,8 @@ public struct NATSOptions: Hashable, Sendable {
     public var inboxPrefix = "_INBOX"
     /// What the server shows of this client.
     public var name = "EventRelay"
+    /// Whether what is published is written at once. Otherwise libnats collects it for a millisecond.
+    var writesAtOnce = false
     /// Whether servers that the cluster tells of are used beside ``serverURLs``. Leave it off where certificates or addresses
     /// inside differ from those outside.
     public var followsDiscoveredServers = false

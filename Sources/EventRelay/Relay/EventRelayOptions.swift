@@ -36,8 +36,8 @@ public struct EventRelayOptions: Sendable {
         self.name = name ?? HostName.current
     }
 
-    var limits: Outbox<OutgoingMessage>.Limits {
-        var limits = Outbox<OutgoingMessage>.Limits()
+    var limits: Outbox.Limits {
+        var limits = Outbox.Limits()
         limits.flight = max(maximumFlight, 1)
         limits.waitingBytes = max(maximumWaitingBytes, 1)
         return limits
@@ -45,7 +45,7 @@ public struct EventRelayOptions: Sendable {
 
     func ownership(_ relay: RelayID, units: [String]) -> OwnershipMachine.Configuration {
         var configuration = OwnershipMachine.Configuration(
-            relay: relay, slots: RelayMachine<OutgoingMessage>.slots(of: units))
+            relay: relay, slots: RelayMachine.slots(of: units))
         configuration.units = UnitsDigest.of(units)
         (configuration.heartbeatInterval, configuration.holderLimit) = (heartbeatInterval, holderLimit)
         configuration.observerWait = observerWait

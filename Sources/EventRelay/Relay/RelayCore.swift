@@ -12,7 +12,7 @@ import RelayProtocol
 ///     source ──► inlet ──► machine: outbox ──► publisher ──► stream
 ///     bucket ──► watch ──► machine: ownership ──► records, sources
 final class RelayCore: Shell {
-    typealias M = RelayMachine<OutgoingMessage>
+    typealias M = RelayMachine
 
     struct State: Sendable {
         var observers: [@Sendable (RelayReport) -> Void] = []
@@ -70,7 +70,7 @@ final class RelayCore: Shell {
     init(_ options: EventRelayOptions, _ sources: [any RelaySource]) {
         var options = options
         let relay = RelayID(name: options.name, random: .random(in: .min ... .max))
-        options.nats.name = "\(relay)"
+        (options.nats.name, options.nats.writesAtOnce) = ("\(relay)", true)
         self.options = options
         self.relay = relay
         allSources = sources
@@ -286,13 +286,16 @@ final class RelayCore: Shell {
 
     @NetworkActor
     private func published(_ results: AsyncPublisher.Results) {
+        var isWell = false
         let outcomes = results.map { token, outcome -> (token: UInt64, outcome: PublishOutcome) in
             let token = UInt64(truncatingIfNeeded: token)
             switch outcome {
             case .stored:
-                state.withLock { $0.trouble.stored() }
+                if !isWell { state.withLock { $0.trouble.stored() } }
+                isWell = true
                 return (token, .stored)
             case .failed(let error):
+                isWell = false
                 notStored(error)
                 switch error.kind {
                 case .tooLarge, .invalidArgument: return (token, .impossible)

@@ -31,10 +31,16 @@ package enum HeaderValue {
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte <= 0x7E && byte != UInt8(ascii: "%") }
 
+    private static let mark = Array("Nats-".utf8)
+
     /// Whether the text `Nats-` is in it.
     package static func mayMislead(_ text: String) -> Bool {
-        // By far the most have none of these letters.
-        text.utf8.contains(UInt8(ascii: "N")) && text.contains("Nats-")
+        var matched = 0
+        for byte in text.utf8 {
+            matched = byte == mark[matched] ? matched + 1 : byte == mark[0] ? 1 : 0
+            if matched == mark.count { return true }
+        }
+        return false
     }
 
     /// - Returns: Nil for what is not UTF-8, or escaped wrongly.

@@ -58,7 +58,8 @@ package enum SubjectToken {
         "=~" + Digest.sha256(Array(name.utf8)).prefix(16).map { Hex.text($0) }.joined().lowercased()
     }
 
-    private static func isPlain(_ byte: UInt8) -> Bool {
+    /// Whether it stands for itself.
+    package static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):

@@ -17,7 +17,7 @@ package enum PublishOutcome: Hashable, Sendable {
 /// Of one unit the order is kept as far as a stream allows it: acknowledgements come in any order, so once one message of a unit
 /// has failed, nothing new of that unit goes out; when its flight has ended, all of it that is not there is sent again in order,
 /// and only then what has come meanwhile.
-package struct Outbox<Message: Sendable>: Sendable {
+package struct Outbox: Sendable {
     package struct Limits: Sendable {
         /// Messages on their way.
         package var flight = 512
@@ -35,7 +35,7 @@ package struct Outbox<Message: Sendable>: Sendable {
         package let token: UInt64
         package let unit: String
         package let term: Int
-        package let message: Message
+        package let message: OutgoingMessage
         package let byteCount: Int
         /// Milliseconds since 1970, when it came from its source.
         package let time: Int64
@@ -137,7 +137,7 @@ package struct Outbox<Message: Sendable>: Sendable {
     /// - Returns: The number of the message in its unit and term; nil if the unit is not open.
     @discardableResult
     package mutating func add(
-        _ unit: String, byteCount: Int, time: Int64, _ message: (_ number: Int, _ term: Int) -> Message
+        _ unit: String, byteCount: Int, time: Int64, _ message: (_ number: Int, _ term: Int) -> OutgoingMessage
     ) -> Int? {
         guard let term = units[unit]?.term else { return nil }
         lastToken += 1

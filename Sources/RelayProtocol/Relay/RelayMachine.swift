@@ -2,7 +2,7 @@ package import Basics
 import Realtime
 
 /// What a relay does: it owns slots, and sends what comes from their units as long as it does.
-package struct RelayMachine<Message: Sendable>: Machine {
+package struct RelayMachine: Machine {
     package enum Action: Sendable {
         case beat(Heartbeat)
         case write(SlotWrite)
@@ -21,11 +21,11 @@ package struct RelayMachine<Message: Sendable>: Machine {
         /// The same, and ``stopped(unit:time:now:)`` is called once none come any more.
         case finish(unit: String)
         /// To be answered with ``ended(_:_:now:)``.
-        case send([Outbox<Message>.Entry])
+        case send([Outbox.Entry])
         /// All events of the unit before this position are in the stream.
         case reached(unit: String, term: Int, position: String)
         /// An event that never will be in the stream.
-        case lost(Outbox<Message>.Entry)
+        case lost(Outbox.Entry)
         /// Whether sources are to give no more.
         case hold(Bool)
         case report(OwnershipReport)
@@ -39,9 +39,9 @@ package struct RelayMachine<Message: Sendable>: Machine {
         /// When, in milliseconds since 1970.
         package let time: Int64
         /// Makes the message with its number.
-        package let message: (Int) -> Message
+        package let message: (Int) -> OutgoingMessage
 
-        package init(unit: String, byteCount: Int, time: Int64, message: @escaping (Int) -> Message) {
+        package init(unit: String, byteCount: Int, time: Int64, message: @escaping (Int) -> OutgoingMessage) {
             (self.unit, self.byteCount, self.time, self.message) = (unit, byteCount, time, message)
         }
     }
@@ -61,7 +61,7 @@ package struct RelayMachine<Message: Sendable>: Machine {
     }
 
     package private(set) var ownership: OwnershipMachine
-    package private(set) var outbox: Outbox<Message>
+    package private(set) var outbox: Outbox
     private let units: [Slot: [String]]
     private var tenures: [Slot: Tenure] = [:]
     /// Of slots that are another relay's until it leaves, or whose fences are being written: the units that have not begun.
@@ -72,7 +72,7 @@ package struct RelayMachine<Message: Sendable>: Machine {
 
     /// - Parameter units: All that are to be relayed, by whichever relay.
     package init(
-        _ configuration: OwnershipMachine.Configuration, units: [String], limits: Outbox<Message>.Limits = .init(),
+        _ configuration: OwnershipMachine.Configuration, units: [String], limits: Outbox.Limits = .init(),
         now: MonotonicInstant
     ) {
         ownership = OwnershipMachine(configuration, now: now)
