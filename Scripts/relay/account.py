@@ -86,9 +86,7 @@ class Account:
 
     def read(self, cluster):
         """The stream itself, with no client of ours. Late is what comes after a higher term of its slot."""
-        last = None
-        while last != (last := cluster.last_sequences("EVENTS")):
-            time.sleep(3)
+        cluster.bring_into_step("EVENTS")
         connection = Connection(cluster.servers[0])
         self.messages = [Stored(message) for message in connection.messages("EVENTS")]
         connection.close()

@@ -2,6 +2,9 @@
 
 import json
 import socket
+import time
+
+SILENCE = 15  # seconds; servers send a PING every 10
 
 
 class Message:
@@ -16,7 +19,7 @@ class Message:
 
 class Connection:
     def __init__(self, server):
-        self.socket = socket.create_connection((server.address, server.port), timeout=10)
+        self.socket = socket.create_connection((server.address, server.port), timeout=2 * SILENCE)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.input = self.socket.makefile("rb")
         self.version = json.loads(self.input.readline().split(b" ", 1)[1])["version"]
@@ -25,6 +28,7 @@ class Connection:
             pass
         self.subscriptions = 0
         self.early = []  # came before an answer
+        self.end = None  # of the time in which something must come
 
     def close(self):
         self.socket.close()
@@ -49,6 +53,8 @@ class Connection:
             verb, *parts = line.decode().split()
             if verb == "PING":
                 self.send("PONG\r\n")
+                if self.end is not None and time.monotonic() > self.end:
+                    raise TimeoutError("nothing comes any more")
             elif verb in ("MSG", "HMSG"):
                 sizes = 2 if verb == "HMSG" else 1
                 head = int(parts[-2]) if sizes == 2 else 0
@@ -100,6 +106,7 @@ class Connection:
             "mem_storage": True, "num_replicas": 1}})
         sequence = 0
         while sequence < last:
+            self.end = time.monotonic() + SILENCE
             message = self.next()
             if message.sequence != 0:
                 sequence = message.sequence

@@ -9,7 +9,7 @@ CHANNELS = [f"short-{number}" for number in range(30)]
 TAKEOVER, KILLS = 4, 6  # seconds of silence; how many relays are killed
 HEARTBEAT, WRITE = TAKEOVER * 3 / 20, 1
 OWN = "--stream", "SHORT", "--prefix", "short", "--bucket", "SHORT"
-LIMIT = 40
+LIMIT, QUIET = 60, 3
 
 
 class TakeoverTest:
@@ -28,13 +28,15 @@ class TakeoverTest:
                 relay.start()
             for number in range(KILLS):
                 victim = self.relays[number % len(self.relays)]
-                if not wait(lambda: len(self.units(victim)) > 1 and self.owned() == len(CHANNELS), LIMIT):
+                if not wait(lambda: self.is_settled(victim), LIMIT):
                     return self.account.check(False, f"{victim.name} gets no channels of the small stream")
                 times += self.kill(victim)
                 victim.start()
         finally:
             for relay in self.relays:
                 relay.kill()
+        if not times:
+            return
         times.sort()
         promised = TAKEOVER + HEARTBEAT + WRITE
         self.account.row("short times: takeovers after a kill", len(times))
@@ -60,8 +62,12 @@ class TakeoverTest:
         self.account.check(not moved, f"{len(moved)} channels moved that the killed relay did not have")
         return list(taken.values())
 
-    def owned(self):
-        return len(set().union(*(self.units(relay) for relay in self.relays)))
+    def is_settled(self, victim):
+        """Whether it has its share, and nothing has moved for a while."""
+        before = [self.units(relay) for relay in self.relays]
+        time.sleep(QUIET)
+        return (len(self.units(victim)) > 1 and before == [self.units(relay) for relay in self.relays]
+                and len(set().union(*before)) == len(CHANNELS))
 
     @staticmethod
     def units(relay):

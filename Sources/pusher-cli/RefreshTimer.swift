@@ -5,8 +5,10 @@
     /// other worker meanwhile. The wait is the group's, which is known from its events alone.
     final class RefreshTimer: Sendable {
         private struct State: Sendable {
+            /// The shortest that was seen.
             var ackWait: Duration?
             var task: Task<Void, Never>?
+            var isEnded = false
         }
 
         private let state = Lock(State())
@@ -16,7 +18,7 @@
         /// For each event that comes.
         func set(for ackWait: Duration, _ refresh: @escaping @Sendable () async -> Void) {
             state.withLock { state in
-                guard ackWait != state.ackWait, ackWait > .zero else { return }
+                guard !state.isEnded, ackWait > .zero, state.ackWait.map({ ackWait < $0 }) ?? true else { return }
                 state.task?.cancel()
                 state.ackWait = ackWait
                 state.task = Task {
@@ -25,6 +27,12 @@
             }
         }
 
-        func end() { state.withLock { $0.task }?.cancel() }
+        func end() {
+            let task = state.withLock { state in
+                state.isEnded = true
+                return state.task
+            }
+            task?.cancel()
+        }
     }
 #endif

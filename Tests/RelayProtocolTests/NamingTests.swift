@@ -28,7 +28,8 @@ struct NamingTests {
 
     @Test(arguments: [
         ("café", "caf%C3%A9"), (" a b ", "%20a b%20"), ("", "%"), ("%", "%25"), ("100%", "100%25"),
-        ("a\r\nX: y", "a%0D%0AX: y"), ("Nats-Msg-Id", "Nats%2DMsg-Id"), ("Nats-", "Nats%2D"), ("tab\t", "tab%09"),
+        ("a\r\nX: y", "a%0D%0AX: y"), ("Nats-Msg-Id", "Nats%2DMsg-Id"), ("Nats-", "Nats%2D"), ("NNats-", "NNats%2D"),
+        ("NatNats-", "NatNats%2D"), ("Nats-Nats-", "Nats%2DNats%2D"), ("Nat-s", "Nat-s"), ("tab\t", "tab%09"),
         ("日", "%E6%97%A5"), ("user:1", "user:1"), ("~\u{7F}", "~%7F"), (" ", "%20"),
     ]) func aTextIsAHeader(text: String, value: String) {
         #expect(HeaderValue.encode(text) == value)

@@ -58,6 +58,22 @@ struct OwnershipTests {
         #expect(taking.map(\.messageID) == ["s.1@0", "s.2@0"])
     }
 
+    /// As when all are started at once: who is first by a moment does not take everything.
+    @Test func whoStartsWithOthersTakesItsShare() throws {
+        var configuration = OwnershipMachine.Configuration(relay: Self.own, slots: slots)
+        configuration.startPause = .seconds(1)
+        var machine = OwnershipMachine(configuration, now: at(0))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0.1))
+        machine.readCompleted(now: at(0.2))
+        #expect(actionsWithoutFences(&machine, now: at(0.2)) == [.beat(Heartbeat(incarnation: 1, number: 1))])
+        machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0.9))
+        #expect(machine.takeActions().isEmpty)
+        let start = try #require(machine.nextDeadline)
+        #expect(start == at(1.2))
+        machine.timePassed(now: start)
+        #expect(writes(actionsWithoutFences(&machine, now: start)).count == 1)
+    }
+
     @Test func theEndOfAWriteDecides() throws {
         var machine = machine()
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
@@ -401,6 +417,22 @@ struct OwnershipTests {
         machine.writeEnded(taking, .stored(revision: 11), now: at(1.5))
         #expect(machine.takeActions() == [.start(first, term: 5, .handedOver(70))])
         #expect(machine.ready == [second: 4])
+    }
+
+    /// Its sources listen already: what they have kept is all there is of that time.
+    @Test func whoLeavesWhileItTakesWhatItHasPreparedKeepsThat() throws {
+        var machine = heir()
+        let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
+        machine.prepared(first, now: at(1.1))
+        machine.prepared(second, now: at(1.1))
+        let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: .ready(Self.own), settled: 70)
+        machine.slotSeen(first, record: released, revision: 10, now: at(1.4))
+        let taking = try #require(writes(machine.takeActions()).first)
+        machine.leave(now: at(1.5))
+        let leaving = machine.takeActions()
+        #expect(leaving.contains(.unprepare(second)) && !leaving.contains(.unprepare(first)))
+        machine.writeEnded(taking, .stored(revision: 11), now: at(1.6))
+        #expect(machine.takeActions().contains(.start(first, term: 5, .handedOver(70))))
     }
 
     /// The chosen heir may not see that a relay leaves.

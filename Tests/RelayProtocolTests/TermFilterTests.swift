@@ -12,7 +12,8 @@ struct TermFilterTests {
         _ filter: inout TermFilter, _ messages: [(slot: Slot, term: Int, position: UInt64)]
     ) -> [UInt64] {
         var stale: [UInt64] = []
-        for (slot, term, position) in messages where filter.isStale(slot, term: term, position: position, time: Int64(position)) {
+        for (slot, term, position) in messages
+        where filter.isStale(slot, term: term, position: position, time: Int64(position)) {
             stale.append(position)
         }
         return stale

@@ -151,6 +151,9 @@ final class ConsumerCore: HubOwner {
         state.withLock { $0.terms.isStale(message, position: position, time: time) }
     }
 
+    /// They were those of a stream that there is no longer.
+    func forgetTerms() { state.withLock { $0.terms.forget() } }
+
     // MARK: What comes, for the hub
 
     @NetworkActor

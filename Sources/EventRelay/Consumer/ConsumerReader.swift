@@ -105,6 +105,10 @@ final class ConsumerReader {
             core.failed(
                 "\(what) was gone from stream \(core.options.stream) and was created again: it resumes at message \(sequence), "
                     + "and events that were handled lately may come again", willRetry: false)
+        case .streamIsNew:
+            core.forgetTerms()
+            core.failed(
+                "stream \(core.options.stream) was deleted and created again: it is read anew", willRetry: false)
         case .failed(let error, let willRetry): core.failed(error, willRetry: willRetry, reader: self)
         case .delivered(let deliveries):
             var events: [ReceivedEvent] = []

@@ -9,6 +9,9 @@ package struct ConsumerSettings: Hashable, Sendable {
         /// With the oldest message that the stream has.
         case beginning
         case sequence(UInt64)
+        /// Where a reader goes on that has had everything up to there. In a stream that ends before, all is new: a durable one then
+        /// begins at the beginning.
+        case after(UInt64)
         /// In nanoseconds since 1970.
         case time(Int64)
         /// With the last message of each subject.
@@ -43,6 +46,8 @@ package struct ConsumerSettings: Hashable, Sendable {
         case .beginning: raw.DeliverPolicy = js_DeliverAll
         case .sequence(let sequence):
             (raw.DeliverPolicy, raw.OptStartSeq) = (js_DeliverByStartSequence, sequence)
+        case .after(let sequence):
+            (raw.DeliverPolicy, raw.OptStartSeq) = (js_DeliverByStartSequence, sequence + 1)
         case .time(let time): (raw.DeliverPolicy, raw.OptStartTime) = (js_DeliverByStartTime, time)
         case .lastOfEachSubject: raw.DeliverPolicy = js_DeliverLastPerSubject
         }
@@ -101,15 +106,22 @@ extension NATSConnection {
             try validate(durable)
             if let found = try find(durable, settings, stream, link) { return found }
         }
-        let made = try make(settings, name: name, stream: stream, link)
-        guard let durable = settings.durableName, case .sequence(let start) = settings.start, made.position + 1 < start
-        else { return made }
-        // The stream ends before that: it was made anew, and nothing of it has been read.
-        var code = jsErrCode(0)
-        _ = withJSOptions(wait: .seconds(5)) { js_DeleteConsumer(link.jetStream, stream, durable, $0, &code) }
         var settings = settings
-        settings.start = .beginning
+        if settings.durableName != nil, case .after(let place) = settings.start, let last = lastPlace(of: stream, link),
+            last < place
+        {
+            settings.start = .beginning
+        }
         return try make(settings, name: name, stream: stream, link)
+    }
+
+    /// The number of the last message; nil if a reader may not ask. A consumer that begins with what is new knows it.
+    private static func lastPlace(of stream: String, _ link: NATSLink) -> UInt64? {
+        let name = "probe-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        guard let probe = try? make(ConsumerSettings(), name: name, stream: stream, link) else { return nil }
+        var code = jsErrCode(0)
+        _ = withJSOptions(wait: .seconds(2)) { js_DeleteConsumer(link.jetStream, stream, name, $0, &code) }
+        return probe.position
     }
 
     private static func make(

@@ -23,6 +23,8 @@ package final class PullReader: Shell {
         case began(pending: Int, ackWait: Duration)
         /// What had been read by was gone from the servers, and was made again, from this message on.
         case remade(from: UInt64)
+        /// The stream was deleted and made anew: what was known of the old one does not count.
+        case streamIsNew
         /// Who has used them says so with ``PullReader/taken(_:bytes:)``.
         case delivered([Delivery])
         /// Told once for each kind, until it works again.
@@ -171,13 +173,13 @@ package final class PullReader: Shell {
         if streamWasGone { return .beginning }
         if settings.durableName != nil {
             // Without any ack, it begins where it began.
-            if let acknowledged { return .sequence(acknowledged + 1) }
-            return settings.start == .new ? .time(created) : settings.start
+            if let acknowledged { return .after(acknowledged) }
+            return settings.start == .new ? .time(created - Self.clockDifference.wholeNanoseconds) : settings.start
         }
         guard let position else { return settings.start }
         if startsByTime { return .time(positionTime - Self.clockDifference.wholeNanoseconds) }
         // With the message that came last: another one in its place tells that the stream was made anew.
-        return .sequence(lastTime == nil ? position + 1 : position)
+        return lastTime == nil ? .after(position) : .sequence(position)
     }
 
     /// The one that is asked first: a time-out may be a missing permission.
@@ -192,6 +194,10 @@ package final class PullReader: Shell {
             guard call({ machine, now in machine.prepared(attempt, now: now) }) else { return }
             (subscription, inbox) = (prepared.subscription, prepared.inbox)
             (consumer, lastConsumerSequence) = (prepared.consumer.name, 0)
+            guard !endsTooEarly(prepared.consumer) else {
+                startsByTime = true
+                return call { machine, now in machine.lostOrder(now: now) }
+            }
             note(prepared.consumer)
             onReport(.began(pending: prepared.consumer.pending, ackWait: prepared.consumer.ackWait))
         case .failure(let error):
@@ -202,22 +208,27 @@ package final class PullReader: Shell {
         }
     }
 
+    /// The stream was made anew, or this server's copy of it lags behind.
+    private func endsTooEarly(_ found: FoundConsumer) -> Bool {
+        guard hasBegun, !streamWasGone, !startsByTime, settings.durableName == nil,
+            settings.start != .lastOfEachSubject,
+            let position
+        else { return false }
+        return found.position + 1 < position
+    }
+
     private func note(_ found: FoundConsumer) {
-        let isRemade = hasBegun && found.isNew && (settings.durableName != nil || streamWasGone)
+        let isStreamNew = hasBegun && streamWasGone
+        let isRemade = hasBegun && found.isNew && settings.durableName != nil && !isStreamNew
         if streamWasGone { (position, positionTime, lastTime) = (nil, 0, nil) }
-        if settings.durableName == nil, !startsByTime, let position, found.position + 1 < position {
-            // The stream was made anew, or this server's copy of it lags behind.
-            startsByTime = true
-            return call { machine, now in machine.lostOrder(now: now) }
-        }
-        startsByTime = false
         if found.position > position ?? 0 || position == nil {
             (position, positionTime, lastTime) = (found.position, max(positionTime, found.created), nil)
         }
-        acknowledged = found.isNew ? found.acknowledged : found.acknowledged ?? acknowledged
+        acknowledged = found.created == created ? found.acknowledged ?? acknowledged : found.acknowledged
         created = found.created
         (hasBegun, streamWasGone, reported) = (true, false, nil)
         if isRemade { onReport(.remade(from: found.position + 1)) }
+        if isStreamNew { onReport(.streamIsNew) }
         if settings.durableName != nil { lookAtAcknowledged() }
     }
 
@@ -324,6 +335,8 @@ package final class PullReader: Shell {
     private func isNew(_ info: DeliveryInfo) -> Bool {
         guard settings.durableName == nil, settings.start != .lastOfEachSubject else { return true }
         guard info.streamSequence > position ?? 0 || info.time > positionTime else { return false }
+        if startsByTime, info.streamSequence <= position ?? 0 { onReport(.streamIsNew) }
+        startsByTime = false
         (position, positionTime, lastTime) = (info.streamSequence, max(positionTime, info.time), info.time)
         return true
     }
@@ -331,7 +344,7 @@ package final class PullReader: Shell {
     /// Whether it has the place of the message that came last, and is another one: in a stream that was made anew, what stands
     /// before it has not come either.
     private func isAnother(_ info: DeliveryInfo) -> Bool {
-        guard info.streamSequence == position, let lastTime, info.time > lastTime else { return false }
+        guard !startsByTime, info.streamSequence == position, let lastTime, info.time > lastTime else { return false }
         startsByTime = true
         return true
     }

@@ -47,7 +47,7 @@ package final class RecordWatch: Sendable {
                 guard !progress.isComplete, deliveries.contains(where: { $0.info.pending == 0 }) else { return }
                 progress.isComplete = true
                 onNews(.complete)
-            case .remade: break  // everything is told anew
+            case .remade, .streamIsNew: break  // everything is told anew
             case .failed(let error, let willRetry): onNews(.failed(error, willRetry: willRetry))
             }
         }

@@ -19,7 +19,7 @@ public struct EventRelayOptions: Sendable {
     /// less, everything is given up at each. Default: 15 s.
     public var holderLimit = Duration.seconds(15)
     /// After how long others take what it owned. More than `holderLimit` by what clocks may differ in speed, and a margin.
-    /// Relays that have other times than this one are waited for as long as they want. Default: 20 s, at most 1 h.
+    /// Of two relays with different times, the longer one counts. Default: 20 s, at most 1 h.
     public var observerWait = Duration.seconds(20)
     /// Messages on their way to the stream. Default: 512.
     public var maximumFlight = 512
@@ -49,6 +49,7 @@ public struct EventRelayOptions: Sendable {
         configuration.units = UnitsDigest.of(units)
         (configuration.heartbeatInterval, configuration.holderLimit) = (heartbeatInterval, holderLimit)
         configuration.observerWait = observerWait
+        configuration.startPause = heartbeatInterval / 3
         return configuration
     }
 

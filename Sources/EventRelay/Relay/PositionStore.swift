@@ -112,11 +112,15 @@ final class PositionStore: Sendable {
 }
 
 extension PositionStore.Position {
+    /// The year 9999.
+    private static let latest = 253_402_300_799_999
+
     init?(_ json: JSONView) {
         guard let position = json["position"]?.string, let term = json["term"]?.int, let time = json["time"]?.int else {
             return nil
         }
-        self.init(position: position, term: term, time: Int64(time))
+        // Anybody who may write to the bucket may have written it.
+        self.init(position: position, term: term, time: Int64(min(max(time, 0), Self.latest)))
     }
 
     var json: JSONView {

@@ -17,7 +17,7 @@ extension RelayCore {
         guard !source.hasHistory else { return prepared(unit) }
         let run = begin(unit, .preparing(KeptItems()))
         lines.run(unit) { [self] in
-            await start(source, unit, run) {
+            await start(source, unit, run, settled: nil) {
                 self.isCurrent(unit, run)
             } then: { _ in
                 let time = Date().milliseconds
@@ -72,7 +72,7 @@ extension RelayCore {
         let run = begin(unit, .starting(term: term, settled: predecessor.limit ?? .max))
         lines.run(unit, interrupting: isBeingPrepared) { [self] in
             if isBeingPrepared { await source.stop(unit) }
-            await start(source, unit, run) {
+            await start(source, unit, run, settled: predecessor.limit) {
                 self.isCurrent(unit, run) && self.peek { $0.ownership.held[slot] == term }
             } then: { known in
                 self.report(.started(unit: unit, term: term, position: known?.position))
@@ -89,15 +89,20 @@ extension RelayCore {
     }
 
     /// Starts a source, again and again until it succeeds or is not wanted any more.
+    ///
+    /// - Parameter settled: Up to when all is in the stream, if that is known.
     private func start(
-        _ source: any RelaySource, _ unit: String, _ run: Int,
+        _ source: any RelaySource, _ unit: String, _ run: Int, settled: Int64?,
         while isWanted: @Sendable () -> Bool, then: @Sendable (PositionStore.Position?) -> Void
     ) async {
-        var pause = Self.startPause
+        var (pause, hasRecalled) = (Self.startPause, false)
         while !Task.isCancelled, isWanted() {
             do {
                 let known = try await source.hasHistory ? positions.load(unit) : nil
-                if let known { try await recall(unit, run, since: known.time) }
+                if let known, !hasRecalled {
+                    try await recall(unit, run, since: max(known.time, settled ?? 0))
+                    hasRecalled = true
+                }
                 try await source.start(unit, from: known?.position, into: RelayInlet(self, unit, run: run))
                 return then(known)
             } catch is CancellationError {
@@ -115,7 +120,8 @@ extension RelayCore {
     /// Events may have been stored behind a position long before it was.
     private static let recallMargin = Duration.seconds(60)
 
-    /// Reads back what the stream has behind an old position, and no longer knows as repeated.
+    /// Reads back what the stream has behind an old position, and no longer knows as repeated. If that cannot be, events may come
+    /// twice, which is better than not at all.
     private func recall(_ unit: String, _ run: Int, since time: Int64) async throws(NATSError) {
         let age = Duration.milliseconds(Date().milliseconds - time)
         guard let window = try await stream.streamStatus(options.stream)?.settings.duplicateWindow, age > window / 2
@@ -128,8 +134,11 @@ extension RelayCore {
                 if state.units[unit]?.id == run { state.units[unit]?.stored = stored }
             }
         } catch {
-            guard error.kind == .permission else { throw error }
-            report(.natsFailed(error))  // events may come twice, which is better than not at all
+            guard error.kind == .permission || error.kind == .timeout else { throw error }
+            report(
+                .sourceFailed(
+                    unit: unit, message: "events from before the outage may be stored twice: \(error)", willRetry: false
+                ))
         }
     }
 

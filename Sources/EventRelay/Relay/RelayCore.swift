@@ -142,6 +142,7 @@ final class RelayCore: Shell {
     }
 
     func close() {
+        state.withLock { $0.reading = .current }
         let (publisher, watch) = (publisher.withLock { $0 }, watch.withLock { $0 })
         publisher?.close()
         watch?.close()
@@ -156,8 +157,10 @@ final class RelayCore: Shell {
     func receive(_ items: [RelayItem]) {
         let own = state.withLock { state in
             items.compactMap { item -> M.Item? in
-                guard let run = state.units[item.unit], run.id == item.run else { return nil }
-                switch run.phase {
+                guard state.units[item.unit]?.id == item.run, let phase = state.units[item.unit]?.phase else {
+                    return nil
+                }
+                switch phase {
                 case .preparing(var kept):
                     state.units[item.unit]?.phase = .running(term: 0)  // so that it is changed in place
                     state.keptBytes -= kept.byteCount
@@ -166,6 +169,7 @@ final class RelayCore: Shell {
                     state.units[item.unit]?.phase = .preparing(kept)
                     return nil
                 case .starting(let term, _), .running(let term):
+                    // In place: a copy would cost as much as all that is known.
                     if let id = item.id, state.units[item.unit]?.stored.take(id) == true { return nil }
                     return outgoing(item, term)
                 }
@@ -183,7 +187,9 @@ final class RelayCore: Shell {
 
     func reached(_ position: String, from inlet: RelayInlet) {
         let isOurs = state.withLock { state in
-            state.units[inlet.unit].map { $0.id == inlet.run && $0.term != nil } ?? false
+            guard state.units[inlet.unit]?.id == inlet.run, state.units[inlet.unit]?.term != nil else { return false }
+            state.units[inlet.unit]?.stored.passPosition()
+            return true
         }
         guard isOurs else { return }
         call { machine, now in machine.mark(inlet.unit, position: position, now: now) }

@@ -77,7 +77,8 @@ public struct RelayStatus: Sendable {
                 id: "\(beat.relay)", lastHeartbeat: beat.time, losses: heartbeat.incarnation - 1,
                 isLeaving: heartbeat.isLeaving,
                 settled: heartbeat.settled.map { Date(timeIntervalSince1970: Double($0) / 1000) },
-                units: heartbeat.units, observerWait: heartbeat.observerWait, slots: (owned[beat.relay] ?? []).sorted { $0.number < $1.number })
+                units: heartbeat.units, observerWait: heartbeat.observerWait,
+                slots: (owned[beat.relay] ?? []).sorted { $0.number < $1.number })
         }.filter { !$0.slots.isEmpty || -$0.lastHeartbeat.timeIntervalSinceNow < RelayRecords.memory }
         unreadableRecords = records.unreadable
         freeSlots = free.sorted { $0.number < $1.number }

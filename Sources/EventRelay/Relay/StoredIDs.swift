@@ -2,10 +2,12 @@ import Basics
 import CurlTransport
 import RelayProtocol
 
-/// What is in the stream already of events that are about to come again: it forgets ids after its window, and an outage may have
-/// been longer. Read once, before a unit starts from a position that old.
+/// The ids of what is in the stream already of events that are about to come again: a stream knows repeated ids only for a while,
+/// and an outage may have been longer. Read once, before a unit starts from a position that old.
 struct StoredIDs: Sendable {
     private var ids: Set<String> = []
+    /// Whether something has come again since the last position.
+    private var hasTaken = true
 
     /// Of what was stored since then, whichever unit it is of: an event of two accounts is stored once.
     ///
@@ -33,7 +35,7 @@ struct StoredIDs: Sendable {
             lastNews.withLock { $0 = .now }
             switch report {
             case .began(let pending, _): if pending == 0 { return stored }
-            case .remade: break
+            case .remade, .streamIsNew: break
             case .failed(let error, let willRetry): if !willRetry { throw error }
             case .delivered(let deliveries):
                 for delivery in deliveries { stored.add(delivery.message, options) }
@@ -56,5 +58,15 @@ struct StoredIDs: Sendable {
     }
 
     /// Whether it is there. An event comes again once: then it is forgotten here.
-    mutating func take(_ id: String) -> Bool { ids.remove(id) != nil }
+    mutating func take(_ id: String) -> Bool {
+        guard !ids.isEmpty, ids.remove(id) != nil else { return false }
+        hasTaken = true
+        return true
+    }
+
+    /// The source has passed a position: when nothing before it has come again, nothing behind it does.
+    mutating func passPosition() {
+        if !hasTaken { ids = [] }
+        hasTaken = false
+    }
 }

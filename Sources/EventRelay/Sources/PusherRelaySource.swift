@@ -14,6 +14,9 @@ public final class PusherRelaySource: RelaySource {
         var waiter: CheckedContinuation<Void, Never>?
         var tasks: [Task<Void, Never>] = []
         var completeness = Completeness()
+        /// What comes, once it is read; and how many batches of it have gone on.
+        var events: EventSequence<PusherEvent>?
+        var batches = 0
     }
 
     private let pusher: Pusher
@@ -79,8 +82,23 @@ public final class PusherRelaySource: RelaySource {
             ping.cancel()
         }
         defer { limit.cancel() }
-        guard (try? await ping.value) != nil else { return false }
+        guard (try? await ping.value) != nil, await haveWaitingGoneOn() else { return false }
         return pusher.channel(name)?.subscribed == true && !state.withLock { $0.isHeld }
+    }
+
+    private static let look = Duration.milliseconds(5)
+
+    /// Returns when everything that had come is in the inlets, or it takes too long.
+    private func haveWaitingGoneOn() async -> Bool {
+        let (events, before) = state.withLock { ($0.events, $0.batches) }
+        guard let events else { return true }
+        // What waits, and what is in hand.
+        let wanted = before + events.waitingCount / Self.batchLimit + 2
+        let end = MonotonicInstant.now + Self.pingLimit
+        while !events.isAwaited, state.withLock({ $0.batches }) < wanted {
+            guard .now < end, (try? await Task.sleep(for: Self.look)) != nil else { return false }
+        }
+        return true
     }
 
     /// Leaves what comes unread, so that the socket is read no more once the buffer is full.
@@ -104,6 +122,7 @@ public final class PusherRelaySource: RelaySource {
             guard state.tasks.isEmpty else { return }
             standstills.withLock { $0 = StandstillRecord(at: Date()) }
             let (events, gaps, errors) = (pusher.events(), pusher.gaps, pusher.errors)
+            state.events = events
             state.tasks = [
                 Task { [weak self] in
                     var iterator = events.makeAsyncIterator()
@@ -146,6 +165,7 @@ public final class PusherRelaySource: RelaySource {
 
     private func take(_ events: [PusherEvent]) {
         let inlets = state.withLock { $0.inlets }
+        defer { state.withLock { $0.batches += 1 } }
         RelayInlet.receive(
             events.compactMap { event in
                 guard let inlet = event.channelName.flatMap({ inlets[$0] }) else { return nil }

@@ -73,6 +73,12 @@ public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
         source = Source(buffer: buffer, onEnd: onEnd)
     }
 
+    /// Elements that wait to be read.
+    package var waitingCount: Int { source.buffer.count }
+
+    /// Whether the reader has had everything, and waits for more.
+    package var isAwaited: Bool { source.buffer.isAwaited }
+
     /// The iterator; see the type for how many there may be.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(reader: Reader(source: source))

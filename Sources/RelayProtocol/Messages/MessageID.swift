@@ -44,7 +44,9 @@ package enum MessageID {
     package static func make(_ parts: [String]) -> String {
         let id = parts.map { part in
             let value = HeaderValue.encode(part)
-            guard value.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "/") }) else { return value }
+            guard value.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "/") }) else {
+                return value
+            }
             return value.replacing(" ", with: "%20").replacing("/", with: "%2F")
         }.joined(separator: "/")
         return id.utf8.count <= maximumLength ? id : parts[0] + "/~" + digest(id)

@@ -8,7 +8,8 @@ extension OwnershipMachine {
         advance(now)
         guard !isLeaving else { return }
         leavingSince = now
-        for slot in preparations.keys.sorted() { unprepare(slot) }
+        // What is being taken begins with what was kept of it.
+        for slot in preparations.keys.sorted() where holdings[slot] == nil { unprepare(slot) }
         beat(now)
         isDue = true
         finishIfEmpty()

@@ -129,7 +129,7 @@ extension OwnershipMachine {
     /// All that is in the bucket was seen once.
     package mutating func readCompleted(now: MonotonicInstant) {
         advance(now)
-        isComplete = true
+        if firstTaking == nil { firstTaking = now + configuration.startPause }
         isDue = true
     }
 

@@ -3,7 +3,7 @@ import Basics
 /// What is free, and whose turn it is.
 extension OwnershipMachine {
     mutating func takeWhatIsFree(now: MonotonicInstant) {
-        guard isComplete else { return }
+        guard let firstTaking else { return }
         askForTheSilent(now)
         endMove(now)
         for slot in configuration.slots {
@@ -13,7 +13,9 @@ extension OwnershipMachine {
                 freeSince[slot] = nil
             }
         }
-        guard !isLeaving, let lastBeat, now - lastBeat < configuration.holderLimit / 2 else { return }
+        guard firstTaking <= now, !isLeaving, let lastBeat, now - lastBeat < configuration.holderLimit / 2 else {
+            return
+        }
         var loads = loads(now)
         let fair = (configuration.slots.count + loads.count - 1) / max(loads.count, 1)
         var writes = holdings.values.count { if case .taking = $0 { true } else { false } }

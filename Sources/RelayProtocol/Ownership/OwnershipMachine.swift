@@ -20,6 +20,8 @@ package struct OwnershipMachine: Machine {
         /// An election of a server takes up to 11 s.
         package var holderLimit = Duration.seconds(15)
         package var observerWait = Heartbeat.usualObserverWait
+        /// How long nothing is taken at the start: relays that start together see each other first, and share at once.
+        package var startPause = Duration.zero
         /// How long a relay that leaves keeps a slot until another one is ready for it.
         package var handOverLimit = Duration.seconds(5)
         /// How long whoever is to have the slot has for that, before everybody else tries.
@@ -147,7 +149,8 @@ package struct OwnershipMachine: Machine {
     var move: (slot: Slot, heir: RelayID, end: MonotonicInstant?)?
     /// Relays that did not take what was given back for them, and until when they get no more.
     var refusing: [RelayID: MonotonicInstant] = [:]
-    var isComplete = false
+    /// When slots may be taken; nil before all that is in the bucket was seen.
+    var firstTaking: MonotonicInstant?
     /// The newest heartbeat of our own that is in the bucket.
     var ownBeat: Heartbeat?
     /// Of what was lost last.
@@ -215,7 +218,8 @@ package struct OwnershipMachine: Machine {
         let free = freeSince.values.lazy.map { $0 + configuration.observerWait + .nanoseconds(1) }
         return [
             nextBeat, lastBeat.map { $0 + configuration.holderLimit + .nanoseconds(1) }, rereads.values.min(),
-            silence.filter { $0 > lastNow }.min(), free.filter { $0 > lastNow }.min(), move?.end,
+            firstTaking.flatMap { $0 > lastNow ? $0 : nil }, silence.filter { $0 > lastNow }.min(),
+            free.filter { $0 > lastNow }.min(), move?.end,
             fences.filter { $0 > lastNow }.min(), lateHeirs.filter { $0 > lastNow }.min(),
             leavingSince.map { $0 + configuration.handOverLimit }.flatMap { $0 > lastNow ? $0 : nil },
         ].compactMap(\.self).min()

@@ -28,6 +28,9 @@ package struct TermFilter: Sendable {
 
     package init() {}
 
+    /// The stream is another one.
+    package mutating func forget() { (marks, last) = ([:], nil) }
+
     /// Takes a message, or a fence that was read apart.
     ///
     /// - Parameters:
@@ -36,7 +39,7 @@ package struct TermFilter: Sendable {
     /// - Returns: Whether it is one of an old owner that came after the new owner's first one.
     @discardableResult
     package mutating func isStale(_ slot: Slot, term: Int, position: UInt64, time: Int64) -> Bool {
-        if let last, position < last.position, time > last.time + Self.clockDifference { (marks, self.last) = ([:], nil) }
+        if let last, position <= last.position, time > last.time + Self.clockDifference { forget() }
         if position >= last?.position ?? 0 { last = (position, time) }
         let known = marks[slot] ?? []
         if known.contains(where: { $0.term > term && $0.position < position }) {

@@ -30,6 +30,7 @@ final class RelayProcess: Shell {
         var configuration = OwnershipMachine.Configuration(relay: id, slots: slots)
         configuration.holderLimit = .seconds(10)
         configuration.observerWait = .seconds(15)
+        configuration.startPause = .seconds(1)
         driver = Driver(OwnershipMachine(configuration, now: loop.now), on: loop)
         troubleEnd = simulation.now
     }

@@ -37,8 +37,8 @@
 
         @Option(
             help: ArgumentHelp(
-                "After how many seconds of silence others take what this relay has, 2 to 3600. With less than 15, all relays "
-                    + "pause whenever NATS servers elect a leader. Default: 20.", valueName: "seconds"))
+                "After how many seconds of silence others take what this relay has, 2 to 3600. With less than 15, it gives up "
+                    + "everything each time the NATS servers elect a leader. Default: 20.", valueName: "seconds"))
         var takeover: Double?
 
         @OptionGroup var relay: RelayOption

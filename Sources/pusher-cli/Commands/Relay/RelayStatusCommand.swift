@@ -7,7 +7,7 @@
         static let configuration = CommandConfiguration(
             commandName: "status", abstract: "Show who relays how much, and how full the stream is.",
             discussion: """
-                A relay that has not written for 20 seconds, or its --takeover, is dead, and others take what it had; it is shown for an hour. LAG is how old the oldest \
+                A relay that has been silent for as long as its --takeover (20 seconds) is dead, and others take what it had; it is shown for an hour. LAG is how old the oldest \
                 event is that a relay has and the stream has not.
 
                 Examples:
