@@ -423,6 +423,7 @@ struct OwnershipTests {
     @Test func whoLeavesWhileItTakesWhatItHasPreparedKeepsThat() throws {
         var machine = heir()
         let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
+        _ = machine.takeActions()
         machine.prepared(first, now: at(1.1))
         machine.prepared(second, now: at(1.1))
         let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: .ready(Self.own), settled: 70)
