@@ -7,8 +7,9 @@
         static let configuration = CommandConfiguration(
             commandName: "status", abstract: "Show who relays how much, and how full the stream is.",
             discussion: """
-                A relay that has been silent for as long as its --takeover (20 seconds) is dead, and others take what it had; it is shown for an hour. LAG is how old the oldest \
-                event is that a relay has and the stream has not.
+                A relay that has been silent for as long as its --takeover (20 seconds) is dead, and others take what \
+                it had; it is shown for an hour. LAG is for how long a relay may have had something that the stream has not: \
+                while nothing comes from a Pusher server, it grows until the next ping.
 
                 Examples:
                   pusher-cli relay status
