@@ -41,7 +41,9 @@ func fuzzMatrixSync(_ bytes: [UInt8]) throws(BrokenClaim) {
         for event in events {
             try claim("redacted", event.isRedacted == (event.unsigned?["redacted_because"] != nil))
             try claim("transaction", event.transactionId == event.unsigned?["transaction_id"]?.string)
-            try claim("relation", (event.relatesTo != nil) == (event.contentJSON["m.relates_to"]?.isObject == true))
+            let relation = event.contentJSON["m.relates_to"]
+            let isToItself = relation?["event_id"]?.string == event.eventId
+            try claim("relation", (event.relatesTo != nil) == (relation?.isObject == true && !isToItself))
             relations.add(event)
             try claim("relations are bounded", relations.count <= 8)
         }
