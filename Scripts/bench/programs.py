@@ -71,6 +71,12 @@ def measure(*command):
     return json.loads(output_of(*command).splitlines()[-1])
 
 
+def cpu_seconds(process):
+    """User and system, all threads."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Server:
     """A program that says where it listens."""
 
@@ -89,8 +95,7 @@ class Server:
         print(what, file=self.process.stdin, flush=True)
 
     def cpu_seconds(self):
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process.pid)
 
     def stop(self):
         self.process.kill()

@@ -84,6 +84,17 @@ struct TermFilterTests {
         #expect(stale(&filter, timed: [(8, 90, 60), (8, 100, 60), (7, 95, 69)]) == [95])
     }
 
+    @Test func aNewStreamThatIsExpectedIsKnownAtOnce() {
+        var filter = TermFilter()
+        #expect(stale(&filter, timed: [(9, 4, 60), (9, 5, 60)]) == [])
+        filter.expectNewStream()
+        #expect(stale(&filter, timed: [(9, 4, 60), (1, 1, 61), (1, 6, 61), (1, 7, 61)]) == [])
+        var same = TermFilter()
+        #expect(stale(&same, timed: [(8, 4, 60), (9, 5, 60)]) == [])
+        same.expectNewStream()
+        #expect(stale(&same, timed: [(8, 4, 60), (9, 5, 60), (8, 6, 61)]) == [6])
+    }
+
     @Test func anOldMessageThatIsDeliveredAgainIsNoNewStream() {
         var filter = TermFilter()
         let messages: [(Int, UInt64, Int64)] = [(7, 90, 0), (8, 95, 60), (8, 100, 120), (7, 90, 0), (7, 101, 120)]

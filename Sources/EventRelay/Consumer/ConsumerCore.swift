@@ -154,6 +154,9 @@ final class ConsumerCore: HubOwner {
     /// They were those of a stream that there is no longer.
     func forgetTerms() { state.withLock { $0.terms.forget() } }
 
+    /// They may be: a group is gone with its stream.
+    func expectNewStream() { state.withLock { $0.terms.expectNewStream() } }
+
     // MARK: What comes, for the hub
 
     @NetworkActor

@@ -101,6 +101,7 @@ final class ConsumerReader {
         switch report {
         case .began(_, let ackWait): if hasAcks, ackWait > .zero { self.ackWait = ackWait }
         case .remade(let sequence):
+            core.expectNewStream()
             let what = core.options.durableName(event: name).map { "group \($0)" } ?? "the reader"
             core.failed(
                 "\(what) was gone from stream \(core.options.stream) and was created again: it resumes at message \(sequence), "

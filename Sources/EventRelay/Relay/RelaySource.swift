@@ -20,7 +20,8 @@ public protocol RelaySource: AnyObject, Sendable {
     var completeTime: Date? { get }
 
     /// Whether everything that was sent for a unit until now has come, and has gone into its inlet. Asked before the unit stops for
-    /// another relay that listens already: if not, that one tells a gap. And asked each second after a hold, for any unit of the source, until it has.
+    /// another relay that listens already: if not, that one tells a gap. And asked each second after a hold, for any unit of the
+    /// source, until it has.
     func hasHeardAll(of unit: String) async -> Bool
 
     /// Lets events of a unit come; returns once nothing more is missed.

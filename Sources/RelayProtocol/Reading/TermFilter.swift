@@ -21,6 +21,8 @@ package struct TermFilter: Sendable {
 
     /// By rising terms and positions.
     private var marks: [Slot: [Mark]] = [:]
+    /// By how much a message may be younger than the furthest one that stands behind it, or be of another stream.
+    private var allowance = Self.clockDifference
     /// The furthest message that was seen.
     private var last: (position: UInt64, time: Int64)?
     /// How many late messages were seen.
@@ -29,7 +31,10 @@ package struct TermFilter: Sendable {
     package init() {}
 
     /// The stream is another one.
-    package mutating func forget() { (marks, last) = ([:], nil) }
+    package mutating func forget() { (marks, last, allowance) = ([:], nil, Self.clockDifference) }
+
+    /// The stream may be another one: what stands before the furthest message and is younger decides.
+    package mutating func expectNewStream() { allowance = 0 }
 
     /// Takes a message, or a fence that was read apart.
     ///
@@ -39,8 +44,8 @@ package struct TermFilter: Sendable {
     /// - Returns: Whether it is one of an old owner that came after the new owner's first one.
     @discardableResult
     package mutating func isStale(_ slot: Slot, term: Int, position: UInt64, time: Int64) -> Bool {
-        if let last, position <= last.position, time > last.time + Self.clockDifference { forget() }
-        if position >= last?.position ?? 0 { last = (position, time) }
+        if let last, position <= last.position, time > last.time + allowance { forget() }
+        if position > last?.position ?? 0 { (last, allowance) = ((position, time), Self.clockDifference) }
         let known = marks[slot] ?? []
         if known.contains(where: { $0.term > term && $0.position < position }) {
             staleCount += 1
