@@ -39,6 +39,15 @@ struct ChatInTmuxTests {
             }
         }
 
+        /// The chat's process.
+        var chat: Int32 {
+            get throws {
+                let shell = try #require(Int32(terminal.value("pane_pid")))
+                let children = try String(contentsOfFile: "/proc/\(shell)/task/\(shell)/children", encoding: .utf8)
+                return try #require(children.split(separator: " ").first.flatMap { Int32($0) })
+            }
+        }
+
         func say(_ text: String) async throws {
             try terminal.type(text)
             try terminal.press("Enter")
@@ -147,7 +156,23 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.shows("while it was stopped"))
         try scene.terminal.press("C-z")
         #expect(await scene.terminal.isLeft())
-        try await scene.say("kill %1; fg; echo status $?")
+        // In the background it stops itself, and `fg` goes on from there.
+        let chat = try scene.chat
+        @Sendable func isStopped() -> Bool {
+            let status = try? String(contentsOfFile: "/proc/\(chat)/stat", encoding: .utf8)
+            return status?.contains(") T ") == true
+        }
+        try #require(isStopped())
+        try await scene.say("bg")
+        #expect(await eventually { !isStopped() })
+        #expect(await eventually { isStopped() })
+        _ = try await scene.nio.send("while it was in the background", to: scene.roomId)
+        try await scene.say("fg")
+        #expect(await scene.terminal.shows("while it was in the background"))
+        try scene.terminal.press("C-z")
+        #expect(await scene.terminal.isLeft())
+        // The shell continues a stopped job that it tells to end; it ends without `fg`.
+        try await scene.say("kill %1; wait %1; echo status $?")
         #expect(await scene.terminal.shows("status 0"))
         #expect(await scene.terminal.isLeft())
     }
@@ -156,10 +181,7 @@ struct ChatInTmuxTests {
     @Test func whenItIsKilledResetIsEnough() async throws {
         let scene = try await Scene(Homeserver(.plain))
         try await scene.start()
-        let shell = try #require(Int32(scene.terminal.value("pane_pid")))
-        let children = try String(contentsOfFile: "/proc/\(shell)/task/\(shell)/children", encoding: .utf8)
-        let chat = try #require(children.split(separator: " ").first.flatMap { Int32($0) })
-        #expect(kill(chat, SIGKILL) == 0)
+        #expect(kill(try scene.chat, SIGKILL) == 0)
         #expect(await eventually { scene.terminal.lines.contains { $0.contains("Killed") } })
         try await scene.say("tput rmcup; reset; echo usable")
         #expect(await scene.terminal.shows("usable"))

@@ -17,6 +17,16 @@ public final class TerminalReader: Sendable {
         case gone
     }
 
+    /// A stop by ``suspend()``. Two things tell that the program goes on, in any order: the call that stopped it returns, and
+    /// a signal comes.
+    private enum Stop {
+        case none
+        /// Neither has come.
+        case asked
+        /// The call has returned, and the signal that belongs to it is still to come.
+        case returned
+    }
+
     private struct State {
         var parser: InputParser
         /// To tell whether anything followed.
@@ -29,8 +39,7 @@ public final class TerminalReader: Sendable {
         var dispositions: [(number: Int32, action: sigaction)] = []
         /// Another program has the terminal.
         var isPaused = false
-        /// The terminal has been taken back before its signal was noticed.
-        var continuesTaken = 0
+        var stop = Stop.none
 
         mutating func cancelSources() {
             for source in sources { source.cancel() }
@@ -181,30 +190,47 @@ public final class TerminalReader: Sendable {
     public func suspend() {
         tell(.stopping)
         terminal.restore()
+        state.withLock { $0.stop = .asked }
         stop(SIGTSTP)
-        if takeBack() { state.withLock { $0.continuesTaken += 1 } }
+        let isFirst = state.withLock { state in
+            guard state.stop == .asked else { return false }
+            state.stop = .returned
+            return true
+        }
+        if isFirst { goOn() }
     }
 
     private func continued() {
-        let isTaken = state.withLock { state in
-            guard state.continuesTaken > 0 else { return false }
-            state.continuesTaken -= 1
-            return true
+        let isFirst = state.withLock { state in
+            defer { state.stop = .none }
+            return state.stop != .returned
         }
-        if isTaken { return }
-        if terminal.isForeground { takeBack() } else { stop(SIGTTIN) }
+        if isFirst { goOn() }
     }
 
-    @discardableResult
-    private func takeBack() -> Bool {
-        guard terminal.isForeground, !state.withLock({ $0.isPaused }) else { return false }
+    private func goOn() {
+        if terminal.isForeground { takeBack() } else { goOnInBackground() }
+    }
+
+    /// How long a program goes on that was continued in the background: one that is told to end is continued for that.
+    private static let backgroundPatience = DispatchTimeInterval.seconds(1)
+
+    private func goOnInBackground() {
+        state.withLock { $0.suspendKeys() }  // they are the shell's
+        queue.asyncAfter(deadline: .now() + Self.backgroundPatience) { [weak self] in
+            guard let self, state.withLock({ $0.onEvent != nil }) else { return }
+            if terminal.isForeground { takeBack() } else { stop(SIGTTIN) }
+        }
+    }
+
+    private func takeBack() {
+        guard !state.withLock({ $0.isPaused }) else { return }
+        state.withLock { $0.resumeKeys() }
         do {
             try terminal.makeRaw()
             tell(.continued)
-            return true
         } catch {
             tell(.gone)
-            return false
         }
     }
 
