@@ -59,6 +59,6 @@ enum NATSSubject {
 
     /// What was encoded, or stands in the records: a header line of its own must not come of it, nor a header of the server.
     static func isHeader(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } && !HeaderValue.mayMislead(text)
+        !text.isEmpty && HeaderValue.isSafe(text) { $0 >= 0x20 && $0 < 0x7F }
     }
 }

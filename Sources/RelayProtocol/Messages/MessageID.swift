@@ -42,13 +42,14 @@ package enum MessageID {
 
     /// - Parameter parts: At least one.
     package static func make(_ parts: [String]) -> String {
-        let id = parts.map { part in
+        var id = ""
+        id.reserveCapacity(maximumLength)
+        for part in parts {
+            if !id.isEmpty { id += "/" }
             let value = HeaderValue.encode(part)
-            guard value.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "/") }) else {
-                return value
-            }
-            return value.replacing(" ", with: "%20").replacing("/", with: "%2F")
-        }.joined(separator: "/")
+            let isDivided = value.utf8.contains { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "/") }
+            id += isDivided ? value.replacing(" ", with: "%20").replacing("/", with: "%2F") : value
+        }
         return id.utf8.count <= maximumLength ? id : parts[0] + "/~" + digest(id)
     }
 

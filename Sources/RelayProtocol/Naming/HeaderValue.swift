@@ -24,23 +24,24 @@ package enum HeaderValue {
 
     /// Whether it stands for itself.
     private static func isPlain(_ text: String) -> Bool {
-        let bytes = text.utf8
-        guard let first = bytes.first, let last = bytes.last, first != 0x20, last != 0x20 else { return false }
-        return bytes.allSatisfy(isPlain) && !mayMislead(text)
+        guard let first = text.utf8.first, let last = text.utf8.last, first != 0x20, last != 0x20 else { return false }
+        return isSafe(text, allowing: isPlain)
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool { byte >= 0x20 && byte <= 0x7E && byte != UInt8(ascii: "%") }
 
-    private static let mark = Array("Nats-".utf8)
-
-    /// Whether the text `Nats-` is in it.
-    package static func mayMislead(_ text: String) -> Bool {
-        var matched = 0
-        for byte in text.utf8 {
-            matched = byte == mark[matched] ? matched + 1 : byte == mark[0] ? 1 : 0
-            if matched == mark.count { return true }
+    /// Whether a text has only bytes that are allowed, and not the text `Nats-` in it.
+    package static func isSafe(_ text: String, allowing isAllowed: (UInt8) -> Bool) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            for index in bytes.indices {
+                guard isAllowed(bytes[index]) else { return false }
+                if bytes[index] == UInt8(ascii: "-"), bytes[..<index].suffix(4).elementsEqual("Nats".utf8) {
+                    return false
+                }
+            }
+            return true
         }
-        return false
     }
 
     /// - Returns: Nil for what is not UTF-8, or escaped wrongly.

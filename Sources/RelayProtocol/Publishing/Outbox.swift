@@ -29,7 +29,8 @@ package struct Outbox: Sendable {
         package init() {}
     }
 
-    package struct Entry: Sendable {
+    /// A class, so that what moves from place to place is a reference.
+    package final class Entry: Sendable {
         /// Counts the messages of a unit and term, from one.
         package let number: Int
         package let token: UInt64
@@ -39,7 +40,13 @@ package struct Outbox: Sendable {
         package let byteCount: Int
         /// Milliseconds since 1970, when it came from its source.
         package let time: Int64
-        fileprivate(set) var tries = 0
+
+        fileprivate init(
+            number: Int, token: UInt64, unit: String, term: Int, message: OutgoingMessage, byteCount: Int, time: Int64
+        ) {
+            (self.number, self.token, self.unit, self.term) = (number, token, unit, term)
+            (self.message, self.byteCount, self.time) = (message, byteCount, time)
+        }
     }
 
     private enum Phase {
@@ -139,19 +146,18 @@ package struct Outbox: Sendable {
     package mutating func add(
         _ unit: String, byteCount: Int, time: Int64, _ message: (_ number: Int, _ term: Int) -> OutgoingMessage
     ) -> Int? {
-        guard let term = units[unit]?.term else { return nil }
+        guard var open = units.removeValue(forKey: unit) else { return nil }  // so that it is changed in place
         lastToken += 1
-        units[unit]?.lastNumber += 1
-        let number = units[unit]?.lastNumber ?? 0
-        let wasEmpty = units[unit]?.waiting.isEmpty ?? true
-        units[unit]?.waiting.append(
-            Entry(
-                number: number, token: lastToken, unit: unit, term: term, message: message(number, term),
-                byteCount: byteCount, time: time))
+        open.lastNumber += 1
+        let entry = Entry(
+            number: open.lastNumber, token: lastToken, unit: unit, term: open.term,
+            message: message(open.lastNumber, open.term), byteCount: byteCount, time: time)
+        if open.waiting.isEmpty, case .flowing = open.phase { ready.append(unit) }
+        open.waiting.append(entry)
+        units[unit] = open
         self.byteCount += byteCount
-        if wasEmpty, case .flowing = units[unit]?.phase { ready.append(unit) }
         updateHold()
-        return number
+        return entry.number
     }
 
     /// All that has come from a unit so far lies before this position of its source.
@@ -214,15 +220,11 @@ package struct Outbox: Sendable {
 
     private func next(of unit: inout Unit) -> Entry? {
         guard canSend(unit) else { return nil }
-        var entry: Entry?
-        if case .repeating = unit.phase {
-            entry = unit.failed.removeFirst()
-        } else {
-            entry = unit.waiting.popFirst()
+        if case .repeating = unit.phase { return unit.failed.removeFirst() }
+        defer {
             if unit.waiting.isEmpty { unit.waiting = [] }  // a slice keeps what it has handed on
         }
-        entry?.tries += 1
-        return entry
+        return unit.waiting.popFirst()
     }
 
     /// What has come of a message. Of what is not waited for any more nothing is known.
