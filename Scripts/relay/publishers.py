@@ -100,8 +100,8 @@ class MatrixPublisher(Publisher):
         super().__init__(host, port, rate, random)
         self.token, self.rooms = token, rooms
 
-    def send(self):
-        room = self.random.choice(self.rooms)
+    def send(self, room=None):
+        room = room or self.random.choice(self.rooms)
         number = len(self.sent)
         path = f"/_matrix/client/v3/rooms/{urllib.parse.quote(room)}/send/m.room.message/relay-test-{number}"
         body = json.dumps({"msgtype": "m.text", "body": f"number {number}"})

@@ -56,6 +56,20 @@ import Transport
             }
         }
 
+        /// What the homeserver says of what a sync has left out, in answers of seven events.
+        func tellHistory(_ fault: @escaping @Sendable (_ from: Int) -> FakeAnswer? = { _ in nil }) {
+            let ids = ids
+            server.on("GET", "v3/rooms/*/messages") { request in
+                let from = request.parameter("from").flatMap { Int($0.dropFirst()) } ?? 0
+                guard request.parameter("dir") == "f" else { return .json("{}") }
+                if let answer = fault(from) { return answer }
+                let chunk = ids.withLock { $0.dropFirst(from).prefix(7) }
+                let events = chunk.map { Sync.message($0) }.joined(separator: ",")
+                let end = chunk.isEmpty ? "" : #","end":"s\#(from + chunk.count)""#
+                return .json(#"{"chunk":[\#(events)],"start":"s\#(from)"\#(end)}"#)
+            }
+        }
+
         func say(_ new: some Sequence<Int>) { ids.withLock { $0 += new.map { "$\($0)" } } }
 
         func source() -> MatrixRelaySource { MatrixRelaySource(client: MXRestClient.make(server)) }
@@ -143,25 +157,76 @@ import Transport
         await room.server.stop()
     }
 
-    /// More than a sync brings: it is paged back, or told.
-    @Test func aRoomWithMoreEventsInAnOutageThanASyncBringsHasAGap() async throws {
+    /// Forty events, of which a relay has seen two; a sync brings ten.
+    ///
+    /// - Returns: What is in the stream once the last one is, and the number of gaps.
+    private func afterALongOutage(
+        _ room: Room, saying more: ClosedRange<Int>? = nil, _ history: () -> Void
+    ) async throws -> (ids: [String], gaps: Int) {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
-        let room = try await Room(limit: 10)
         let first = try RunningRelay("a", nats, room.source())
         #expect(await first.hasReported("relaying matrix:@a:s"), "\(first.text)")
         room.say(1...2)
         #expect(await has(names(1...2), nats), "\(first.text)")
         await first.stop()
         room.say(3...40)
+        history()
         let second = try RunningRelay("a", nats, room.source())
-        let isThere = await eventually(within: .seconds(20)) { (try? await ids(nats))?.last == "!r:s/$40" }
+        if let more {
+            let isAsked = await eventually { !room.server.requests("GET", "v3/rooms/*/messages").isEmpty }
+            #expect(isAsked)
+            room.say(more)
+        }
+        let last = "!r:s/$\(more?.upperBound ?? 40)"
+        let isThere = await eventually(within: .seconds(20)) { (try? await ids(nats))?.last == last }
         #expect(isThere, "\(second.text)")
-        let isWhole = try await ids(nats) == names(1...40)
-        let isTold = await eventually(within: .seconds(20)) { (try? await gapCount(nats)) == 1 }
-        #expect(isWhole || isTold, "\(second.text)")
         await second.stop()
         await room.server.stop()
+        return (try await ids(nats), try await gapCount(nats))
+    }
+
+    @Test func whatASyncLeavesOutAfterALongOutageIsAskedFor() async throws {
+        let room = try await Room(limit: 10)
+        let found = try await afterALongOutage(room) { room.tellHistory() }
+        #expect(found.ids == names(1...40) && found.gaps == 0)
+        let asked = room.server.requests("GET", "v3/rooms/*/messages").map { $0.parameter("from") }
+        #expect(asked == ["s2", "s9", "s16", "s23", "s30"])
+    }
+
+    @Test func whatComesMeanwhileStandsBehindIt() async throws {
+        let room = try await Room(limit: 10)
+        let isFirst = Lock(true)
+        let found = try await afterALongOutage(room, saying: 41...45) {
+            // Longer than a sync takes, and with an answer that says nothing.
+            room.tellHistory { _ in
+                let wasFirst = isFirst.withLock { isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                }
+                return wasFirst ? .json("", status: 502).after(.milliseconds(300)) : nil
+            }
+        }
+        #expect(found.ids == names(1...45) && found.gaps == 0)
+    }
+
+    @Test func whatTheHomeserverDoesNotGiveIsAGap() async throws {
+        let room = try await Room(limit: 10)
+        let found = try await afterALongOutage(room) {
+            room.tellHistory { from in
+                from < 16 ? nil : .error(403, "M_FORBIDDEN")
+            }
+        }
+        #expect(found.ids == names(Array(1...16) + Array(31...40)) && found.gaps == 1)
+    }
+
+    @Test func aHistoryWithoutAnEndIsAGap() async throws {
+        let room = try await Room(limit: 10)
+        let found = try await afterALongOutage(room) {
+            room.tellHistory { from in .json(#"{"chunk":[],"start":"s\#(from)","end":"s\#(from + 1)"}"#) }
+        }
+        #expect(found.ids == names(Array(1...2) + Array(31...40)) && found.gaps == 1)
+        #expect(room.server.requests("GET", "v3/rooms/*/messages").count == 1000)
     }
 
     // MARK: Pydio

@@ -7,12 +7,12 @@ import Realtime
 /// The rooms of a Matrix account. Its unit is `matrix:<user>`.
 ///
 /// Relays what stands in the timelines of the rooms that the user is in: each event once, from where it was left, whichever relay
-/// goes on. Typing, receipts and presence are not relayed. Messages of encrypted rooms are relayed as they are, encrypted: the keys
+/// goes on. What a sync leaves out of a room after a long time is asked for; what the homeserver does not give is a gap. Typing, receipts and presence are not relayed. Messages of encrypted rooms are relayed as they are, encrypted: the keys
 /// of a login are received by one process only.
 public final class MatrixRelaySource: RelaySource {
     private struct Run {
         let session: MXSession
-        let intake: RelayIntake
+        let intake: MatrixIntake
     }
 
     private let client: MXRestClient
@@ -41,7 +41,7 @@ public final class MatrixRelaySource: RelaySource {
         let known = position.flatMap { MatrixPosition($0) }
         // What the first sync brings of a position that is not known is as old as the account.
         let isLive = Lock(known != nil)
-        let intake = RelayIntake(inlet) { event in
+        let events = RelayIntake(inlet) { event in
             isLive.withLock { $0 } && Self.id(of: event) != nil
         } id: {
             Self.id(of: $0)
@@ -50,6 +50,7 @@ public final class MatrixRelaySource: RelaySource {
         } onState: { state in
             if state.underlying as? MXSessionState == .running { isLive.withLock { $0 = true } }
         }
+        let intake = MatrixIntake(events, of: session, client, since: known?.token)
         run.withLock { $0 = Run(session: session, intake: intake) }
         if let known {
             // Nobody listens yet. The session catches up on rooms that it knows.
@@ -57,7 +58,7 @@ public final class MatrixRelaySource: RelaySource {
             session.catchUp(since: known.token, from: known.date)
         }
         session.attach(intake)
-        session.hold(isHeld.withLock { $0 }, for: intake)
+        intake.hold(isHeld.withLock { $0 })
         try await session.start()
     }
 
@@ -69,14 +70,14 @@ public final class MatrixRelaySource: RelaySource {
         }
         guard let old else { return }
         old.session.detach(old.intake)
+        old.intake.stop()
         old.session.close()
     }
 
     /// Syncs no more as long as it is held.
     public func hold(_ isHeld: Bool) {
         self.isHeld.withLock { $0 = isHeld }
-        guard let run = run.withLock({ $0 }) else { return }
-        run.session.hold(isHeld, for: run.intake)
+        run.withLock { $0 }?.intake.hold(isHeld)
     }
 
     /// Two accounts in one room have the same event: one copy is kept.

@@ -10,8 +10,6 @@ import Realtime
 public final class PusherRelaySource: RelaySource {
     private struct State: Sendable {
         var inlets: [String: RelayInlet] = [:]
-        var isHeld = false
-        var waiter: CheckedContinuation<Void, Never>?
         var tasks: [Task<Void, Never>] = []
         var completeness = Completeness()
         /// What comes, once it is read; and how many batches of it have gone on.
@@ -23,6 +21,7 @@ public final class PusherRelaySource: RelaySource {
     private let prefix: String
     private let channels: [String]
     private let state = Lock(State())
+    private let gate = HoldGate()
     private let standstills = Lock(StandstillRecord(at: Date()))
 
     /// - Parameters:
@@ -83,7 +82,7 @@ public final class PusherRelaySource: RelaySource {
         }
         defer { limit.cancel() }
         guard (try? await ping.value) != nil, await haveWaitingGoneOn() else { return false }
-        return pusher.channel(name)?.subscribed == true && !state.withLock { $0.isHeld }
+        return pusher.channel(name)?.subscribed == true && !gate.isHeld
     }
 
     private static let look = Duration.milliseconds(5)
@@ -102,15 +101,7 @@ public final class PusherRelaySource: RelaySource {
     }
 
     /// Leaves what comes unread, so that the socket is read no more once the buffer is full.
-    public func hold(_ isHeld: Bool) {
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.isHeld = isHeld
-            guard !isHeld else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
-    }
+    public func hold(_ isHeld: Bool) { gate.hold(isHeld) }
 
     // MARK: What comes
 
@@ -128,7 +119,7 @@ public final class PusherRelaySource: RelaySource {
                     var iterator = events.makeAsyncIterator()
                     while let batch = await iterator.nextBatch(limit: Self.batchLimit) {
                         guard let self else { return }
-                        await waitUntilReleased()
+                        await gate.waitUntilReleased()
                         take(batch)
                     }
                 },
@@ -145,17 +136,6 @@ public final class PusherRelaySource: RelaySource {
                     }
                 },
             ]
-        }
-    }
-
-    private func waitUntilReleased() async {
-        guard state.withLock({ $0.isHeld }) else { return }
-        await withCheckedContinuation { continuation in
-            let isHeld = state.withLock { state in
-                if state.isHeld { state.waiter = continuation }
-                return state.isHeld
-            }
-            if !isHeld { continuation.resume() }
         }
     }
 

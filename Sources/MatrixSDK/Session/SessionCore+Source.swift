@@ -40,12 +40,12 @@ extension SessionCore {
         for notice in notices {
             switch notice {
             case .live(let live):
-                append(
+                events.append(
                     live.event, to: "matrix:" + live.roomId, notifies: live.push.notify,
-                    highlights: live.push.highlight, &events)
+                    highlights: live.push.highlight)
             case .ephemeral(let event), .roomAccountData(let event):
-                append(event, to: "matrix:" + (event.roomId ?? ""), &events)
-            case .presence(let event), .accountData(let event): append(event, to: accountChannel, &events)
+                events.append(event, to: "matrix:" + (event.roomId ?? ""))
+            case .presence(let event), .accountData(let event): events.append(event, to: accountChannel)
             case .joined(let roomId):
                 append(MatrixEventName.join, ["room_id": roomId], to: roomId, &events)
             case .invited(let roomId, let inviter):
@@ -78,9 +78,8 @@ extension SessionCore {
                 publish(gap(roomId))
             case .decrypted(let roomId, let decrypted):
                 for live in decrypted {
-                    append(
-                        live.event, to: "matrix:" + roomId, notifies: live.push.notify, highlights: live.push.highlight,
-                        &events)
+                    events.append(
+                        live.event, to: "matrix:" + roomId, notifies: live.push.notify, highlights: live.push.highlight)
                 }
             case .toDevice, .knocked, .changed, .relationsChanged, .echoConfirmed, .summaryChanged,
                 .directRoomsChanged, .ignoredUsersChanged, .encryption:
@@ -88,16 +87,6 @@ extension SessionCore {
             }
         }
         publish(events)
-    }
-
-    private func append(
-        _ event: MXEvent, to channel: String, notifies: Bool = false, highlights: Bool = false,
-        _ events: inout SourceEvents
-    ) {
-        events.append(
-            name: event.type, channel: channel, data: event.clearJSON.data,
-            userId: event.sender.isEmpty ? nil : event.sender,
-            notifies: notifies, highlights: highlights)
     }
 
     private func append(
@@ -133,6 +122,18 @@ extension SessionCore {
         events.append(
             name: MatrixEventName.syncState, channel: accountChannel, data: #"{"state":"\#(state)"}"#.utf8)
         publish(events)
+    }
+}
+
+extension SourceEvents {
+    /// Adds an event of a channel, decrypted if it was.
+    package mutating func append(
+        _ event: MXEvent, to channel: String, notifies: Bool = false, highlights: Bool = false
+    ) {
+        append(
+            name: event.type, channel: channel, data: event.clearJSON.data,
+            userId: event.sender.isEmpty ? nil : event.sender,
+            notifies: notifies, highlights: highlights)
     }
 }
 
