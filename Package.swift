@@ -135,7 +135,10 @@ var libraries: [Target] {
         // Events of many machines in a stream of NATS JetStream. Nothing else is linked with libnats.
         library(
             "EventRelay",
-            ["RelayProtocol", "PusherSwift", "MatrixSDK", "PydioSDK", "PeerLog", "CNATS", "CLinux", swiftLog] + client),
+            [
+                "RelayProtocol", "PusherSwift", "MatrixSDK", "MatrixProtocol", "PydioSDK", "PeerLog", "CNATS", "CLinux",
+                swiftLog,
+            ] + client),
         // Text, surfaces and keys of a terminal. Knows none of the protocols.
         library(
             "TerminalUI", ["Basics", "CZlib", .target(name: "CTurboJPEG", condition: .when(traits: ["JPEGImages"]))]),

@@ -57,17 +57,23 @@ import Transport
         }
 
         /// What the homeserver says of what a sync has left out, in answers of seven events.
+        ///
+        /// - Parameter fault: What it says instead, before an event.
         func tellHistory(_ fault: @escaping @Sendable (_ from: Int) -> FakeAnswer? = { _ in nil }) {
             let ids = ids
             server.on("GET", "v3/rooms/*/messages") { request in
-                let from = request.parameter("from").flatMap { Int($0.dropFirst()) } ?? 0
-                guard request.parameter("dir") == "f" else { return .json("{}") }
+                func place(_ name: String) -> Int { request.parameter(name).flatMap { Int($0.dropFirst()) } ?? 0 }
+                let (from, to) = (place("from"), place("to"))
+                guard request.parameter("dir") == "b" else { return .error(400, "M_INVALID_PARAM") }
                 if let answer = fault(from) { return answer }
-                let chunk = ids.withLock { $0.dropFirst(from).prefix(7) }
-                let events = chunk.map { Sync.message($0) }.joined(separator: ",")
-                let end = chunk.isEmpty ? "" : #","end":"s\#(from + chunk.count)""#
-                return .json(#"{"chunk":[\#(events)],"start":"s\#(from)"\#(end)}"#)
+                let chunk = ids.withLock { $0[max(to, from - 7)..<from].reversed() }
+                return Self.page(chunk.map { Sync.message($0) }, end: chunk.isEmpty ? nil : from - chunk.count)
             }
+        }
+
+        static func page(_ events: [String], end: Int?) -> FakeAnswer {
+            let end = end.map { #","end":"s\#($0)""# } ?? ""
+            return .json(#"{"chunk":[\#(events.joined(separator: ","))],"start":"s"\#(end)}"#)
         }
 
         func say(_ new: some Sequence<Int>) { ids.withLock { $0 += new.map { "$\($0)" } } }
@@ -190,8 +196,36 @@ import Transport
         let room = try await Room(limit: 10)
         let found = try await afterALongOutage(room) { room.tellHistory() }
         #expect(found.ids == names(1...40) && found.gaps == 0)
-        let asked = room.server.requests("GET", "v3/rooms/*/messages").map { $0.parameter("from") }
-        #expect(asked == ["s2", "s9", "s16", "s23", "s30"])
+        let asked = room.server.requests("GET", "v3/rooms/*/messages")
+        #expect(asked.map { $0.parameter("from") } == ["s30", "s23", "s16", "s9", "s2"])
+        #expect(asked.allSatisfy { $0.parameter("to") == "s2" })
+    }
+
+    /// Servers order history by the room's graph, and a sync by arrival.
+    @Test func whatASyncHasBroughtMayStandAnywhereInTheHistory() async throws {
+        let room = try await Room(limit: 10)
+        let found = try await afterALongOutage(room) {
+            room.tellHistory { from in
+                let numbers = [35, 30, 29, 40, 28, 27, 26, 25, 24]
+                return from == 30 ? Room.page(numbers.map { Sync.message("$\($0)") }, end: 23) : nil
+            }
+        }
+        #expect(found.ids == names(1...40) && found.gaps == 0)
+    }
+
+    @Test func whatWasSaidBeforeTheUserJoinedIsLeftOut() async throws {
+        let room = try await Room(limit: 10)
+        let joining = #"""
+            {"type":"m.room.member","event_id":"$joining","sender":"@a:s","state_key":"@a:s","origin_server_ts":1,
+            "content":{"membership":"join"}}
+            """#
+        let found = try await afterALongOutage(room) {
+            room.tellHistory { from in
+                let before = [30, 29].map { Sync.message("$\($0)") }
+                return from == 30 ? Room.page(before + [joining, Sync.message("$28")], end: 23) : nil
+            }
+        }
+        #expect(found.ids == names(1...2) + ["!r:s/$joining"] + names(29...40) && found.gaps == 0)
     }
 
     @Test func whatComesMeanwhileStandsBehindIt() async throws {
@@ -213,20 +247,47 @@ import Transport
     @Test func whatTheHomeserverDoesNotGiveIsAGap() async throws {
         let room = try await Room(limit: 10)
         let found = try await afterALongOutage(room) {
-            room.tellHistory { from in
-                from < 16 ? nil : .error(403, "M_FORBIDDEN")
-            }
+            room.tellHistory { $0 > 16 ? nil : .error(403, "M_FORBIDDEN") }
         }
-        #expect(found.ids == names(Array(1...16) + Array(31...40)) && found.gaps == 1)
+        #expect(found.ids == names(Array(1...2) + Array(17...40)) && found.gaps == 1)
+    }
+
+    @Test(arguments: [#"{"start":"s","chunk":[]}"#, "{}", #"{"chunk":[],"end":"s30"}"#])
+    func ofAHomeserverThatSaysNothingThereIsAGap(answer: String) async throws {
+        let room = try await Room(limit: 10)
+        let found = try await afterALongOutage(room) { room.tellHistory { _ in .json(answer) } }
+        #expect(found.ids == names(Array(1...2) + Array(31...40)) && found.gaps == 1)
     }
 
     @Test func aHistoryWithoutAnEndIsAGap() async throws {
         let room = try await Room(limit: 10)
-        let found = try await afterALongOutage(room) {
-            room.tellHistory { from in .json(#"{"chunk":[],"start":"s\#(from)","end":"s\#(from + 1)"}"#) }
-        }
+        let found = try await afterALongOutage(room) { room.tellHistory { Room.page([], end: $0 + 1) } }
         #expect(found.ids == names(Array(1...2) + Array(31...40)) && found.gaps == 1)
         #expect(room.server.requests("GET", "v3/rooms/*/messages").count == 1000)
+    }
+
+    /// A login that has ended while a gap was filled must not leave a gap that a new login would have filled.
+    @Test func whenTheLoginEndsMeanwhileAnotherOneFillsTheGap() async throws {
+        let nats = try await NATSServer()
+        try await nats.connectWithStreams().close()
+        let room = try await Room(limit: 10)
+        let first = try RunningRelay("a", nats, room.source())
+        #expect(await first.hasReported("relaying matrix:@a:s"), "\(first.text)")
+        room.say(1...2)
+        #expect(await has(names(1...2), nats), "\(first.text)")
+        await first.stop()
+        room.say(3...40)
+        room.tellHistory { _ in .error(401, "M_UNKNOWN_TOKEN") }
+        let second = try RunningRelay("a", nats, room.source())
+        let isRefused = await eventually { !room.server.requests("GET", "v3/rooms/*/messages").isEmpty }
+        #expect(isRefused)
+        await second.stop()
+        room.tellHistory()
+        let third = try RunningRelay("a", nats, room.source())
+        #expect(await has(names(1...40), nats), "\(third.text)")
+        #expect(try await gapCount(nats) == 0)
+        await third.stop()
+        await room.server.stop()
     }
 
     // MARK: Pydio

@@ -4,6 +4,7 @@ import Basics
 final class HoldGate: Sendable {
     private struct State: Sendable {
         var isHeld = false
+        var isClosed = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
@@ -13,12 +14,18 @@ final class HoldGate: Sendable {
 
     func hold(_ isHeld: Bool) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.isHeld = isHeld
-            guard !isHeld else { return nil }
+            state.isHeld = isHeld && !state.isClosed
+            guard !state.isHeld else { return nil }
             defer { state.waiter = nil }
             return state.waiter
         }
         waiter?.resume()
+    }
+
+    /// From now on nobody waits.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        hold(false)
     }
 
     func waitUntilReleased() async {

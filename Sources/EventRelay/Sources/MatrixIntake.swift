@@ -1,20 +1,15 @@
 import Basics
 import CurlTransport
 import Foundation
+import MatrixProtocol
 import MatrixSDK
 import Realtime
 
 /// Takes the events of a session, and puts what a sync left out in its place.
 ///
-/// A sync brings no more than so many events of a room. Those before them are asked for, oldest first, and all that comes
-/// meanwhile waits, so that readers see each room in order.
+/// A sync brings no more than so many events of a room. The intake asks the homeserver for those before them, and all that comes
+/// meanwhile waits, so that readers see each room in order. What it does not get is told as a gap.
 final class MatrixIntake: RealtimeEventSink {
-    /// Events of an answer, and answers for one gap: a homeserver that has more, or says so for ever, leaves a gap.
-    private static let pageSize = 100
-    private static let maximumPages = 1000
-    private static let pause = Duration.seconds(1)
-    private static let maximumPause = Duration.seconds(30)
-
     private enum Step: Sendable {
         case events(SourceEvents)
         case position(String)
@@ -22,35 +17,35 @@ final class MatrixIntake: RealtimeEventSink {
     }
 
     private struct State {
-        /// To where all has come.
+        /// The last one that the session told.
         var token: String?
         /// What stands behind a gap that is being filled.
         var waiting: [Step] = []
-        /// Ids of the events in it.
-        var waitingIDs: Set<String> = []
         var filling: Task<Void, Never>?
         weak var session: MXSession?
     }
 
     private let intake: RelayIntake
-    private let client: MXRestClient
+    private let history: MatrixHistory
     private let gate = HoldGate()
     private let state: Lock<State>
 
     /// - Parameter token: From where the session goes on; nil if it begins.
     init(_ intake: RelayIntake, of session: MXSession, _ client: MXRestClient, since token: String?) {
-        (self.intake, self.client) = (intake, client)
+        self.intake = intake
+        history = MatrixHistory(client: client)
         state = Lock(State(token: token, session: session))
     }
 
-    /// Nothing more comes.
-    func stop() {
+    /// Returns when nothing more comes.
+    func stop() async {
         let task = state.withLock { state in
-            defer { state.session = nil }
+            state.session = nil
             return state.filling
         }
         task?.cancel()
-        gate.hold(false)
+        gate.close()
+        await task?.value
     }
 
     /// Leaves what the homeserver has there as long as it is held.
@@ -59,7 +54,7 @@ final class MatrixIntake: RealtimeEventSink {
         holdsChanged()
     }
 
-    /// In a place of its own, by what holds then: of two changes the last has the last word.
+    /// Goes by what holds when the I/O thread comes to it: of two changes the last has the last word.
     private func holdsChanged() {
         NetworkActor.execute { [weak self] in
             guard let self else { return }
@@ -74,11 +69,12 @@ final class MatrixIntake: RealtimeEventSink {
 
     func receive(reached position: String) {
         state.withLock { $0.token = position }
-        take(.position(position))
+        // Gaps are dated from when it was reached, not from when what waits has gone on.
+        take(.position(MatrixPosition(token: position, date: Date()).text))
     }
 
     func receive(_ gap: SourceGap) {
-        guard let token = state.withLock({ $0.token }) else { return intake.receive(gap) }
+        guard gap.endPosition != nil, let token = state.withLock({ $0.token }) else { return intake.receive(gap) }
         take(.gap(gap, since: token))
     }
 
@@ -87,8 +83,6 @@ final class MatrixIntake: RealtimeEventSink {
     func receive(_ state: SourceState) { intake.receive(state) }
 
     private func take(_ step: Step) {
-        var ids: [String] = []
-        if case .events(let events) = step, state.withLock({ $0.filling != nil }) { ids = Self.ids(of: events) }
         let (passes, begins) = state.withLock { state in
             let isFilling = state.filling != nil
             if !isFilling {
@@ -96,15 +90,10 @@ final class MatrixIntake: RealtimeEventSink {
                 state.filling = Task { [weak self] in await self?.goOn() }
             }
             state.waiting.append(step)
-            state.waitingIDs.formUnion(ids)
             return (false, !isFilling)
         }
         if passes { pass(step) }
         if begins { holdsChanged() }
-    }
-
-    private static func ids(of events: SourceEvents) -> [String] {
-        events.batch(channelID: { _ in nil }).compactMap { $0.0.json["event_id"]?.string }
     }
 
     private func pass(_ step: Step) {
@@ -119,9 +108,11 @@ final class MatrixIntake: RealtimeEventSink {
 
     private func goOn() async {
         while !Task.isCancelled, let step = next() {
-            if case .gap(let gap, let token) = step, await fill(gap, since: token) { continue }
-            guard !Task.isCancelled else { return }
-            pass(step)
+            await gate.waitUntilReleased()
+            switch step {
+            case .events, .position: pass(step)
+            case .gap(let gap, let token): guard await fill(gap, since: token) else { return }
+            }
         }
         holdsChanged()
     }
@@ -130,48 +121,40 @@ final class MatrixIntake: RealtimeEventSink {
     private func next() -> Step? {
         state.withLock { state in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
-            (state.filling, state.waitingIDs) = (nil, [])
+            state.filling = nil
             return nil
         }
     }
 
-    /// - Returns: False if something is missing.
+    /// - Returns: False if nothing more may be given: the session has ended.
     private func fill(_ gap: SourceGap, since token: String) async -> Bool {
+        guard let end = gap.endPosition else { return true }
         let room = String(gap.channelName.dropFirst("matrix:".count))
-        var (token, pause) = (token, Self.pause)
-        for _ in 0..<Self.maximumPages {
-            await gate.waitUntilReleased()
-            guard !Task.isCancelled else { return false }
-            do {
-                let page = try await client.messages(
-                    forRoom: room, from: token, direction: .forwards, limit: Self.pageSize)
-                pause = Self.pause
-                let known = state.withLock { $0.waitingIDs }
-                let new = page.chunk.prefix { !known.contains($0.eventId) }
-                var events = SourceEvents()
-                for event in new { events.append(event, to: gap.channelName) }
-                pass(.events(events))
-                guard new.count == page.chunk.count, let end = page.end, end != token else { return true }
-                token = end
-            } catch let error where Self.mayPass(error) {
-                guard (try? await Task.sleep(for: pause)) != nil else { return false }
-                pause = min(pause * 2, Self.maximumPause)
-            } catch {
-                guard !Task.isCancelled else { return false }
-                let what = "cannot read what a sync left out of \(room): \(error)"
-                receive(SourceFailure(what, channelName: gap.channelName))
-                return false
-            }
+        let ignored = state.withLock { $0.session }?.ignoredUsers ?? []
+        let answer = await history.events(of: room, from: token, to: end) { [intake] trouble in
+            intake.receive(SourceFailure(trouble, channelName: gap.channelName, willRetry: true))
         }
-        receive(SourceFailure("a sync left too much out of \(room) to read it all", channelName: gap.channelName))
-        return false
+        guard !Task.isCancelled, let answer else { return false }
+        if let failure = answer.failure {
+            intake.receive(SourceFailure(failure, channelName: gap.channelName))
+            intake.receive(gap)
+        }
+        let brought = broughtEvents()
+        var events = SourceEvents()
+        for event in answer.events where !brought.contains(event.eventId) {
+            guard event.isState || !ignored.contains(event.sender) else { continue }
+            events.append(event, to: gap.channelName)
+        }
+        intake.receive(events)
+        return true
     }
 
-    private static func mayPass(_ error: any Error) -> Bool {
-        switch error {
-        case let error as MatrixError: error.isRetryable
-        case let error as MXError: error.status == 429 || error.status >= 500
-        default: false
+    /// Ids of the events that stand behind the gap. Servers do not order a page of history as they order a sync.
+    private func broughtEvents() -> Set<String> {
+        var ids: Set<String> = []
+        for case .events(let events) in state.withLock({ $0.waiting }) {
+            ids.formUnion(events.batch(channelID: { _ in nil }).compactMap { $0.0.json["event_id"]?.string })
         }
+        return ids
     }
 }

@@ -6,9 +6,10 @@ import Realtime
 
 /// The rooms of a Matrix account. Its unit is `matrix:<user>`.
 ///
-/// Relays what stands in the timelines of the rooms that the user is in: each event once, from where it was left, whichever relay
-/// goes on. What a sync leaves out of a room after a long time is asked for; what the homeserver does not give is a gap. Typing, receipts and presence are not relayed. Messages of encrypted rooms are relayed as they are, encrypted: the keys
-/// of a login are received by one process only.
+/// Relays what stands in the timelines of the rooms that the user is in: each event once, from where it was left, whichever
+/// relay goes on. The relay asks for what a sync leaves out of a room, up to 16 MiB, while all rooms of the account wait; what
+/// it does not get is a gap. It relays neither typing, receipts nor presence. Messages of encrypted rooms stay encrypted: only
+/// one process receives the keys of a login.
 public final class MatrixRelaySource: RelaySource {
     private struct Run {
         let session: MXSession
@@ -45,8 +46,6 @@ public final class MatrixRelaySource: RelaySource {
             isLive.withLock { $0 } && Self.id(of: event) != nil
         } id: {
             Self.id(of: $0)
-        } position: {
-            MatrixPosition(token: $0, date: Date()).text
         } onState: { state in
             if state.underlying as? MXSessionState == .running { isLive.withLock { $0 = true } }
         }
@@ -70,7 +69,7 @@ public final class MatrixRelaySource: RelaySource {
         }
         guard let old else { return }
         old.session.detach(old.intake)
-        old.intake.stop()
+        await old.intake.stop()
         old.session.close()
     }
 

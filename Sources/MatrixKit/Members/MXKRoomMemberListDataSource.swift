@@ -246,7 +246,7 @@ extension SessionReport {
                 return live.roomId == roomId && ["m.room.member", "m.room.power_levels"].contains(live.event.type)
             case .ephemeral(let event): return event.roomId == roomId && event.type == "m.typing"
             case .presence: return true
-            case .gap(let id), .summaryChanged(let id): return id == roomId
+            case .gap(let id, _), .summaryChanged(let id): return id == roomId
             case .roomAccountData, .accountData, .toDevice, .joined, .invited, .knocked, .left, .changed, .decrypted,
                 .encryption, .relationsChanged, .echoConfirmed, .unreadChanged, .directRoomsChanged,
                 .ignoredUsersChanged:

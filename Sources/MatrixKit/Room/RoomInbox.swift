@@ -76,7 +76,8 @@ extension SessionNotice {
         case .ephemeral(let event), .roomAccountData(let event), .changed(let event): event.roomId ?? ""
         case .accountData, .presence, .toDevice, .directRoomsChanged, .ignoredUsersChanged: ""
         case .encryption: nil
-        case .joined(let roomId), .invited(let roomId, _), .knocked(let roomId), .left(let roomId, _), .gap(let roomId),
+        case .joined(let roomId), .invited(let roomId, _), .knocked(let roomId), .left(let roomId, _),
+            .gap(let roomId, _),
             .decrypted(let roomId, _), .relationsChanged(let roomId, _), .echoConfirmed(let roomId, _, _),
             .summaryChanged(let roomId):
             roomId

@@ -185,12 +185,7 @@ struct JoinedPass {
     /// Whether we come into the room with the section.
     var hasJoining: Bool { section.timeline.events.contains(where: joins) }
 
-    /// Whether it is our own joining, and not only a change of our name.
-    private func joins(_ event: MXEvent) -> Bool {
-        event.isState && event.type == "m.room.member" && event.stateKey == userId
-            && event.contentJSON["membership"]?.string == "join"
-            && event.prevContent?["membership"]?.string != "join"
-    }
+    private func joins(_ event: MXEvent) -> Bool { event.isJoining(of: userId) }
 
     private mutating func tell(_ event: MXEvent, _ room: RoomModel) {
         guard !ignoredUsers.contains(event.sender) || event.isState else { return }
@@ -331,5 +326,13 @@ struct JoinedPass {
             in: (changes.timeline.reversed() + stored).prefix(horizon), ignoring: ignoredUsers
         ) { $0.sender == userId && $0.saysSomething || beginsOurTime($0) }
         room.summary.localUnreadEventCount = min(room.summary.localUnreadEventCount, unread.total)
+    }
+}
+
+extension MXEvent {
+    /// Whether the user joins by it, and does not only change their name.
+    package func isJoining(of userId: String) -> Bool {
+        isState && type == "m.room.member" && stateKey == userId && contentJSON["membership"]?.string == "join"
+            && prevContent?["membership"]?.string != "join"
     }
 }

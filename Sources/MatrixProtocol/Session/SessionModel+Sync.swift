@@ -221,7 +221,7 @@ extension SessionModel {
         room.summary.hiddenFromUser = isHidden(room.summary)
         if isNew || tellsKnown && pass.hasJoining, !isInitial { applied.notices.append(.joined(roomId: roomId)) }
         if pass.isGap || tellsKnown && section.timeline.isLimited && !isNew {
-            applied.notices.append(.gap(roomId: roomId))
+            applied.notices.append(.gap(roomId: roomId, prevBatch: section.timeline.prevBatch))
         }
         applied.notices += pass.notices
         if before != room.summary || isNew {

@@ -19,7 +19,8 @@ package enum SessionNotice: Sendable {
     case left(roomId: String, event: MXEvent?)
     /// Events between those that are known and those that come next were left out by the server. The room's stored
     /// timeline begins anew.
-    case gap(roomId: String)
+    /// - Parameter prevBatch: Before which they stand, for ``MXTimelineDirection/backwards``; nil if that is not known.
+    case gap(roomId: String, prevBatch: String? = nil)
     /// An event has changed: it was redacted.
     case changed(MXEvent)
     /// Events of a room that could not be read when they came can be read now, or it is known better why not.

@@ -29,11 +29,12 @@ extension SessionCore {
 
     func handOver(_ notices: [SessionNotice]) {
         let lastSync = state.withLock { $0.lastSync }
-        func gap(_ roomId: String) -> SourceGap {
-            SourceGap(channelName: "matrix:" + roomId, start: lastSync ?? Date(), end: Date())
+        func gap(_ roomId: String, _ prevBatch: String?) -> SourceGap {
+            SourceGap(
+                channelName: "matrix:" + roomId, start: lastSync ?? Date(), end: Date(), endPosition: prevBatch)
         }
         guard isHeard else {
-            for case .gap(let roomId) in notices { publish(gap(roomId)) }
+            for case .gap(let roomId, let prevBatch) in notices { publish(gap(roomId, prevBatch)) }
             return
         }
         var events = SourceEvents()
@@ -71,11 +72,11 @@ extension SessionCore {
                         "notification_count": summary.notificationCount, "highlight_count": summary.highlightCount,
                         "unread_count": summary.localUnreadEventCount, "threads": threads.isEmpty ? nil : threads,
                     ], to: summary.roomId, &events)
-            case .gap(let roomId):
+            case .gap(let roomId, let prevBatch):
                 // Events before it and after it must stand on their sides of the gap.
                 publish(events)
                 events = SourceEvents()
-                publish(gap(roomId))
+                publish(gap(roomId, prevBatch))
             case .decrypted(let roomId, let decrypted):
                 for live in decrypted {
                     events.append(

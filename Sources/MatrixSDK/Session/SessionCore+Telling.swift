@@ -144,7 +144,7 @@ extension SessionCore {
             if let event { room?.liveTimeline.deliver(event, state: nil) }
             room?.close()
             post(.mxSessionDidLeaveRoom, roomId: roomId)
-        case .gap(let roomId):
+        case .gap(let roomId, _):
             loadedRoom(roomId)?.liveTimeline.resetPagination()
             post(.mxRoomDidFlushData, roomId: roomId)
         case .changed: break  // the redaction tells

@@ -97,11 +97,16 @@ public struct SourceGap: Sendable, Hashable {
     public let start: Date
     /// When events came again.
     public let end: Date
+    /// What the source calls the place where events came again, for those who ask it for what stands before; nil if nobody can.
+    package let endPosition: String?
 
     /// See the properties.
     public init(channelName: String, start: Date, end: Date) {
-        self.channelName = channelName
-        self.start = start
-        self.end = end
+        self.init(channelName: channelName, start: start, end: end, endPosition: nil)
+    }
+
+    package init(channelName: String, start: Date, end: Date, endPosition: String?) {
+        (self.channelName, self.start, self.end) = (channelName, start, end)
+        self.endPosition = endPosition
     }
 }

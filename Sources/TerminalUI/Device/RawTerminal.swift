@@ -55,7 +55,8 @@ public final class RawTerminal: Sendable {
 
     private func restore(_ state: inout State) {
         guard var before = state.before else { return }
-        tcsetattr(descriptor, TCSANOW, &before)
         state.before = nil
+        // In the background it is the shell's, which has settings of its own and stops whoever changes them.
+        if isForeground { tcsetattr(descriptor, TCSANOW, &before) }
     }
 }

@@ -23,7 +23,7 @@ public final class TerminalReader: Sendable {
         case none
         /// Neither has come.
         case asked
-        /// The call has returned, and the signal that belongs to it is still to come.
+        /// The call has returned, and the signal that belongs to it may still come.
         case returned
     }
 
@@ -40,6 +40,8 @@ public final class TerminalReader: Sendable {
         /// Another program has the terminal.
         var isPaused = false
         var stop = Stop.none
+        /// Counts the times that the program was continued in the background, so that an old one's end is known.
+        var backgroundWaits = 0
 
         mutating func cancelSources() {
             for source in sources { source.cancel() }
@@ -190,7 +192,10 @@ public final class TerminalReader: Sendable {
     public func suspend() {
         tell(.stopping)
         terminal.restore()
-        state.withLock { $0.stop = .asked }
+        state.withLock { state in
+            state.suspendKeys()  // they are the shell's
+            state.stop = .asked
+        }
         stop(SIGTSTP)
         let isFirst = state.withLock { state in
             guard state.stop == .asked else { return false }
@@ -216,16 +221,25 @@ public final class TerminalReader: Sendable {
     private static let backgroundPatience = DispatchTimeInterval.seconds(1)
 
     private func goOnInBackground() {
-        state.withLock { $0.suspendKeys() }  // they are the shell's
+        tell(.stopping)  // nobody may have stopped it in good order
+        let wait = state.withLock { state in
+            state.suspendKeys()
+            state.backgroundWaits += 1
+            return state.backgroundWaits
+        }
         queue.asyncAfter(deadline: .now() + Self.backgroundPatience) { [weak self] in
-            guard let self, state.withLock({ $0.onEvent != nil }) else { return }
+            guard let self, state.withLock({ $0.onEvent != nil && $0.backgroundWaits == wait }) else { return }
             if terminal.isForeground { takeBack() } else { stop(SIGTTIN) }
         }
     }
 
     private func takeBack() {
-        guard !state.withLock({ $0.isPaused }) else { return }
-        state.withLock { $0.resumeKeys() }
+        let isPaused = state.withLock { state in
+            state.backgroundWaits += 1
+            return state.isPaused
+        }
+        if isPaused { return }
+        defer { state.withLock { $0.resumeKeys() } }
         do {
             try terminal.makeRaw()
             tell(.continued)

@@ -81,7 +81,7 @@ extension MatrixSimulation {
         ledger.hasApplied = true
         for notice in applied.notices {
             switch notice {
-            case .gap(let roomId):
+            case .gap(let roomId, _):
                 statistics.count(.gaps)
                 if let room = Self.room(roomId) { ledger.rooms[room].mayJump = true }
             case .live(let live): told(live)

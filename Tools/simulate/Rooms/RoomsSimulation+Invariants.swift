@@ -12,7 +12,7 @@ extension RoomsSimulation {
         var counted = [Int](repeating: 0, count: RoomsSchedule.rooms)
         for notice in applied.notices {
             switch notice {
-            case .gap(let roomId):
+            case .gap(let roomId, _):
                 statistics.count(.gaps)
                 if let room = Self.room(roomId) { ledger.rooms[room].mayJump = true }
             case .live(let live):
