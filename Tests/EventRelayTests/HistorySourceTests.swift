@@ -197,8 +197,8 @@ import Transport
         let found = try await afterALongOutage(room) { room.tellHistory() }
         #expect(found.ids == names(1...40) && found.gaps == 0)
         let asked = room.server.requests("GET", "v3/rooms/*/messages")
-        #expect(asked.map { $0.parameter("from") } == ["s30", "s23", "s16", "s9", "s2"])
-        #expect(asked.allSatisfy { $0.parameter("to") == "s2" })
+        #expect(asked.map { $0.parameter("from") } == ["s2", "s30", "s23", "s16", "s9", "s2"])
+        #expect(asked.dropFirst().allSatisfy { $0.parameter("to") == "s2" })
     }
 
     /// Servers order history by the room's graph, and a sync by arrival.
@@ -213,19 +213,33 @@ import Transport
         #expect(found.ids == names(1...40) && found.gaps == 0)
     }
 
-    @Test func whatWasSaidBeforeTheUserJoinedIsLeftOut() async throws {
+    private func membership(_ id: String, _ membership: String) -> String {
+        #"{"type":"m.room.member","event_id":"\#(id)","sender":"@a:s","state_key":"@a:s","origin_server_ts":1,"#
+            + #""content":{"membership":"\#(membership)"}}"#
+    }
+
+    @Test func whatWasSaidWhileTheUserWasNotThereIsLeftOut() async throws {
         let room = try await Room(limit: 10)
-        let joining = #"""
-            {"type":"m.room.member","event_id":"$joining","sender":"@a:s","state_key":"@a:s","origin_server_ts":1,
-            "content":{"membership":"join"}}
-            """#
+        let (leaving, joining) = (membership("$leaving", "leave"), membership("$joining", "join"))
         let found = try await afterALongOutage(room) {
             room.tellHistory { from in
-                let before = [30, 29].map { Sync.message("$\($0)") }
-                return from == 30 ? Room.page(before + [joining, Sync.message("$28")], end: 23) : nil
+                let numbers = [30, 29, 28, 27, 26].map { Sync.message("$\($0)") }
+                let events = numbers[..<2] + [joining] + numbers[2..<4] + [leaving] + numbers[4...]
+                return from == 30 ? Room.page(Array(events), end: 2) : nil
             }
         }
-        #expect(found.ids == names(1...2) + ["!r:s/$joining"] + names(29...40) && found.gaps == 0)
+        let seen = names([26]) + ["!r:s/$leaving", "!r:s/$joining"] + names(29...40)
+        #expect(found.ids == names(1...2) + seen && found.gaps == 0)
+    }
+
+    @Test func aHomeserverThatGoesOnBehindTheLastSyncIsStopped() async throws {
+        let room = try await Room(limit: 10)
+        let found = try await afterALongOutage(room) {
+            room.tellHistory { from in
+                Room.page((from - 7..<from).reversed().map { Sync.message("$\($0 + 1)") }, end: from - 7)
+            }
+        }
+        #expect(found.ids == names(1...40) && found.gaps == 0)
     }
 
     @Test func whatComesMeanwhileStandsBehindIt() async throws {
@@ -263,7 +277,7 @@ import Transport
         let room = try await Room(limit: 10)
         let found = try await afterALongOutage(room) { room.tellHistory { Room.page([], end: $0 + 1) } }
         #expect(found.ids == names(Array(1...2) + Array(31...40)) && found.gaps == 1)
-        #expect(room.server.requests("GET", "v3/rooms/*/messages").count == 1000)
+        #expect(room.server.requests("GET", "v3/rooms/*/messages").count == 1001)
     }
 
     /// A login that has ended while a gap was filled must not leave a gap that a new login would have filled.
@@ -278,10 +292,14 @@ import Transport
         await first.stop()
         room.say(3...40)
         room.tellHistory { _ in .error(401, "M_UNKNOWN_TOKEN") }
-        let second = try RunningRelay("a", nats, room.source())
+        let source = room.source()
+        let second = try RunningRelay("a", nats, source)
         let isRefused = await eventually { !room.server.requests("GET", "v3/rooms/*/messages").isEmpty }
         #expect(isRefused)
+        // No heartbeat says that all before now is in the stream.
+        #expect(await eventually { source.completeTime.map { $0 < Date() } == true })
         await second.stop()
+        #expect(source.completeTime == nil)
         room.tellHistory()
         let third = try RunningRelay("a", nats, room.source())
         #expect(await has(names(1...40), nats), "\(third.text)")

@@ -1,4 +1,5 @@
 import Basics
+import CurlTransport
 import Foundation
 import MatrixProtocol
 import MatrixSDK
@@ -8,7 +9,7 @@ struct MatrixHistory: Sendable {
     struct Answer {
         /// Oldest first.
         var events: [MXEvent] = []
-        /// Why there may be more, before these; nil if these are all.
+        /// Why events before these may be missing; nil if none are.
         var failure: String?
     }
 
@@ -16,48 +17,55 @@ struct MatrixHistory: Sendable {
     private static let pageSize = 100
     private static let maximumPages = 1000
     private static let maximumBytes = 16 << 20
-    /// How often one page is asked for, while the homeserver answers.
-    private static let maximumTries = 8
+    /// For one page, while the homeserver answers.
+    private static let patience = Duration.seconds(900)
     private static let pause = Duration.seconds(1)
     private static let maximumPause = Duration.seconds(30)
 
     let client: MXRestClient
 
-    /// Waits as long as the homeserver cannot be reached. What was said before the user joined is left out.
+    /// Waits as long as the homeserver cannot be reached. Leaves out what was said while the user was not in the room.
     ///
     /// - Parameters:
-    ///   - start: The token of a sync.
-    ///   - end: The `prev_batch` of a timeline.
-    ///   - onTrouble: Gets what goes wrong first, and is tried again.
+    ///   - start: The token of a sync, when the user was in the room.
+    ///   - end: The `prev_batch` of a timeline, the same.
+    ///   - onTrouble: Gets the first failure of each page that is asked for again.
     /// - Returns: Nil if the login is not valid any more, or the task is cancelled.
     func events(
         of room: String, from start: String, to end: String, onTrouble: (String) -> Void
     ) async -> Answer? {
+        // Not every homeserver stops at `start`.
+        var last: String?
+        switch await page(of: room, before: start, after: nil, limit: 1, onTrouble) {
+        case .success(let page)?: last = page.chunk.first?.eventId
+        case .failure?: break
+        case nil: return nil
+        }
+        let user = client.credentials?.userId ?? ""
         var (answer, newestFirst, byteCount) = (Answer(), [MXEvent](), 0)
-        var token = end
-        loop: for number in 0...Self.maximumPages {
+        var (token, isMember) = (end, true)
+        pages: for number in 0...Self.maximumPages {
             guard number < Self.maximumPages, byteCount < Self.maximumBytes else {
-                answer.failure = "a sync left more out of \(room) than a relay reads"
+                answer.failure = "it is more than a relay reads"
                 break
             }
             let page: MXPaginationResponse
-            switch await self.page(of: room, before: token, after: start, onTrouble) {
+            switch await self.page(of: room, before: token, after: start, limit: Self.pageSize, onTrouble) {
             case .success(let found)?: page = found
-            case .failure(let error)?:
-                answer.failure = "cannot read what a sync left out of \(room): \(error.text)"
-                break loop
+            case .failure(let refusal)?:
+                answer.failure = refusal.text
+                break pages
             case nil: return nil
             }
             for event in page.chunk {
+                if event.eventId == last { break pages }
+                if event.isLeaving(of: user) { isMember = true }
+                guard isMember else { continue }
                 newestFirst.append(event)
                 byteCount += event.clearJSON.data.count
-                if event.isJoining(of: client.credentials?.userId ?? "") { break loop }
+                if event.isJoining(of: user) { isMember = false }
             }
-            guard let next = page.end, next != token else {
-                // The sync said that something was left out.
-                if newestFirst.isEmpty { answer.failure = "the homeserver has not what a sync left out of \(room)" }
-                break
-            }
+            guard let next = page.end, next != token else { break }
             token = next
         }
         answer.events = newestFirst.reversed()
@@ -70,24 +78,22 @@ struct MatrixHistory: Sendable {
 
     /// - Returns: Nil as above.
     private func page(
-        of room: String, before token: String, after start: String, _ onTrouble: (String) -> Void
+        of room: String, before token: String, after start: String?, limit: Int, _ onTrouble: (String) -> Void
     ) async -> Result<MXPaginationResponse, Refusal>? {
-        var (tries, pause) = (1, Self.pause)
-        var isTold = false
+        let end = MonotonicInstant.now + Self.patience
+        var (pause, isTold) = (Self.pause, false)
         while !Task.isCancelled {
             do {
                 return .success(
                     try await client.messages(
-                        forRoom: room, from: token, to: start, direction: .backwards, limit: Self.pageSize))
+                        forRoom: room, from: token, to: start, direction: .backwards, limit: limit))
             } catch {
                 guard !Task.isCancelled else { return nil }
                 switch Trouble(error) {
                 case .loggedOut: return nil
                 case .final: return .failure(Refusal(text: "\(error)"))
                 case .unreachable: break
-                case .passing:
-                    if tries == Self.maximumTries { return .failure(Refusal(text: "\(error)")) }
-                    tries += 1
+                case .passing: if .now > end { return .failure(Refusal(text: "\(error)")) }
                 }
                 if !isTold { onTrouble("\(error)") }
                 isTold = true
@@ -103,8 +109,8 @@ struct MatrixHistory: Sendable {
 
         init(_ error: any Error) {
             switch error {
-            case let error as MXError:
-                self = error.status == 401 ? .loggedOut : error.status == 429 || error.status >= 500 ? .passing : .final
+            case let error as MXError where error.errcode == kMXErrCodeStringUnknownToken: self = .loggedOut
+            case let error as MXError: self = error.status == 429 || error.status >= 500 ? .passing : .final
             case let error as MatrixError:
                 switch error.code {
                 case .network: self = .unreachable

@@ -17,11 +17,12 @@ final class MatrixIntake: RealtimeEventSink {
     }
 
     private struct State {
-        /// The last one that the session told.
+        /// The newest position that the session has told.
         var token: String?
         /// What stands behind a gap that is being filled.
         var waiting: [Step] = []
-        var filling: Task<Void, Never>?
+        var filling: (task: Task<Void, Never>, since: Date)?
+        var isStopped = false
         weak var session: MXSession?
     }
 
@@ -40,8 +41,8 @@ final class MatrixIntake: RealtimeEventSink {
     /// Returns when nothing more comes.
     func stop() async {
         let task = state.withLock { state in
-            state.session = nil
-            return state.filling
+            (state.session, state.isStopped) = (nil, true)
+            return state.filling?.task
         }
         task?.cancel()
         gate.close()
@@ -54,7 +55,10 @@ final class MatrixIntake: RealtimeEventSink {
         holdsChanged()
     }
 
-    /// Goes by what holds when the I/O thread comes to it: of two changes the last has the last word.
+    /// All that came before then has gone on. Nil: so has everything.
+    var fillingSince: Date? { state.withLock { $0.filling?.since } }
+
+    /// The I/O thread reads the state when it runs this, so the last of two changes counts.
     private func holdsChanged() {
         NetworkActor.execute { [weak self] in
             guard let self else { return }
@@ -84,10 +88,11 @@ final class MatrixIntake: RealtimeEventSink {
 
     private func take(_ step: Step) {
         let (passes, begins) = state.withLock { state in
+            if state.isStopped { return (false, false) }
             let isFilling = state.filling != nil
             if !isFilling {
                 guard case .gap = step else { return (true, false) }
-                state.filling = Task { [weak self] in await self?.goOn() }
+                state.filling = (Task { [weak self] in await self?.goOn() }, Date())
             }
             state.waiting.append(step)
             return (false, !isFilling)
@@ -134,15 +139,18 @@ final class MatrixIntake: RealtimeEventSink {
         let answer = await history.events(of: room, from: token, to: end) { [intake] trouble in
             intake.receive(SourceFailure(trouble, channelName: gap.channelName, willRetry: true))
         }
+        await gate.waitUntilReleased()
         guard !Task.isCancelled, let answer else { return false }
-        if let failure = answer.failure {
-            intake.receive(SourceFailure(failure, channelName: gap.channelName))
+        let brought = broughtEvents(of: gap.channelName)
+        let missing = answer.events.filter { !brought.contains($0.eventId) }
+        // The sync said that something was left out.
+        if let failure = answer.failure ?? (missing.isEmpty ? "the homeserver gave none of it" : nil) {
+            let what = "what a sync left out of \(room) is missing: \(failure)"
+            intake.receive(SourceFailure(what, channelName: gap.channelName))
             intake.receive(gap)
         }
-        let brought = broughtEvents()
         var events = SourceEvents()
-        for event in answer.events where !brought.contains(event.eventId) {
-            guard event.isState || !ignored.contains(event.sender) else { continue }
+        for event in missing where event.isState || !ignored.contains(event.sender) {
             events.append(event, to: gap.channelName)
         }
         intake.receive(events)
@@ -150,10 +158,12 @@ final class MatrixIntake: RealtimeEventSink {
     }
 
     /// Ids of the events that stand behind the gap. Servers do not order a page of history as they order a sync.
-    private func broughtEvents() -> Set<String> {
+    private func broughtEvents(of channelName: String) -> Set<String> {
         var ids: Set<String> = []
         for case .events(let events) in state.withLock({ $0.waiting }) {
-            ids.formUnion(events.batch(channelID: { _ in nil }).compactMap { $0.0.json["event_id"]?.string })
+            for (event, _) in events.batch(channelID: { _ in nil }) where event.channelName == channelName {
+                if let id = event.json["event_id"]?.string { ids.insert(id) }
+            }
         }
         return ids
     }

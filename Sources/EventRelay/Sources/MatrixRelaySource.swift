@@ -8,7 +8,7 @@ import Realtime
 ///
 /// Relays what stands in the timelines of the rooms that the user is in: each event once, from where it was left, whichever
 /// relay goes on. The relay asks for what a sync leaves out of a room, up to 16 MiB, while all rooms of the account wait; what
-/// it does not get is a gap. It relays neither typing, receipts nor presence. Messages of encrypted rooms stay encrypted: only
+/// it does not get is a gap. It relays neither typing nor receipts nor presence. Messages of encrypted rooms stay encrypted: only
 /// one process receives the keys of a login.
 public final class MatrixRelaySource: RelaySource {
     private struct Run {
@@ -32,6 +32,9 @@ public final class MatrixRelaySource: RelaySource {
 
     /// True: the server keeps what was missed.
     public var hasHistory: Bool { true }
+
+    /// When the relay began to ask for what a sync has left out; nil if it does not.
+    public var completeTime: Date? { run.withLock { $0 }?.intake.fillingSince }
 
     /// Begins to sync.
     public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {

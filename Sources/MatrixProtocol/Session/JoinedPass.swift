@@ -335,4 +335,10 @@ extension MXEvent {
         isState && type == "m.room.member" && stateKey == userId && contentJSON["membership"]?.string == "join"
             && prevContent?["membership"]?.string != "join"
     }
+
+    /// Whether the user leaves by it, or is removed.
+    package func isLeaving(of userId: String) -> Bool {
+        isState && type == "m.room.member" && stateKey == userId
+            && ["leave", "ban"].contains(contentJSON["membership"]?.string)
+    }
 }

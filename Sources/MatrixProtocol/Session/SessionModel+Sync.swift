@@ -221,7 +221,9 @@ extension SessionModel {
         room.summary.hiddenFromUser = isHidden(room.summary)
         if isNew || tellsKnown && pass.hasJoining, !isInitial { applied.notices.append(.joined(roomId: roomId)) }
         if pass.isGap || tellsKnown && section.timeline.isLimited && !isNew {
-            applied.notices.append(.gap(roomId: roomId, prevBatch: section.timeline.prevBatch))
+            // Of a timeline in which we join, what stands before that is left out, too.
+            let prevBatch = pass.hasJoining ? nil : section.timeline.prevBatch
+            applied.notices.append(.gap(roomId: roomId, prevBatch: prevBatch))
         }
         applied.notices += pass.notices
         if before != room.summary || isNew {

@@ -19,7 +19,7 @@ package enum SessionNotice: Sendable {
     case left(roomId: String, event: MXEvent?)
     /// Events between those that are known and those that come next were left out by the server. The room's stored
     /// timeline begins anew.
-    /// - Parameter prevBatch: Before which they stand, for ``MXTimelineDirection/backwards``; nil if that is not known.
+    /// - Parameter prevBatch: The token before which they stand, for ``MXTimelineDirection/backwards``; nil if nobody knows.
     case gap(roomId: String, prevBatch: String? = nil)
     /// An event has changed: it was redacted.
     case changed(MXEvent)

@@ -97,7 +97,8 @@ public struct SourceGap: Sendable, Hashable {
     public let start: Date
     /// When events came again.
     public let end: Date
-    /// What the source calls the place where events came again, for those who ask it for what stands before; nil if nobody can.
+    /// The source's token for the point where events came again: who asks for the events before it passes it. Nil if nobody can
+    /// ask.
     package let endPosition: String?
 
     /// See the properties.
