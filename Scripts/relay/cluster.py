@@ -1,6 +1,7 @@
 """Three servers of NATS with JetStream, one cluster."""
 
 import json
+import random
 import shutil
 import signal
 import socket
@@ -15,9 +16,15 @@ RECOVERY = 40  # seconds; with data, all three together: up to 24 were measured
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
+    """Below those that the system gives to connections, one of which could take a port while its server is dead."""
+    sockets = []
+    while len(sockets) < count:
+        one = socket.socket()
+        try:
+            one.bind(("127.0.0.1", random.randrange(10_000, 32_000)))
+            sockets.append(one)
+        except OSError:
+            one.close()
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
         one.close()

@@ -8,7 +8,7 @@ import Realtime
 
 @testable import EventRelay
 
-@Suite(.enabled(if: NATSServer.isWanted))
+@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
 struct AsyncPublisherTests {
     /// Results by token, as they come.
     private final class Results: Sendable {

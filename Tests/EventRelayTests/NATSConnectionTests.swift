@@ -7,7 +7,7 @@ import Realtime
 
 @testable import EventRelay
 
-@Suite(.enabled(if: NATSServer.isWanted))
+@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
 struct NATSConnectionTests {
     @Test func aMessageIsStoredOnceForItsID() async throws {
         let server = try await NATSServer()

@@ -109,16 +109,21 @@ package final class NATSServer: Sendable {
         return withAddress(port) { Glibc.connect(descriptor, $0, $1) } == 0
     }
 
+    private static let nextPort = Lock(Int.random(in: 10_000..<30_000))
+
+    /// Each once, and below those that the system gives to connections: one of them could take it before the server does, and a
+    /// server of another test would answer here.
     private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        guard withAddress(0, { bind(descriptor, $0, $1) }) == 0 else { throw NotReady(log: "no free port") }
-        var address = sockaddr_in()
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) }
+        for _ in 0..<1000 {
+            let port = nextPort.withLock { port in
+                port = port < 32_000 ? port + 1 : 10_000
+                return port
+            }
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(descriptor) }
+            if withAddress(port, { bind(descriptor, $0, $1) }) == 0 { return port }
         }
-        return Int(UInt16(bigEndian: address.sin_port))
+        throw NotReady(log: "no free port")
     }
 
     private static func withAddress(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
