@@ -163,12 +163,8 @@ import Transport
         await room.server.stop()
     }
 
-    /// Forty events, of which a relay has seen two; a sync brings ten.
-    ///
-    /// - Returns: What is in the stream once the last one is, and the number of gaps.
-    private func afterALongOutage(
-        _ room: Room, saying more: ClosedRange<Int>? = nil, _ history: () -> Void
-    ) async throws -> (ids: [String], gaps: Int) {
+    /// Forty events, of which a relay has seen two.
+    private func beginLongOutage(_ room: Room) async throws -> NATSServer {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
         let first = try RunningRelay("a", nats, room.source())
@@ -177,6 +173,16 @@ import Transport
         #expect(await has(names(1...2), nats), "\(first.text)")
         await first.stop()
         room.say(3...40)
+        return nats
+    }
+
+    /// A relay that begins after it, with syncs of ten events.
+    ///
+    /// - Returns: What is in the stream once the last one is, and the number of gaps.
+    private func afterALongOutage(
+        _ room: Room, saying more: ClosedRange<Int>? = nil, _ history: () -> Void
+    ) async throws -> (ids: [String], gaps: Int) {
+        let nats = try await beginLongOutage(room)
         history()
         let second = try RunningRelay("a", nats, room.source())
         if let more {
@@ -282,15 +288,8 @@ import Transport
 
     /// A login that has ended while a gap was filled must not leave a gap that a new login would have filled.
     @Test func whenTheLoginEndsMeanwhileAnotherOneFillsTheGap() async throws {
-        let nats = try await NATSServer()
-        try await nats.connectWithStreams().close()
         let room = try await Room(limit: 10)
-        let first = try RunningRelay("a", nats, room.source())
-        #expect(await first.hasReported("relaying matrix:@a:s"), "\(first.text)")
-        room.say(1...2)
-        #expect(await has(names(1...2), nats), "\(first.text)")
-        await first.stop()
-        room.say(3...40)
+        let nats = try await beginLongOutage(room)
         room.tellHistory { _ in .error(401, "M_UNKNOWN_TOKEN") }
         let source = room.source()
         let second = try RunningRelay("a", nats, source)
