@@ -52,6 +52,39 @@ import Basics
         #expect(silence.first == .cancelPoll)
     }
 
+    /// What is slow there is this process or its disk, not the homeserver.
+    @Test(arguments: [false, true])
+    mutating func onlyWhileARequestIsUnderWayDoesSilenceCount(isLater: Bool) {
+        loop.sendsAtOnce = false
+        if isLater { run() } else { _ = loop.start(now: .start) }
+        let number = isLater ? 2 : 1
+        #expect(loop.nextDeadline == nil)
+        #expect(loop.timePassed(now: .at(1_000)) == [])
+        if !isLater {
+            loop.progressed(number, to: .underWay, now: .at(1_000))
+            #expect(loop.timePassed(now: .at(1_119)) == [])
+        }
+        loop.progressed(number, to: .underWay, now: .at(1_100))
+        loop.progressed(number, to: .received, now: .at(1_101))
+        #expect(loop.nextDeadline == nil)
+        #expect(loop.timePassed(now: .at(9_000)) == [])
+        #expect(loop.answered(number, now: .at(9_001)).contains(.synced))
+        loop.progressed(number + 1, to: .underWay, now: .at(9_002))
+        #expect(loop.timePassed(now: .at(9_060)) == [])
+        #expect(loop.timePassed(now: .at(9_061)) == [.cancelPoll])
+    }
+
+    /// Its answer was given up by the pause, not its place: the next one is not held up for ever by a disk that hangs.
+    @Test mutating func aRequestThatWaitsForOneThatIsAppliedIsGivenUpInTime() {
+        run()
+        loop.progressed(2, to: .received, now: .at(5))
+        #expect(loop.networkLost(now: .at(6)) == [.cancelPoll])
+        #expect(
+            loop.timePassed(now: .at(36)) == [
+                .failed(.timedOut, retryAfter: .zero), .changed(from: .running, to: .homeserverNotReachable),
+            ])
+    }
+
     @Test mutating func anAnswerThatCountsNoMoreKeepsNothingAlive() {
         run()
         #expect(loop.timePassed(now: .at(61)) == [.cancelPoll])
@@ -235,13 +268,19 @@ import Basics
 /// A loop whose events return what they order.
 private struct SyncScript {
     var loop: SyncLoop
+    /// Whether what is ordered is with the network at once.
+    var sendsAtOnce = true
 
     var isCatchingUp: Bool { loop.isCatchingUp }
     var nextDeadline: MonotonicInstant? { loop.nextDeadline }
 
     private mutating func actions(after event: (inout SyncLoop) -> Void) -> [SyncLoop.Action] {
         event(&loop)
-        return loop.takeActions()
+        let actions = loop.takeActions()
+        for case .poll(let poll) in actions where sendsAtOnce {
+            loop.progressed(poll.number, to: .underWay, now: MonotonicInstant.start)
+        }
+        return actions
     }
 
     mutating func start(now: MonotonicInstant) -> [SyncLoop.Action] { actions { $0.start(now: now) } }
@@ -260,7 +299,9 @@ private struct SyncScript {
         actions { $0.hold(isHeld, now: now) }
     }
 
-    mutating func progressed(_ number: Int, now: MonotonicInstant) { loop.progressed(number, now: now) }
+    mutating func progressed(_ number: Int, to stage: SyncLoop.Stage = .underWay, now: MonotonicInstant) {
+        loop.progressed(number, to: stage, now: now)
+    }
 
     mutating func answered(_ number: Int, now: MonotonicInstant) -> [SyncLoop.Action] {
         actions { $0.answered(number, now: now) }

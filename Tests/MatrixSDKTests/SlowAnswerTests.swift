@@ -10,9 +10,9 @@ import Basics
 @Suite(.overSockets)
 struct SlowAnswerTests {
     /// Much longer than the pause between two pieces, on a busy machine too, and shorter than the whole answer.
-    private static let silence = Duration.milliseconds(2_500)
+    private static let silence = Duration.seconds(5)
 
-    /// Answers everything with `body`, a piece each 200 ms over four seconds, and then every request at once.
+    /// Answers everything with `body`, a piece each 400 ms over eight seconds, and then every request at once.
     private static func drip(_ body: String) -> SocketServer {
         let isFirst = Lock(true)
         return SocketServer { peer in
@@ -26,7 +26,7 @@ struct SlowAnswerTests {
             let size = drips ? max(bytes.count / 20, 1) : bytes.count
             for start in stride(from: 0, to: bytes.count, by: size) {
                 peer.write(Array(bytes[start...].prefix(size)))
-                if drips { Thread.sleep(forTimeInterval: 0.2) }
+                if drips { Thread.sleep(forTimeInterval: 0.4) }
             }
         }
     }

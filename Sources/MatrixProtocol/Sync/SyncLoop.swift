@@ -43,6 +43,16 @@ package struct SyncLoop: Machine {
         }
     }
 
+    /// Where a request is that was ordered. Silence counts while it is under way: neither a busy process nor a slow disk
+    /// is held against the homeserver.
+    package enum Stage: Hashable, Sendable {
+        /// Not with the network yet.
+        case prepared
+        case underWay
+        /// The whole answer has come, and is being applied.
+        case received
+    }
+
     package enum Action: Hashable, Sendable {
         case poll(Poll)
         case cancelPoll
@@ -99,8 +109,11 @@ package struct SyncLoop: Machine {
     /// Whose answer is fetched, applied and stored.
     private enum Turn: Hashable, Sendable {
         case free
-        case poll(Int)
+        case poll(Int, Stage)
         case borrower
+
+        /// The request whose turn it is.
+        var poll: Int? { if case .poll(let number, _) = self { number } else { nil } }
     }
 
     /// - Parameters:
@@ -115,8 +128,15 @@ package struct SyncLoop: Machine {
         connection = ConnectionMachine(configuration: connectionConfiguration, seed: seed)
     }
 
+    /// Whether silence is the homeserver's.
+    private var isSilenceCounted: Bool {
+        guard case .poll(let number, let stage) = turn, poll?.number == number else { return true }
+        return stage == .underWay
+    }
+
     package var nextDeadline: MonotonicInstant? {
-        [connection.nextDeadline, nextPoll, holds.nextDeadline(limit: configuration.holdLimit)].compactMap { $0 }.min()
+        let silence = isSilenceCounted ? connection.nextDeadline : nil
+        return [silence, nextPoll, holds.nextDeadline(limit: configuration.holdLimit)].compactMap { $0 }.min()
     }
 
     package mutating func takeActions() -> [Action] {
@@ -184,17 +204,19 @@ package struct SyncLoop: Machine {
 
     // MARK: What comes back
 
-    /// Some of the answer has come: time-outs count from here.
-    package mutating func progressed(_ number: Int, now: MonotonicInstant) {
-        guard turn == .poll(number), poll?.number == number, let id = connection.transport else {
-            return
-        }
+    /// The request has gone out, some of the answer has come, or all of it: time-outs count from here, or no more.
+    package mutating func progressed(_ number: Int, to stage: Stage, now: MonotonicInstant) {
+        guard case .poll(number, let last) = turn else { return }
+        turn = .poll(number, stage)
+        guard poll?.number == number, let id = connection.transport else { return }
+        // That a ping has gone out is no answer to it.
+        if last == .prepared, connection.connectionState == .connected { return }
         connection.progressed(id, now: now)
     }
 
     /// The answer was received, applied and stored.
     package mutating func answered(_ number: Int, now: MonotonicInstant) {
-        guard turn == .poll(number) else { return }
+        guard turn.poll == number else { return }
         turn = .free
         hasSynced = true
         guard poll?.number == number, let id = connection.transport else {  // given up since
@@ -222,7 +244,7 @@ package struct SyncLoop: Machine {
     }
 
     package mutating func failed(_ number: Int, _ problem: Problem, now: MonotonicInstant) {
-        guard turn == .poll(number) else { return }
+        guard turn.poll == number else { return }
         turn = .free
         defer { beginNext() }
         guard poll?.number == number, let id = connection.transport else { return }
@@ -243,7 +265,7 @@ package struct SyncLoop: Machine {
     // MARK: Time and network
 
     package mutating func timePassed(now: MonotonicInstant) {
-        carryOut(connection.timePassed(now: now), now: now)
+        if isSilenceCounted { carryOut(connection.timePassed(now: now), now: now) }
         if nextPoll != nil { pollAgain(now: now) }
         for hold in holds.takeOverdue(limit: configuration.holdLimit, now: now) {
             actions.append(.held(message: hold.message))
@@ -297,7 +319,7 @@ package struct SyncLoop: Machine {
         nextPoll = nil
         guard let given = poll else { return }
         poll = nil
-        if turn == .poll(given.number) { actions.append(.cancelPoll) }
+        if turn.poll == given.number { actions.append(.cancelPoll) }
     }
 
     /// Whoever waits begins, if it is nobody's turn.
@@ -308,7 +330,7 @@ package struct SyncLoop: Machine {
             turn = .borrower
             actions.append(.lend)
         } else if let poll {
-            turn = .poll(poll.number)
+            turn = .poll(poll.number, .prepared)
             actions.append(.poll(poll))
         }
     }

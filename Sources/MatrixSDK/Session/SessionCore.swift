@@ -245,9 +245,9 @@ final class SessionCore: HubOwner {
 
     // MARK: One answer
 
-    /// - Parameter progressed: Called whenever some of the answer has come.
+    /// - Parameter progressed: Called when it is asked for, whenever some of the answer has come, and when all has.
     func sync(
-        _ poll: SyncLoop.Poll, setsPresence: Bool, _ progressed: @escaping @Sendable () -> Void = {}
+        _ poll: SyncLoop.Poll, setsPresence: Bool, _ progressed: @escaping @Sendable (SyncLoop.Stage) -> Void = { _ in }
     ) async -> SyncDriver.SyncOutcome {
         var (since, filterId): (String?, String?)
         do {
@@ -256,12 +256,14 @@ final class SessionCore: HubOwner {
             let isDoubtful = state.withLock { $0.refusedPoint.isDoubtful }
             let catchUpToken = stored == nil || isDoubtful ? nil : state.withLock { $0.catchUpToken }
             (since, filterId) = (isDoubtful ? nil : catchUpToken ?? stored, state.withLock { $0.filterId })
+            progressed(.underWay)
             let bytes = try await rest.sync(
                 since: since, timeout: poll.serverTimeout, filter: filterId ?? filter(isFirst: since == nil),
                 setPresence: setsPresence ? nil : .offline,
                 needsFreshConnection: poll.needsFreshConnection,
                 patience: since == nil ? options.initialSyncTimeout : .seconds(90),
-                onProgress: { _ in progressed() })
+                onProgress: { progressed($0.completed == $0.total ? .received : .underWay) })
+            progressed(.received)
             try Task.checkCancellation()
             guard let response = try? SyncResponse(bytes) else {
                 return .failed(

@@ -5,9 +5,9 @@ import Basics
 
 /// Performs what the ``SyncLoop`` orders: makes requests, and tells the session.
 final class SyncDriver: Shell {
-    /// Fetches, applies and stores one answer; tells whenever some of it has come.
+    /// Fetches, applies and stores one answer; tells when it is asked for, whenever some of it has come, and when all has.
     typealias Sync =
-        @Sendable (SyncLoop.Poll, _ progressed: @escaping @Sendable () -> Void) async -> SyncOutcome
+        @Sendable (SyncLoop.Poll, _ progressed: @escaping @Sendable (SyncLoop.Stage) -> Void) async -> SyncOutcome
 
     /// How that ended, with the error to be reported.
     enum SyncOutcome: Sendable {
@@ -108,9 +108,9 @@ final class SyncDriver: Shell {
     private func start(_ poll: SyncLoop.Poll) {
         lastError = nil
         task = Task { [weak self, sync] in
-            let outcome = await sync(poll) {
+            let outcome = await sync(poll) { stage in
                 NetworkActor.execute {
-                    self?.handle { loop, now in loop.progressed(poll.number, now: now) }
+                    self?.handle { loop, now in loop.progressed(poll.number, to: stage, now: now) }
                 }
             }
             NetworkActor.execute { self?.ended(poll, outcome) }

@@ -39,6 +39,7 @@ extension MatrixSimulation {
 
     private func arrived(_ arriving: MatrixRequest) {
         guard request === arriving, arriving.phase == .sent else { return }
+        progressed(arriving, to: .underWay)
         let wait = latency
         switch behaviour {
         case .normal:
@@ -73,8 +74,14 @@ extension MatrixSimulation {
             end(asking, .refused(retryAfter: nil))
         case .sync(let bytes):
             asking.phase = .applying
+            progressed(asking, to: .received)
             after(applying) { [unowned self] in apply(bytes, of: asking) }
         }
+    }
+
+    private func progressed(_ request: MatrixRequest, to stage: SyncLoop.Stage) {
+        guard let poll = request.poll else { return }
+        client?.handle { loop, now in loop.progressed(poll.number, to: stage, now: now) }
     }
 
     private func apply(_ bytes: [UInt8], of asking: MatrixRequest) {
