@@ -39,10 +39,11 @@ import Transport
     private final class Room: Sendable {
         let server: FakeHomeserver
         private let ids = Lock<[String]>([])
+        private let replacements = Lock<[String: String]>([:])
 
         init(limit: Int = 100) async throws {
             server = try await FakeHomeserver.start()
-            let ids = ids
+            let (ids, replacements) = (ids, replacements)
             server.on("GET", "v3/sync") { request in
                 let all = ids.withLock { $0 }
                 let since = request.parameter("since").flatMap { Int($0.dropFirst()) }
@@ -50,7 +51,9 @@ import Transport
                 let next = "s\(all.count)"
                 guard since == nil || !new.isEmpty else { return Sync.answer(next).after(.milliseconds(20)) }
                 let room = Sync.room(
-                    timeline: new.suffix(limit).map { Sync.message($0) }, isLimited: new.count > limit,
+                    timeline: new.suffix(limit).map { id in
+                        replacements.withLock { $0[id] } ?? Sync.message(id)
+                    }, isLimited: new.count > limit,
                     prevBatch: "s\(all.count - new.suffix(limit).count)")
                 return Sync.answer(next, room)
             }
@@ -75,6 +78,9 @@ import Transport
             let end = end.map { #","end":"s\#($0)""# } ?? ""
             return .json(#"{"chunk":[\#(events.joined(separator: ","))],"start":"s"\#(end)}"#)
         }
+
+        /// Another event of that id in syncs.
+        func replace(_ id: String, by event: String) { replacements.withLock { $0[id] = event } }
 
         func say(_ new: some Sequence<Int>) { ids.withLock { $0 += new.map { "$\($0)" } } }
 
@@ -277,6 +283,42 @@ import Transport
         let room = try await Room(limit: 10)
         let found = try await afterALongOutage(room) { room.tellHistory { _ in .json(answer) } }
         #expect(found.ids == names(Array(1...2) + Array(31...40)) && found.gaps == 1)
+    }
+
+    /// What stands before that is not the user's, but for what was said before the user left: nobody knows where that is.
+    @Test func whoHasJoinedMeanwhileIsToldOfAGap() async throws {
+        let room = try await Room(limit: 10)
+        let found = try await afterALongOutage(room) {
+            room.replace("$33", by: membership("$33", "join"))
+            room.tellHistory()
+        }
+        #expect(found.ids == names(Array(1...2) + Array(34...40)) && found.gaps == 1)
+        #expect(room.server.requests("GET", "v3/rooms/*/messages").isEmpty)
+    }
+
+    @Test func aHistoryThatIsTooLargeIsReadFromItsEnd() async throws {
+        let room = try await Room()
+        room.say(1...40)
+        room.tellHistory()
+        var history = MatrixHistory(client: .make(room.server))
+        history.maximumBytes = 1000
+        let answer = try #require(await history.events(of: "!r:s", from: "s2", to: "s30") { _ in })
+        #expect(answer.failure == "it is more than a relay reads")
+        let numbers = answer.events.compactMap { Int($0.eventId.dropFirst()) }
+        #expect(numbers.last == 30 && numbers == Array((numbers.first ?? 0)...30) && (7..<28).contains(numbers.count))
+        await room.server.stop()
+    }
+
+    @Test func aHomeserverThatFailsForTooLongIsNotWaitedFor() async throws {
+        let room = try await Room()
+        room.tellHistory { _ in .json("", status: 502) }
+        var history = MatrixHistory(client: .make(room.server))
+        history.patience = .milliseconds(500)
+        let troubles = Lock(0)
+        let answer = await history.events(of: "!r:s", from: "s2", to: "s30") { _ in troubles.withLock { $0 += 1 } }
+        #expect(answer?.failure?.contains("502") == true && answer?.events.isEmpty == true)
+        #expect(troubles.withLock { $0 } == 2)  // of the point where it ends, and of the first page
+        await room.server.stop()
     }
 
     @Test func aHistoryWithoutAnEndIsAGap() async throws {

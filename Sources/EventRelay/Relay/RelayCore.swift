@@ -53,6 +53,7 @@ final class RelayCore: Shell {
 
     let options: EventRelayOptions
     let relay: RelayID
+    let imprint: RelayImprint
     let sources: [String: any RelaySource]
     let driver: Driver<M>
     /// Heartbeats and records have a connection of their own: what waits for the stream must not keep them.
@@ -73,6 +74,7 @@ final class RelayCore: Shell {
         (options.nats.name, options.nats.writesAtOnce) = ("\(relay)", true)
         self.options = options
         self.relay = relay
+        imprint = RelayImprint(relay, options)
         allSources = sources
         var owners: [String: any RelaySource] = [:]
         for source in sources {
@@ -180,8 +182,8 @@ final class RelayCore: Shell {
     }
 
     func outgoing(_ item: RelayItem, _ term: Int) -> M.Item {
-        M.Item(unit: item.unit, byteCount: item.byteCount, time: item.limit) { [options, relay] number in
-            item.outgoing(number: number, term: term, by: relay, options)
+        M.Item(unit: item.unit, byteCount: item.byteCount, time: item.limit) { [imprint] number in
+            item.outgoing(number: number, term: term, imprint)
         }
     }
 
@@ -233,7 +235,7 @@ final class RelayCore: Shell {
         case .stop(let unit): stop(unit)
         case .finish(let unit): finish(unit)
         case .send(let entries):
-            publisher.withLock { $0 }?.publish(entries.map { (Int(truncatingIfNeeded: $0.token), $0.message) })
+            publisher.withLock { $0 }?.publish(entries) { (Int(truncatingIfNeeded: $0.token), $0.message) }
         case .reached(let unit, let term, let position): positions.store(position, of: unit, term: term)
         case .lost(let entry):
             report(.eventLost(unit: entry.unit, channel: nil, reason: "it is larger than the stream takes"))

@@ -43,9 +43,9 @@ struct RelayItem: Sendable {
     }
 
     /// - Parameter number: Of the unit and term.
-    func outgoing(number: Int, term: Int, by relay: RelayID, _ options: EventRelayOptions) -> OutgoingMessage {
+    func outgoing(number: Int, term: Int, _ imprint: RelayImprint) -> OutgoingMessage {
         let author = RelayMessage.Author(unit: unit, term: term, sequence: number)
-        let source = unit.prefix { $0 != ":" }.description
+        let source = String(Substring(unit.utf8.prefix { $0 != UInt8(ascii: ":") }))
         let (message, messageID): (RelayMessage, String)
         switch content {
         case .event(let event, let id):
@@ -53,11 +53,22 @@ struct RelayItem: Sendable {
                 .event(event), source: source, author: author, time: time, id: id, mayBeRepeated: mayBeRepeated)
             messageID =
                 id.map { MessageID.make([source, $0]) }
-                ?? MessageID.make([unit, "\(relay)", "\(term)", "\(number)"])
+                ?? MessageID.make([unit, imprint.relay, "\(term)", "\(number)"])
         case .gap(let gap):
             message = RelayMessage(.gap(gap), source: source, author: author, time: gap.end)
-            messageID = MessageID.make(["gap", unit, "\(relay)", "\(term)", "\(number)"])
+            messageID = MessageID.make(["gap", unit, imprint.relay, "\(term)", "\(number)"])
         }
-        return message.outgoing(prefix: options.prefix, messageID: messageID, stream: options.stream)
+        return message.outgoing(prefix: imprint.prefix, messageID: messageID, stream: imprint.stream)
+    }
+}
+
+/// What all messages of a relay have in common.
+final class RelayImprint: Sendable {
+    let relay: String
+    let prefix: String
+    let stream: String
+
+    init(_ relay: RelayID, _ options: EventRelayOptions) {
+        (self.relay, prefix, stream) = ("\(relay)", options.prefix, options.stream)
     }
 }

@@ -13,16 +13,16 @@ struct MatrixHistory: Sendable {
         var failure: String?
     }
 
-    /// Events of a page, and pages and bytes of an answer: a homeserver can say for ever that there is more.
+    /// Events of a page, and pages of an answer: a homeserver can say for ever that there is more.
     private static let pageSize = 100
     private static let maximumPages = 1000
-    private static let maximumBytes = 16 << 20
-    /// For one page, while the homeserver answers.
-    private static let patience = Duration.seconds(900)
     private static let pause = Duration.seconds(1)
     private static let maximumPause = Duration.seconds(30)
 
     let client: MXRestClient
+    var maximumBytes = 16 << 20
+    /// For one page, while the homeserver answers.
+    var patience = Duration.seconds(900)
 
     /// Waits as long as the homeserver cannot be reached. Leaves out what was said while the user was not in the room.
     ///
@@ -45,7 +45,7 @@ struct MatrixHistory: Sendable {
         var (answer, newestFirst, byteCount) = (Answer(), [MXEvent](), 0)
         var (token, isMember) = (end, true)
         pages: for number in 0...Self.maximumPages {
-            guard number < Self.maximumPages, byteCount < Self.maximumBytes else {
+            guard number < Self.maximumPages, byteCount < maximumBytes else {
                 answer.failure = "it is more than a relay reads"
                 break
             }
@@ -80,7 +80,7 @@ struct MatrixHistory: Sendable {
     private func page(
         of room: String, before token: String, after start: String?, limit: Int, _ onTrouble: (String) -> Void
     ) async -> Result<MXPaginationResponse, Refusal>? {
-        let end = MonotonicInstant.now + Self.patience
+        let end = MonotonicInstant.now + patience
         var (pause, isTold) = (Self.pause, false)
         while !Task.isCancelled {
             do {

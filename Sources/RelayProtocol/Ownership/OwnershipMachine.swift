@@ -210,15 +210,19 @@ package struct OwnershipMachine: Machine {
 
     package var nextDeadline: MonotonicInstant? {
         guard !isFinished else { return nil }
-        let silence = relays.values.lazy.filter { !$0.isConfirmed && !$0.isBeingRead }.map {
-            $0.time + wait(for: $0) + .nanoseconds(1)
+        // Whatever caught `self` would copy it.
+        let (lastNow, configuration) = (lastNow, configuration)
+        var silence: MonotonicInstant?
+        for relay in relays.values where !relay.isConfirmed && !relay.isBeingRead {
+            let end = relay.time + wait(for: relay) + .nanoseconds(1)
+            if end > lastNow { silence = min(silence ?? end, end) }
         }
         let fences = fences.values.lazy.compactMap { if case .failed(let until) = $0 { until } else { nil } }
         let lateHeirs = relays.values.lazy.compactMap(\.leavingSince).map { $0 + configuration.heirLimit }
         let free = freeSince.values.lazy.map { $0 + configuration.observerWait + .nanoseconds(1) }
         return [
             nextBeat, lastBeat.map { $0 + configuration.holderLimit + .nanoseconds(1) }, rereads.values.min(),
-            firstTaking.flatMap { $0 > lastNow ? $0 : nil }, silence.filter { $0 > lastNow }.min(),
+            firstTaking.flatMap { $0 > lastNow ? $0 : nil }, silence,
             free.filter { $0 > lastNow }.min(), move?.end,
             fences.filter { $0 > lastNow }.min(), lateHeirs.filter { $0 > lastNow }.min(),
             leavingSince.map { $0 + configuration.handOverLimit }.flatMap { $0 > lastNow ? $0 : nil },
