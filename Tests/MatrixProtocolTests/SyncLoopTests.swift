@@ -70,19 +70,30 @@ import Basics
         #expect(loop.timePassed(now: .at(9_000)) == [])
         #expect(loop.answered(number, now: .at(9_001)).contains(.synced))
         loop.progressed(number + 1, to: .underWay, now: .at(9_002))
-        #expect(loop.timePassed(now: .at(9_060)) == [])
-        #expect(loop.timePassed(now: .at(9_061)) == [.cancelPoll])
+        #expect(loop.timePassed(now: .at(9_061)) == [])
+        #expect(loop.timePassed(now: .at(9_062)) == [.cancelPoll])
     }
 
-    /// Its answer was given up by the pause, not its place: the next one is not held up for ever by a disk that hangs.
-    @Test mutating func aRequestThatWaitsForOneThatIsAppliedIsGivenUpInTime() {
+    @Test mutating func aPingHasItsTimeFromWhenItGoesOut() {
         run()
-        loop.progressed(2, to: .received, now: .at(5))
-        #expect(loop.networkLost(now: .at(6)) == [.cancelPoll])
-        #expect(
-            loop.timePassed(now: .at(36)) == [
-                .failed(.timedOut, retryAfter: .zero), .changed(from: .running, to: .homeserverNotReachable),
-            ])
+        loop.sendsAtOnce = false
+        #expect(loop.networkLost(now: .at(5)) == [.cancelPoll])
+        #expect(loop.failed(2, .unreachable, now: .at(5)) == [poll(3, .zero, fresh: true)])
+        loop.progressed(3, to: .underWay, now: .at(100))
+        #expect(loop.timePassed(now: .at(129)) == [])
+        #expect(loop.timePassed(now: .at(130)).contains { if case .failed(.timedOut, _) = $0 { true } else { false } })
+    }
+
+    /// It is whole, whatever becomes of the network.
+    @Test(arguments: [false, true])
+    mutating func anAnswerThatIsAppliedIsNotAskedForAgain(isLater: Bool) {
+        if isLater { run() } else { _ = loop.start(now: .start) }
+        let number = isLater ? 2 : 1
+        loop.progressed(number, to: .received, now: .at(5))
+        #expect(loop.networkLost(now: .at(6)) == [])
+        #expect(loop.networkReturned(now: .at(7)) == [])
+        #expect(loop.timePassed(now: .at(1_000)) == [])
+        #expect(loop.answered(number, now: .at(1_001)).contains(poll(number + 1, .seconds(30))))
     }
 
     @Test mutating func anAnswerThatCountsNoMoreKeepsNothingAlive() {

@@ -20,7 +20,7 @@ struct OutboxTests {
 
     @Test func noMoreIsOnItsWayThanMayBe() throws {
         var outbox = try outbox(flight: 3)
-        for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { _ in Self.message } }
+        for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }
         let first = outbox.takeNext(now: Self.start)
         #expect(numbers(first) == [1, 2, 3] && outbox.takeNext(now: Self.start).isEmpty)
         outbox.ended(first[1].token, .stored, now: Self.start)
@@ -29,7 +29,7 @@ struct OutboxTests {
 
     @Test func afterAFailureAllIsSentAgainInOrder_beforeWhatIsNew() throws {
         var outbox = try outbox(flight: 3)
-        for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { _ in Self.message } }
+        for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }
         let first = outbox.takeNext(now: Self.start)
         outbox.ended(first[2].token, .failed, now: Self.start)
         #expect(outbox.takeNext(now: Self.start).isEmpty)
@@ -49,9 +49,9 @@ struct OutboxTests {
         var outbox = try outbox()
         outbox.mark("u", position: "a")
         #expect(outbox.takeReached().map(\.position) == ["a"])
-        for _ in 0..<2 { outbox.add("u", byteCount: 1, time: 0) { _ in Self.message } }
+        for _ in 0..<2 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }
         outbox.mark("u", position: "b")
-        outbox.add("u", byteCount: 1, time: 0) { _ in Self.message }
+        outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message }
         outbox.mark("u", position: "c")
         let entries = outbox.takeNext(now: Self.start)
         outbox.ended(entries[2].token, .stored, now: Self.start)
@@ -63,7 +63,7 @@ struct OutboxTests {
 
     @Test func nothingMoreIsReadWhenTooMuchWaits() throws {
         var outbox = try outbox(waitingBytes: 100)
-        outbox.add("u", byteCount: 101, time: 0) { _ in Self.message }
+        outbox.add("u", byteCount: 101, time: 0) { _, _ in Self.message }
         #expect(outbox.isHolding)
         let entries = outbox.takeNext(now: Self.start)
         #expect(outbox.isHolding)
@@ -73,18 +73,18 @@ struct OutboxTests {
 
     @Test func whatIsNotOursAnyMoreIsForgotten() throws {
         var outbox = try outbox(units: ["u", "v"])
-        for unit in ["u", "v"] { outbox.add(unit, byteCount: 10, time: 5) { _ in Self.message } }
+        for unit in ["u", "v"] { outbox.add(unit, byteCount: 10, time: 5) { _, _ in Self.message } }
         let entries = outbox.takeNext(now: Self.start)
         outbox.close("u")
         #expect(outbox.byteCount == 10 && outbox.flightCount == 1 && outbox.isEmpty("u") && outbox.oldestTime == 5)
         for entry in entries { outbox.ended(entry.token, .stored, now: Self.start) }
         #expect(outbox.byteCount == 0 && outbox.oldestTime == nil)
-        #expect(outbox.add("u", byteCount: 1, time: 0) { _ in Self.message } == nil)
+        #expect(outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } == nil)
     }
 
     @Test func whatCannotBeStoredHoldsNothingUp() throws {
         var outbox = try outbox()
-        for _ in 0..<2 { outbox.add("u", byteCount: 1, time: 0) { _ in Self.message } }
+        for _ in 0..<2 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }
         outbox.mark("u", position: "end")
         let entries = outbox.takeNext(now: Self.start)
         outbox.ended(entries[0].token, .impossible, now: Self.start)
@@ -105,7 +105,7 @@ struct OutboxTests {
             let isOver = step > 300
             if !isOver, let unit = units.randomElement(using: &random) {
                 added[unit, default: 0] += 1
-                outbox.add(unit, byteCount: 1, time: 0) { _ in Self.message }
+                outbox.add(unit, byteCount: 1, time: 0) { _, _ in Self.message }
                 if Bool.random(using: &random) { outbox.mark(unit, position: "\(added[unit] ?? 0)") }
             }
             for entry in outbox.takeNext(now: now) {

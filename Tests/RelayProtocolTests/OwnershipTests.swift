@@ -23,24 +23,15 @@ struct OwnershipTests {
     private func owner() -> OwnershipMachine {
         var machine = machine()
         machine.readCompleted(now: at(0))
-        _ = machine.takeActions()
+        _ = machine.takeOrders()
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0.1))
         var revision: UInt64 = 1
-        for case .write(let write) in actionsWithoutFences(&machine, now: at(0.1)) {
+        for case .write(let write) in machine.takeOrders() {
             revision += 1
             machine.writeEnded(write, .stored(revision: revision), now: at(0.2))
         }
-        _ = machine.takeActions()
+        _ = machine.takeOrders()
         return machine
-    }
-
-    /// What the machine orders once it knows that the stream has no fences.
-    private func actionsWithoutFences(
-        _ machine: inout OwnershipMachine, now: MonotonicInstant
-    ) -> [OwnershipMachine.Action] {
-        let actions = machine.takeActions()
-        for case .readFence(let slot) in actions { machine.fenceRead(slot, term: 0, now: now) }
-        return actions.filter { if case .readFence = $0 { false } else { true } } + machine.takeActions()
     }
 
     private func writes(_ actions: [OwnershipMachine.Action]) -> [SlotWrite] {
@@ -49,11 +40,11 @@ struct OwnershipTests {
 
     @Test func nothingIsTakenBeforeAllIsRead_andAHeartbeatAcknowledged() {
         var machine = machine()
-        #expect(machine.takeActions() == [.beat(Heartbeat(incarnation: 1, number: 1))])
+        #expect(machine.takeOrders() == [.beat(Heartbeat(incarnation: 1, number: 1))])
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0.1))
-        #expect(writes(machine.takeActions()).isEmpty)
+        #expect(writes(machine.takeOrders()).isEmpty)
         machine.readCompleted(now: at(0.2))
-        let taking = writes(actionsWithoutFences(&machine, now: at(0.2)))
+        let taking = writes(machine.takeOrders())
         #expect(taking.map(\.revision) == [0, 0] && taking.map(\.record.term) == [1, 1])
         #expect(taking.map(\.messageID) == ["s.1@0", "s.2@0"])
     }
@@ -65,27 +56,27 @@ struct OwnershipTests {
         var machine = OwnershipMachine(configuration, now: at(0))
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0.1))
         machine.readCompleted(now: at(0.2))
-        #expect(actionsWithoutFences(&machine, now: at(0.2)) == [.beat(Heartbeat(incarnation: 1, number: 1))])
+        #expect(machine.takeOrders() == [.beat(Heartbeat(incarnation: 1, number: 1))])
         machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0.9))
-        #expect(machine.takeActions().isEmpty)
+        #expect(machine.takeOrders().isEmpty)
         let start = try #require(machine.nextDeadline)
         #expect(start == at(1.2))
         machine.timePassed(now: start)
-        #expect(writes(actionsWithoutFences(&machine, now: start)).count == 1)
+        #expect(writes(machine.takeOrders()).count == 1)
     }
 
     @Test func theEndOfAWriteDecides() throws {
         var machine = machine()
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
         machine.readCompleted(now: at(0))
-        let taking = writes(actionsWithoutFences(&machine, now: at(0)))
+        let taking = writes(machine.takeOrders())
         machine.writeEnded(taking[0], .stored(revision: 7), now: at(0.1))
         machine.writeEnded(taking[1], .unknown, now: at(0.1))
-        #expect(machine.takeActions() == [.start(taking[0].slot, term: 1, .nobody), .readSlot(taking[1].slot)])
+        #expect(machine.takeOrders() == [.start(taking[0].slot, term: 1, .nobody), .readSlot(taking[1].slot)])
         machine.slotSeen(
             taking[1].slot, record: SlotRecord(owner: Self.other, incarnation: 1, term: 1), revision: 8, now: at(0.2))
         #expect(machine.held.keys.map(\.number) == [1])
-        #expect(!machine.takeActions().contains { if case .start = $0 { true } else { false } })
+        #expect(!machine.takeOrders().contains { if case .start = $0 { true } else { false } })
     }
 
     /// It arrives while it is made again, and differs in what it says of heartbeats.
@@ -98,13 +89,13 @@ struct OwnershipTests {
             )
             machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
             machine.readCompleted(now: at(0))
-            let first = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+            let first = try #require(writes(machine.takeOrders()).first { $0.slot == slot })
             machine.writeEnded(first, .unknown, now: at(2))
             machine.slotSeen(
                 slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4), revision: 3, isOfLeader: true, now: at(2)
             )
             machine.timePassed(now: at(3))
-            let again = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+            let again = try #require(writes(machine.takeOrders()).first { $0.slot == slot })
             #expect(again.record.term == first.record.term)
             var late = isOfNow ? again.record : first.record
             if !isOfNow { late.beat = again.record.beat + 7 }
@@ -131,6 +122,22 @@ struct OwnershipTests {
         #expect(machine.takeActions() == [.readFence(second)])
     }
 
+    /// As servers of 2.9.10 have after two of three were killed.
+    @Test func aBucketThatHasLostATerm_doesNotGiveItTwice() throws {
+        var machine = machine()
+        let slot = try #require(Slot(1))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+        let record = SlotRecord(owner: nil, incarnation: 1, term: 4)
+        machine.slotSeen(slot, record: record, revision: 9, now: at(0))
+        machine.readCompleted(now: at(0))
+        _ = machine.takeActions()
+        machine.fenceRead(slot, term: 6, now: at(0.1))
+        let write = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+        #expect(write.record.term == 7 && write.revision == 9)
+        machine.writeEnded(write, .stored(revision: 10), now: at(0.2))
+        #expect(machine.takeActions().contains(.start(slot, term: 7, .settled(nil))))
+    }
+
     /// As after somebody has deleted it: it is written over what marks that.
     @Test func aDeletedRecordIsWrittenOver() throws {
         var machine = machine()
@@ -138,7 +145,7 @@ struct OwnershipTests {
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
         machine.slotSeen(slot, record: nil, revision: 12, now: at(0))
         machine.readCompleted(now: at(0))
-        let taking = writes(actionsWithoutFences(&machine, now: at(0)))
+        let taking = writes(machine.takeOrders())
         #expect(taking.first { $0.slot == slot }?.revision == 12)
     }
 
@@ -148,11 +155,11 @@ struct OwnershipTests {
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
         for _ in 0..<2 { machine.slotUnreadable(slot, now: at(0)) }
         machine.readCompleted(now: at(0))
-        let actions = actionsWithoutFences(&machine, now: at(0))
+        let actions = machine.takeOrders()
         #expect(actions.filter { $0 == .report(.unreadable(slot)) }.count == 1)
         #expect(writes(actions).map(\.slot.number) == [2])
         machine.slotSeen(slot, record: nil, revision: 12, now: at(1))
-        #expect(writes(actionsWithoutFences(&machine, now: at(1))).map(\.slot.number) == [1])
+        #expect(writes(machine.takeOrders()).map(\.slot.number) == [1])
     }
 
     /// Heartbeats of relays that are gone stay in the bucket: only what changes is of one that lives.
@@ -164,7 +171,7 @@ struct OwnershipTests {
         for number in 1...4 {
             let beat = Heartbeat(incarnation: 1, number: number, units: "y")
             machine.heartbeatSeen(Self.other, beat, revision: UInt64(number), now: at(Double(number)))
-            let new = machine.takeActions().filter { if case .report = $0 { true } else { false } }
+            let new = machine.takeOrders().filter { if case .report = $0 { true } else { false } }
             #expect(number > 1 || new.isEmpty)
             reports += new
         }
@@ -177,11 +184,11 @@ struct OwnershipTests {
         machine.timePassed(now: at(14.9))
         #expect(machine.held.count == 2)
         machine.timePassed(now: at(15.1))
-        let actions = machine.takeActions()
+        let actions = machine.takeOrders()
         #expect(machine.held.isEmpty && machine.incarnation == 2)
         #expect(actions.filter { if case .drop = $0 { true } else { false } }.count == 2)
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(15.2))
-        #expect(writes(machine.takeActions()).isEmpty, "a heartbeat of the old incarnation counts")
+        #expect(writes(machine.takeOrders()).isEmpty, "a heartbeat of the old incarnation counts")
     }
 
     @Test func nothingIsSentInTheSecondHalfOfTheLimit() throws {
@@ -203,17 +210,17 @@ struct OwnershipTests {
         machine.readCompleted(now: at(0))
         machine.timePassed(now: at(20))
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(20))
-        #expect(writes(machine.takeActions()).isEmpty)
+        #expect(writes(machine.takeOrders()).isEmpty)
         machine.timePassed(now: at(20.1))
-        #expect(machine.takeActions().contains(.readHeartbeat(Self.other)))
+        #expect(machine.takeOrders().contains(.readHeartbeat(Self.other)))
         var alive = machine
         alive.heartbeatRead(Self.other, Heartbeat(incarnation: 1, number: 2), revision: 9, now: at(20.2))
-        #expect(writes(alive.takeActions()).isEmpty)
+        #expect(writes(alive.takeOrders()).isEmpty)
         machine.heartbeatRead(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(20.2))
-        let taking = writes(machine.takeActions())
+        let taking = writes(machine.takeOrders())
         #expect(taking.map(\.record.term) == [5, 5])
         machine.writeEnded(taking[0], .stored(revision: 20), now: at(20.3))
-        #expect(machine.takeActions() == [.start(taking[0].slot, term: 5, .settled(77))])
+        #expect(machine.takeOrders() == [.start(taking[0].slot, term: 5, .settled(77))])
     }
 
     /// Who was told to give up later than we would has not given up yet.
@@ -227,10 +234,10 @@ struct OwnershipTests {
         }
         machine.readCompleted(now: at(0))
         for (second, isAsked) in [(21.0, false), (59, false), (60.1, true)] {
-            _ = machine.takeActions()
+            _ = machine.takeOrders()
             machine.timePassed(now: at(second))
             machine.heartbeatStored(Heartbeat(incarnation: 1, number: Int(second)), now: at(second))
-            #expect(machine.takeActions().contains(.readHeartbeat(Self.other)) == isAsked, "\(second)")
+            #expect(machine.takeOrders().contains(.readHeartbeat(Self.other)) == isAsked, "\(second)")
         }
         #expect(machine.loads(at(60)).count == 2 && machine.loads(at(60.1)).count == 1)
     }
@@ -254,15 +261,15 @@ struct OwnershipTests {
         machine.timePassed(now: at(20))
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(20))
         machine.timePassed(now: at(20.1))
-        #expect(machine.takeActions().contains(.readHeartbeat(Self.other)))
+        #expect(machine.takeOrders().contains(.readHeartbeat(Self.other)))
         machine.heartbeatRead(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(20.2))
-        let taking = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+        let taking = try #require(writes(machine.takeOrders()).first { $0.slot == slot })
         machine.writeEnded(taking, .refused, now: at(20.3))
         machine.slotSeen(
             slot, record: SlotRecord(owner: Self.other, incarnation: 2, term: 5), revision: 9, isOfLeader: true,
             now: at(20.4))
         machine.timePassed(now: at(21))
-        #expect(writes(machine.takeActions()).allSatisfy { $0.slot != slot })
+        #expect(writes(machine.takeOrders()).allSatisfy { $0.slot != slot })
         #expect(!machine.isFree(slot, at(40)))
     }
 
@@ -278,12 +285,12 @@ struct OwnershipTests {
         }
         machine.readCompleted(now: at(0))
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
-        let taking = try #require(writes(machine.takeActions()).first)
+        let taking = try #require(writes(machine.takeOrders()).first)
         #expect(taking.record.settled == settled && taking.record.beat == 1)
         machine.timePassed(now: at(3))
-        #expect(machine.takeActions().contains(.beat(Heartbeat(incarnation: 1, number: 2, settled: settled))))
+        #expect(machine.takeOrders().contains(.beat(Heartbeat(incarnation: 1, number: 2, settled: settled))))
         machine.writeEnded(taking, .stored(revision: 20), now: at(3.1))
-        #expect(machine.takeActions().contains(.start(taking.slot, term: 5, .settled(settled))))
+        #expect(machine.takeOrders().contains(.start(taking.slot, term: 5, .settled(settled))))
     }
 
     /// Whoever takes what was lost goes by the newest heartbeat.
@@ -291,13 +298,13 @@ struct OwnershipTests {
         var machine = owner()
         machine.heartbeatSeen(Self.own, Heartbeat(incarnation: 1, number: 1, settled: 50), revision: 9, now: at(0.5))
         machine.timePassed(now: at(30))
-        #expect(machine.takeActions().contains(.beat(Heartbeat(incarnation: 2, number: 2, settled: 50))))
+        #expect(machine.takeOrders().contains(.beat(Heartbeat(incarnation: 2, number: 2, settled: 50))))
         for slot in slots {
             let record = SlotRecord(owner: Self.other, incarnation: 1, term: 2)
             machine.slotSeen(slot, record: record, revision: UInt64(20 + slot.number), now: at(31))
         }
         machine.timePassed(now: at(33))
-        #expect(machine.takeActions().contains(.beat(Heartbeat(incarnation: 2, number: 3))))
+        #expect(machine.takeOrders().contains(.beat(Heartbeat(incarnation: 2, number: 3))))
     }
 
     @Test func whatALaterIncarnationHasLostIsFree() {
@@ -310,25 +317,25 @@ struct OwnershipTests {
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
         machine.readCompleted(now: at(0))
         // Two relays live: one slot each.
-        #expect(writes(machine.takeActions()).count == 1)
+        #expect(writes(machine.takeOrders()).count == 1)
     }
 
     @Test func leavingGivesEverythingBack() throws {
         var machine = owner()
         machine.leave(now: at(1))
-        let actions = machine.takeActions()
+        let actions = machine.takeOrders()
         #expect(actions.contains(.beat(Heartbeat(incarnation: 1, number: 2, isLeaving: true))))
         for slot in slots {
             #expect(actions.contains(.drain(slot)))
             machine.drained(slot, now: at(1.1))
         }
-        let releases = writes(machine.takeActions())
+        let releases = writes(machine.takeOrders())
         #expect(releases.allSatisfy { $0.record.owner == nil && $0.record.term == 1 } && releases.count == 2)
         machine.writeEnded(releases[0], .stored(revision: 20), now: at(1.2))
         machine.writeEnded(releases[1], .unknown, now: at(1.2))
-        #expect(machine.takeActions() == [.readSlot(releases[1].slot)])
+        #expect(machine.takeOrders() == [.readSlot(releases[1].slot)])
         machine.slotSeen(releases[1].slot, record: releases[1].record, revision: 21, now: at(1.3))
-        #expect(machine.takeActions() == [.finished])
+        #expect(machine.takeOrders() == [.finished])
     }
 
     // MARK: Hand-over
@@ -337,26 +344,26 @@ struct OwnershipTests {
     private func ownerBeside(_ heartbeat: Heartbeat) -> OwnershipMachine {
         var machine = owner()
         machine.heartbeatSeen(Self.other, heartbeat, revision: 50, now: at(0.5))
-        _ = machine.takeActions()
+        _ = machine.takeOrders()
         return machine
     }
 
     private func drains(_ machine: inout OwnershipMachine) -> [Int] {
-        machine.takeActions().compactMap { if case .drain(let slot) = $0 { slot.number } else { nil } }
+        machine.takeOrders().compactMap { if case .drain(let slot) = $0 { slot.number } else { nil } }
     }
 
     @Test func whatLeavesKeepsASlotUntilAnotherRelayIsReady() throws {
         var machine = ownerBeside(Heartbeat(incarnation: 1, number: 1))
         machine.leave(now: at(1))
-        let actions = machine.takeActions()
+        let actions = machine.takeOrders()
         #expect(actions == [.beat(Heartbeat(incarnation: 1, number: 2, isLeaving: true))])
         let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
         // It is ready for another term of the second one.
         let ready = Heartbeat(incarnation: 1, number: 2, ready: [first: 1, second: 9])
         machine.heartbeatSeen(Self.other, ready, revision: 51, now: at(1.1))
-        #expect(machine.takeActions() == [.drain(first)])
+        #expect(machine.takeOrders() == [.drain(first)])
         machine.drained(first, settled: 5, now: at(1.2))
-        #expect(writes(machine.takeActions()).first?.record.heir == .ready(Self.other))
+        #expect(writes(machine.takeOrders()).first?.record.heir == .ready(Self.other))
         #expect(machine.nextDeadline ?? at(99) <= at(6))
         machine.timePassed(now: at(5.9))
         #expect(drains(&machine).isEmpty)
@@ -370,9 +377,9 @@ struct OwnershipTests {
         let slot = try #require(Slot(1))
         machine.heartbeatSeen(
             Self.other, Heartbeat(incarnation: 1, number: 2, ready: [slot: 1]), revision: 51, now: at(1.1))
-        _ = machine.takeActions()
+        _ = machine.takeOrders()
         machine.drained(slot, settled: 5, isWhole: isWhole, now: at(1.2))
-        let heir = writes(machine.takeActions()).first?.record.heir
+        let heir = writes(machine.takeOrders()).first?.record.heir
         #expect(heir == (isWhole ? .ready(Self.other) : .chosen(Self.other)))
     }
 
@@ -392,7 +399,7 @@ struct OwnershipTests {
         }
         machine.readCompleted(now: at(0))
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
-        _ = machine.takeActions()
+        _ = machine.takeOrders()
         let leaving = Heartbeat(incarnation: 1, number: 2, isLeaving: true)
         machine.heartbeatSeen(Self.other, leaving, revision: 9, now: at(1))
         return machine
@@ -401,21 +408,21 @@ struct OwnershipTests {
     @Test func whatARelayLeavesIsPrepared_andWhatIsReadyIsSaidAtOnce() throws {
         var machine = heir()
         let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
-        #expect(machine.takeActions() == [.prepare(first), .prepare(second)])
+        #expect(machine.takeOrders() == [.prepare(first), .prepare(second)])
         machine.prepared(first, now: at(1.1))
-        #expect(machine.takeActions() == [.beat(Heartbeat(incarnation: 1, number: 2, ready: [first: 4]))])
+        #expect(machine.takeOrders() == [.beat(Heartbeat(incarnation: 1, number: 2, ready: [first: 4]))])
         // One heartbeat at a time.
         machine.prepared(second, now: at(1.2))
-        #expect(machine.takeActions().isEmpty)
+        #expect(machine.takeOrders().isEmpty)
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(1.3))
         let both = [first: 4, second: 4]
-        #expect(machine.takeActions() == [.beat(Heartbeat(incarnation: 1, number: 3, ready: both))])
+        #expect(machine.takeOrders() == [.beat(Heartbeat(incarnation: 1, number: 3, ready: both))])
         let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: .ready(Self.own), settled: 70)
         machine.slotSeen(first, record: released, revision: 10, now: at(1.4))
-        let taking = try #require(writes(machine.takeActions()).first)
+        let taking = try #require(writes(machine.takeOrders()).first)
         #expect(taking.record.term == 5 && taking.record.settled == 70)
         machine.writeEnded(taking, .stored(revision: 11), now: at(1.5))
-        #expect(machine.takeActions() == [.start(first, term: 5, .handedOver(70))])
+        #expect(machine.takeOrders() == [.start(first, term: 5, .handedOver(70))])
         #expect(machine.ready == [second: 4])
     }
 
@@ -423,17 +430,17 @@ struct OwnershipTests {
     @Test func whoLeavesWhileItTakesWhatItHasPreparedKeepsThat() throws {
         var machine = heir()
         let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
-        _ = machine.takeActions()
+        _ = machine.takeOrders()
         machine.prepared(first, now: at(1.1))
         machine.prepared(second, now: at(1.1))
         let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: .ready(Self.own), settled: 70)
         machine.slotSeen(first, record: released, revision: 10, now: at(1.4))
-        let taking = try #require(writes(machine.takeActions()).first)
+        let taking = try #require(writes(machine.takeOrders()).first)
         machine.leave(now: at(1.5))
-        let leaving = machine.takeActions()
+        let leaving = machine.takeOrders()
         #expect(leaving.contains(.unprepare(second)) && !leaving.contains(.unprepare(first)))
         machine.writeEnded(taking, .stored(revision: 11), now: at(1.6))
-        #expect(machine.takeActions().contains(.start(first, term: 5, .handedOver(70))))
+        #expect(machine.takeOrders().contains(.start(first, term: 5, .handedOver(70))))
     }
 
     /// The chosen heir may not see that a relay leaves.
@@ -441,7 +448,7 @@ struct OwnershipTests {
         var machine = heir()
         machine.heartbeatSeen(
             RelayID(name: "c", random: 3), Heartbeat(incarnation: 1, number: 1), revision: 10, now: at(1))
-        func prepared() -> Int { machine.takeActions().count { if case .prepare = $0 { true } else { false } } }
+        func prepared() -> Int { machine.takeOrders().count { if case .prepare = $0 { true } else { false } } }
         #expect(prepared() == 1)
         machine.timePassed(now: at(3.4))
         #expect(prepared() == 0)
@@ -455,31 +462,31 @@ struct OwnershipTests {
     @Test(arguments: [nil, SlotRecord.Heir.chosen(own)])
     func whatWasGivenBackBeforeWeWereReadyWasNotHandedOver(heir: SlotRecord.Heir?) throws {
         var machine = self.heir()
-        _ = machine.takeActions()
+        _ = machine.takeOrders()
         let slot = try #require(Slot(1))
         machine.prepared(slot, now: at(1.1))
         let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: heir, settled: 70)
         machine.slotSeen(slot, record: released, revision: 10, now: at(1.4))
-        let taking = try #require(writes(machine.takeActions()).first)
+        let taking = try #require(writes(machine.takeOrders()).first)
         machine.writeEnded(taking, .stored(revision: 11), now: at(1.5))
-        #expect(machine.takeActions().contains(.start(slot, term: 5, .settled(70))))
+        #expect(machine.takeOrders().contains(.start(slot, term: 5, .settled(70))))
     }
 
     @Test func aPreparationEndsWhenAnotherRelayTakesTheSlot_andIsNotMadeTwice() throws {
         var machine = heir()
-        _ = machine.takeActions()
+        _ = machine.takeOrders()
         let slot = try #require(Slot(1))
         machine.slotSeen(
             slot, record: SlotRecord(owner: RelayID(name: "c", random: 3), incarnation: 1, term: 5), revision: 12,
             now: at(2))
-        #expect(machine.takeActions().contains(.unprepare(slot)))
+        #expect(machine.takeOrders().contains(.unprepare(slot)))
         var lost = heir()
-        _ = lost.takeActions()
+        _ = lost.takeOrders()
         lost.timePassed(now: at(16))
-        let actions = lost.takeActions()
+        let actions = lost.takeOrders()
         #expect(slots.allSatisfy { actions.contains(.unprepare($0)) })
         lost.heartbeatStored(Heartbeat(incarnation: 2, number: 2), now: at(16.1))
-        #expect(!lost.takeActions().contains { if case .prepare = $0 { true } else { false } })
+        #expect(!lost.takeOrders().contains { if case .prepare = $0 { true } else { false } })
     }
 
     @Test func oneSlotIsGivenToARelayThatHasLivedForAWhile() throws {
@@ -487,12 +494,12 @@ struct OwnershipTests {
         machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 100, now: at(1))
         for second in stride(from: 3, through: 60, by: 3) {
             machine.timePassed(now: at(Double(second)))
-            var actions = machine.takeActions()
+            var actions = machine.takeOrders()
             for case .beat(let beat) in actions { machine.heartbeatStored(beat, now: at(Double(second) + 0.1)) }
             machine.heartbeatSeen(
                 Self.other, Heartbeat(incarnation: 1, number: second), revision: UInt64(100 + second),
                 now: at(Double(second)))
-            actions += machine.takeActions()
+            actions += machine.takeOrders()
             let drains = actions.filter { if case .drain = $0 { true } else { false } }
             if second < 40 { #expect(drains.isEmpty) }
             if !drains.isEmpty { return #expect(drains.count == 1) }
@@ -508,13 +515,13 @@ struct OwnershipTests {
         machine.slotSeen(
             slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4), revision: 20, now: at(0))
         machine.readCompleted(now: at(0))
-        let first = try #require(writes(actionsWithoutFences(&machine, now: at(0))).first { $0.slot == slot })
+        let first = try #require(writes(machine.takeOrders()).first { $0.slot == slot })
         #expect(first.revision == 20 && first.record.term == 5)
         machine.writeEnded(first, .refused, now: at(0.1))
-        #expect(machine.takeActions().contains(.readSlot(slot)))
+        #expect(machine.takeOrders().contains(.readSlot(slot)))
         machine.slotSeen(
             slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4), revision: 9, isOfLeader: true, now: at(0.2))
-        let again = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+        let again = try #require(writes(machine.takeOrders()).first { $0.slot == slot })
         #expect(again.revision == 9 && again.record.term == 5)
     }
 
@@ -543,9 +550,9 @@ struct OwnershipTests {
         machine.timePassed(now: at(20.1))
         machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(20.1))
         machine.heartbeatRead(Self.other, Heartbeat(incarnation: 1, number: 7), revision: 12, now: at(20.2))
-        #expect(writes(machine.takeActions()).isEmpty)
+        #expect(writes(machine.takeOrders()).isEmpty)
         machine.heartbeatRead(Self.other, Heartbeat(incarnation: 1, number: 7), revision: 12, now: at(20.3))
-        #expect(writes(machine.takeActions()).isEmpty)
+        #expect(writes(machine.takeOrders()).isEmpty)
     }
 
     @Test func strangersKeysAreNoRelays() {
@@ -582,5 +589,16 @@ struct OwnershipTests {
     ]) func weights(key: String, a: String, b: String, c: String) {
         let weights = ["a", "b", "c"].map { String(RendezvousHash.weight("relay-" + $0, key), radix: 16) }
         #expect(weights == [a, b, c])
+    }
+}
+
+extension OwnershipMachine {
+    /// What it orders when the stream has no fences.
+    fileprivate mutating func takeOrders() -> [Action] {
+        let actions = takeActions()
+        let slots = actions.compactMap { if case .readFence(let slot) = $0 { slot } else { nil } }
+        guard !slots.isEmpty else { return actions }
+        for slot in slots { fenceRead(slot, term: 0, now: lastNow) }
+        return actions.filter { if case .readFence = $0 { false } else { true } } + takeOrders()
     }
 }

@@ -49,14 +49,10 @@ package final class AsyncPublisher: Sendable {
     }
 
     /// Hands messages over, in order, and returns at once. Each has one result, unless the publisher is closed before.
-    ///
-    /// - Parameter message: Makes the message of an element on the publisher's thread, right before it goes out.
-    package func publish<Element: Sendable>(
-        _ elements: [Element], message: @escaping @Sendable (Element) -> (token: Token, message: OutgoingMessage)
-    ) {
+    package func publish(_ messages: [(token: Token, message: OutgoingMessage)]) {
         calls.run { [self] in
             var failed: Results = []
-            for (token, message) in elements.lazy.map(message) {
+            for (token, message) in messages {
                 do throws(NATSError) {
                     try context(for: message).publish(message, token: token, wait: wait)
                 } catch {
@@ -66,8 +62,6 @@ package final class AsyncPublisher: Sendable {
             report(failed)
         }
     }
-
-    package func publish(_ messages: [(token: Token, message: OutgoingMessage)]) { publish(messages) { $0 } }
 
     /// Nothing more is reported.
     package func close() {

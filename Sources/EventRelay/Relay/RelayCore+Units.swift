@@ -126,7 +126,7 @@ extension RelayCore {
         let age = Duration.milliseconds(Date().milliseconds - time)
         guard let window = try await stream.streamStatus(options.stream)?.settings.duplicateWindow, age > window / 2
         else { return }
-        let source = unit.prefix { $0 != ":" }.description
+        let source = RelayItem.source(of: unit)
         do throws(NATSError) {
             let since = time - Self.recallMargin.wholeNanoseconds / 1_000_000
             let stored = try await StoredIDs.read(stream, source: source, since: max(since, 0), options)

@@ -235,7 +235,7 @@ final class RelayCore: Shell {
         case .stop(let unit): stop(unit)
         case .finish(let unit): finish(unit)
         case .send(let entries):
-            publisher.withLock { $0 }?.publish(entries) { (Int(truncatingIfNeeded: $0.token), $0.message) }
+            publisher.withLock { $0 }?.publish(entries.map { (Int(truncatingIfNeeded: $0.token), $0.message) })
         case .reached(let unit, let term, let position): positions.store(position, of: unit, term: term)
         case .lost(let entry):
             report(.eventLost(unit: entry.unit, channel: nil, reason: "it is larger than the stream takes"))

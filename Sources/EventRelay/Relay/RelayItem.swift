@@ -42,10 +42,15 @@ struct RelayItem: Sendable {
         }
     }
 
+    /// `pusher`, say.
+    static func source(of unit: String) -> String {
+        String(Substring(unit.utf8.prefix { $0 != UInt8(ascii: ":") }))
+    }
+
     /// - Parameter number: Of the unit and term.
     func outgoing(number: Int, term: Int, _ imprint: RelayImprint) -> OutgoingMessage {
         let author = RelayMessage.Author(unit: unit, term: term, sequence: number)
-        let source = String(Substring(unit.utf8.prefix { $0 != UInt8(ascii: ":") }))
+        let source = Self.source(of: unit)
         let (message, messageID): (RelayMessage, String)
         switch content {
         case .event(let event, let id):

@@ -130,8 +130,14 @@ package struct SyncLoop: Machine {
 
     /// Whether silence is the homeserver's.
     private var isSilenceCounted: Bool {
-        guard case .poll(let number, let stage) = turn, poll?.number == number else { return true }
+        guard let stage else { return true }
         return stage == .underWay
+    }
+
+    /// Of the request whose answer counts; nil if it is not its turn.
+    private var stage: Stage? {
+        guard case .poll(let number, let stage) = turn, poll?.number == number else { return nil }
+        return stage
     }
 
     package var nextDeadline: MonotonicInstant? {
@@ -209,9 +215,10 @@ package struct SyncLoop: Machine {
         guard case .poll(number, let last) = turn else { return }
         turn = .poll(number, stage)
         guard poll?.number == number, let id = connection.transport else { return }
-        // That a ping has gone out is no answer to it.
-        if last == .prepared, connection.connectionState == .connected { return }
-        connection.progressed(id, now: now)
+        switch last {
+        case .prepared: connection.asked(id, now: now)
+        case .underWay, .received: connection.progressed(id, now: now)
+        }
     }
 
     /// The answer was received, applied and stored.
@@ -273,10 +280,12 @@ package struct SyncLoop: Machine {
     }
 
     package mutating func networkLost(now: MonotonicInstant) {
+        if stage == .received { return }  // all of it is here
         carryOut(connection.networkLost(now: now), now: now)
     }
 
     package mutating func networkReturned(now: MonotonicInstant) {
+        if stage == .received { return }  // the next request uses no connection from before
         carryOut(connection.networkReturned(now: now), now: now)
     }
 

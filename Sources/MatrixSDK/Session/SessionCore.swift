@@ -262,7 +262,7 @@ final class SessionCore: HubOwner {
                 setPresence: setsPresence ? nil : .offline,
                 needsFreshConnection: poll.needsFreshConnection,
                 patience: since == nil ? options.initialSyncTimeout : .seconds(90),
-                onProgress: { progressed($0.completed == $0.total ? .received : .underWay) })
+                onProgress: { _ in progressed(.underWay) })
             progressed(.received)
             try Task.checkCancellation()
             guard let response = try? SyncResponse(bytes) else {

@@ -202,6 +202,18 @@ package struct ConnectionMachine: Sendable {
         state = .connected(id, liveness)
     }
 
+    /// What is to be answered has gone out only now: silence counts from here.
+    package mutating func asked(_ id: TransportID, now: MonotonicInstant) {
+        switch state {
+        case .connecting(id, _): state = .connecting(id, deadline: now + configuration.connectTimeout)
+        case .connected(id, var liveness):
+            liveness.lastHeard = now
+            if liveness.pongDeadline != nil { liveness.pongDeadline = now + configuration.pongTimeout }
+            state = .connected(id, liveness)
+        case .disconnected, .connecting, .connected, .disconnecting, .reconnecting: break
+        }
+    }
+
     /// A part of what is waited for was received, also of what ``established(_:activityTimeout:now:)`` will tell: it may
     /// take any time as long as it comes.
     package mutating func progressed(_ id: TransportID, now: MonotonicInstant) {

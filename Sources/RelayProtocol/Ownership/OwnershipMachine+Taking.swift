@@ -34,9 +34,11 @@ extension OwnershipMachine {
     }
 
     private mutating func take(_ slot: Slot, _ now: MonotonicInstant) {
+        guard let fence = lastFence(slot, now) else { return }
         let known = records[slot]
-        guard let term = known?.record.term ?? lastFence(slot, now) else { return }
-        let predecessor = known == nil && term > 0 ? .settled(nil) : predecessor(of: slot, known?.record)
+        let term = max(known?.record.term ?? 0, fence)
+        // Of a term that the bucket knows nothing of, nothing is known.
+        let predecessor = term > known?.record.term ?? 0 ? .settled(nil) : predecessor(of: slot, known?.record)
         var record = SlotRecord(owner: configuration.relay, incarnation: incarnation, term: term + 1)
         switch predecessor {
         case .settled(let time), .handedOver(let time): (record.settled, record.beat) = (time, beatNumber)
@@ -48,8 +50,8 @@ extension OwnershipMachine {
         order(.write(write))
     }
 
-    /// The term of the last fence of a slot without a record, as of a new bucket beside a stream that was kept; nil if that is
-    /// still to be asked for.
+    /// The term of the last fence of a slot; nil if that is still to be asked for. A term that the bucket does not know is used,
+    /// too: of a new bucket beside a stream that was kept, or of one that has lost what it had acknowledged.
     private mutating func lastFence(_ slot: Slot, _ now: MonotonicInstant) -> Int? {
         switch fences[slot] {
         case .known(let term): return term

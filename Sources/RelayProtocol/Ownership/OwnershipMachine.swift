@@ -93,7 +93,7 @@ package struct OwnershipMachine: Machine {
         var isReady = false
     }
 
-    /// What is known of the fences in the stream, for a slot without a record.
+    /// What is known of the fences in the stream, for a slot that is to be taken.
     enum FenceRead: Sendable {
         case asked
         /// The term of the last one; zero without any.

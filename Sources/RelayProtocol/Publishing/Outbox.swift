@@ -29,28 +29,23 @@ package struct Outbox: Sendable {
         package init() {}
     }
 
-    /// A class, so that what moves from place to place is a reference. Its message is made when it goes out: what waits takes
-    /// less, and nobody waits for the making.
+    /// A class, so that what moves from place to place is a reference.
     package final class Entry: Sendable {
         /// Counts the messages of a unit and term, from one.
         package let number: Int
         package let token: UInt64
         package let unit: String
         package let term: Int
+        package let message: OutgoingMessage
         package let byteCount: Int
         /// Milliseconds since 1970, when it came from its source.
         package let time: Int64
-        private let makeMessage: @Sendable (_ number: Int) -> OutgoingMessage
-
-        /// The same each time.
-        package var message: OutgoingMessage { makeMessage(number) }
 
         fileprivate init(
-            number: Int, token: UInt64, unit: String, term: Int, byteCount: Int, time: Int64,
-            makeMessage: @escaping @Sendable (Int) -> OutgoingMessage
+            number: Int, token: UInt64, unit: String, term: Int, message: OutgoingMessage, byteCount: Int, time: Int64
         ) {
             (self.number, self.token, self.unit, self.term) = (number, token, unit, term)
-            (self.byteCount, self.time, self.makeMessage) = (byteCount, time, makeMessage)
+            (self.message, self.byteCount, self.time) = (message, byteCount, time)
         }
     }
 
@@ -146,18 +141,17 @@ package struct Outbox: Sendable {
 
     // MARK: What comes
 
-    /// - Parameter message: Makes it with its number in its unit and term.
-    /// - Returns: The number; nil if the unit is not open.
+    /// - Returns: The number of the message in its unit and term; nil if the unit is not open.
     @discardableResult
     package mutating func add(
-        _ unit: String, byteCount: Int, time: Int64, _ message: @escaping @Sendable (_ number: Int) -> OutgoingMessage
+        _ unit: String, byteCount: Int, time: Int64, _ message: (_ number: Int, _ term: Int) -> OutgoingMessage
     ) -> Int? {
         guard var open = units.removeValue(forKey: unit) else { return nil }  // so that it is changed in place
         lastToken += 1
         open.lastNumber += 1
         let entry = Entry(
-            number: open.lastNumber, token: lastToken, unit: unit, term: open.term, byteCount: byteCount, time: time,
-            makeMessage: message)
+            number: open.lastNumber, token: lastToken, unit: unit, term: open.term,
+            message: message(open.lastNumber, open.term), byteCount: byteCount, time: time)
         if open.waiting.isEmpty, case .flowing = open.phase { ready.append(unit) }
         open.waiting.append(entry)
         units[unit] = open

@@ -33,17 +33,15 @@ package struct RelayMachine: Machine {
     }
 
     /// What came from a unit.
-    package struct Item: Sendable {
+    package struct Item {
         package let unit: String
         package let byteCount: Int
         /// When, in milliseconds since 1970.
         package let time: Int64
         /// Makes the message with its number.
-        package let message: @Sendable (Int) -> OutgoingMessage
+        package let message: (Int) -> OutgoingMessage
 
-        package init(
-            unit: String, byteCount: Int, time: Int64, message: @escaping @Sendable (Int) -> OutgoingMessage
-        ) {
+        package init(unit: String, byteCount: Int, time: Int64, message: @escaping (Int) -> OutgoingMessage) {
             (self.unit, self.byteCount, self.time, self.message) = (unit, byteCount, time, message)
         }
     }
@@ -150,7 +148,7 @@ package struct RelayMachine: Machine {
     package mutating func add(_ items: some Sequence<Item>, now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         for item in items {
-            outbox.add(item.unit, byteCount: item.byteCount, time: item.time, item.message)
+            outbox.add(item.unit, byteCount: item.byteCount, time: item.time) { number, _ in item.message(number) }
         }
     }
 
