@@ -85,12 +85,23 @@ class Account:
 
     # What there is
 
+    @staticmethod
+    def stored(servers):
+        """Asked through another server if what one gives ends too early: a consumer can go with its leader."""
+        for server in servers:
+            connection = Connection(server)
+            try:
+                return [Stored(message) for message in connection.messages("EVENTS")]
+            except TimeoutError:
+                if server is servers[-1]:
+                    raise
+            finally:
+                connection.close()
+
     def read(self, cluster):
         """The stream itself, with no client of ours. Late is what comes after a higher term of its slot."""
         cluster.bring_into_step("EVENTS")
-        connection = Connection(cluster.servers[0])
-        self.messages = [Stored(message) for message in connection.messages("EVENTS")]
-        connection.close()
+        self.messages = self.stored(cluster.servers)
         highest = defaultdict(int)
         for message in self.messages:
             message.is_late = message.term < highest[message.slot]

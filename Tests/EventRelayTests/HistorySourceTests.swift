@@ -313,11 +313,9 @@ import Transport
         let room = try await Room()
         room.tellHistory { _ in .json("", status: 502) }
         var history = MatrixHistory(client: .make(room.server))
-        history.patience = .milliseconds(500)
-        let troubles = Lock(0)
-        let answer = await history.events(of: "!r:s", from: "s2", to: "s30") { _ in troubles.withLock { $0 += 1 } }
+        history.patience = .zero
+        let answer = await history.events(of: "!r:s", from: "s2", to: "s30") { _ in }
         #expect(answer?.failure?.contains("502") == true && answer?.events.isEmpty == true)
-        #expect(troubles.withLock { $0 } == 2)  // of the point where it ends, and of the first page
         await room.server.stop()
     }
 

@@ -93,13 +93,13 @@ extension NATSConnection {
     /// The same with a callback.
     ///
     /// - Parameter headers: Names of those that matter.
-    package func leaderMessage(
+    func leaderMessage(
         stream: String, subject: String, headers: [String] = [], wait: Duration = .seconds(2),
-        then: @escaping @Sendable (Result<StreamMessage?, NATSError>) -> Void
+        on queue: BlockingCalls? = nil, then: @escaping @Sendable (Result<StreamMessage?, NATSError>) -> Void
     ) {
         let api = "$JS.API.STREAM.MSG.GET.\(stream)"
         call(
-            "the read of \(subject)", subject: api, limit: wait + .seconds(1),
+            "the read of \(subject)", subject: api, limit: wait + .seconds(1), on: queue,
             { link throws(NATSError) in try Self.leaderMessage(stream, subject, headers, wait, link) }, then: then)
     }
 

@@ -115,8 +115,9 @@ extension RelayCore {
     func readFence(_ slot: Slot) {
         let subject = RelayMessage.fence(slot, term: 0).outgoing(prefix: options.prefix, messageID: "", stream: "")
             .subject
-        stream.leaderMessage(stream: options.stream, subject: subject, headers: RelayMessage.headerNames) {
-            [weak self, options] result in
+        stream.leaderMessage(
+            stream: options.stream, subject: subject, headers: RelayMessage.headerNames, on: fences
+        ) { [weak self, options] result in
             if case .failure(let error) = result, !error.mayRetry { self?.reportOnce(error) }
             self?.call { machine, now in
                 machine.own(now: now) { ownership, now in

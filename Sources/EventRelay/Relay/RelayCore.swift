@@ -63,6 +63,8 @@ final class RelayCore: Shell {
     let lines = UnitLines()
     /// Heartbeats wait for nothing else.
     let beats = BlockingCalls("nats.beats")
+    /// Fences are read beside those that are written.
+    let fences = BlockingCalls("nats.fences")
     private let allSources: [any RelaySource]
     private let publisher = Lock<AsyncPublisher?>(nil)
     private let watch = Lock<RecordWatch?>(nil)

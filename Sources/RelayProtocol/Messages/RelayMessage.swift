@@ -228,6 +228,7 @@ extension RelayMessage {
         let unit = try text(Header.unit)
         let term: Int? = try number(Header.term)
         if unit != nil, term == nil { throw .header(Header.term) }
+        if let term, !SlotRecord.terms.contains(term) { throw .header(Header.term) }
         author = try term.map { term throws(Malformed) in
             Author(unit: unit, term: term, sequence: try number(Header.sequence))
         }

@@ -68,7 +68,9 @@ extension OwnershipMachine {
         if isOfLeader { records[slot]?.revision = revision }
         deletions[slot] = record == nil && revision > 0 ? revision : nil
         if record != nil { fences[slot] = nil }
-        if let record, records[slot].map({ record.follows($0.record) }) ?? true {
+        let isRival = record.flatMap { record in records[slot].map { record.isRival(of: $0.record) } } ?? false
+        if isRival, !isOfLeader { order(.readSlot(slot)) }
+        if let record, isRival && isOfLeader || records[slot].map({ record.follows($0.record) }) ?? true {
             records[slot] = (record, revision)
             if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, now) }
         }

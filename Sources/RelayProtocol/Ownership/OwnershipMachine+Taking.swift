@@ -11,6 +11,8 @@ extension OwnershipMachine {
                 if freeSince[slot] == nil { freeSince[slot] = now }
             } else {
                 freeSince[slot] = nil
+                // It may have another one when the slot is free again.
+                if case .known = fences[slot] { fences[slot] = nil }
             }
         }
         guard firstTaking <= now, !isLeaving, let lastBeat, now - lastBeat < configuration.holderLimit / 2 else {
@@ -25,7 +27,7 @@ extension OwnershipMachine {
             let taker = isOverdue ? configuration.relay : taker(of: slot, loads, fair)
             guard let taker else { continue }
             loads[taker, default: 0] += 1
-            guard taker == configuration.relay else { continue }
+            guard taker == configuration.relay, !isFenceAwaited(slot, now) else { continue }
             writes += 1
             take(slot, now)
         }
@@ -48,6 +50,14 @@ extension OwnershipMachine {
         holdings[slot] = .taking(write, after: predecessor)
         (freeSince[slot], fences[slot]) = (nil, nil)
         order(.write(write))
+    }
+
+    private func isFenceAwaited(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
+        switch fences[slot] {
+        case .asked: true
+        case .failed(let until): until > now
+        case .known, nil: false
+        }
     }
 
     /// The term of the last fence of a slot; nil if that is still to be asked for. A term that the bucket does not know is used,

@@ -264,7 +264,7 @@ package struct OwnershipMachine: Machine {
         guard let lastBeat, lastNow - lastBeat > configuration.holderLimit else { return }
         let lost = held.keys.sorted()
         lostSettled = holdings.keys.compactMap { settled(of: $0) }.min() ?? lostSettled
-        holdings = [:]
+        (holdings, fences) = ([:], [:])
         rereads = [:]
         move = nil
         self.lastBeat = nil

@@ -92,6 +92,9 @@ package struct SlotRecord: Hashable, Sendable {
     /// The newest heartbeat of the owner that says nothing of this slot: it came before the taking.
     package var beat: Int
 
+    /// What strangers write as a term must not be too large to be counted on.
+    static let terms = 0...(1 << 53)
+
     package init(
         owner: RelayID?, incarnation: Int, term: Int, heir: Heir? = nil, settled: Int64? = nil, beat: Int = 0
     ) {
@@ -101,7 +104,7 @@ package struct SlotRecord: Hashable, Sendable {
 
     package init?(_ json: JSONView) {
         guard let owner = json["owner"]?.string, let incarnation = json["inc"]?.int, let term = json["term"]?.int,
-            term >= 0
+            Self.terms.contains(term)
         else { return nil }
         let id = RelayID(owner)
         guard id != nil || owner.isEmpty else { return nil }
@@ -130,6 +133,12 @@ extension SlotRecord {
     /// Revisions do not tell: they can fall when another server leads.
     func follows(_ other: SlotRecord) -> Bool {
         term > other.term || term == other.term && owner == nil && other.owner != nil
+    }
+
+    /// Whether both have one term: the bucket has lost a record that it had acknowledged. The one that the leader has counts.
+    func isRival(of other: SlotRecord) -> Bool {
+        guard let owner, let rival = other.owner else { return false }
+        return term == other.term && owner != rival
     }
 }
 
