@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ServerSessionTests {
     /// Between the machine's end of an attempt and that of the waiting nobody can come.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(15)))
     func whoAsksAfterTheEndOfAnAttemptDoesNotWaitForIt() async throws {
         let session = ServerSession(deviceId: "d")
         let (_, version) = session.ask { _ in .wait }

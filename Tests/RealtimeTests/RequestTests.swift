@@ -3,7 +3,7 @@ import Realtime
 import Testing
 
 /// Many wait for one attempt.
-@Suite(.timeLimit(.minutes(1))) struct SharedAttemptTests {
+@Suite(.timeLimit(.minutes(15))) struct SharedAttemptTests {
     private struct State: SharingAttempts {
         var attempt = SharedAttempt()
     }
@@ -48,7 +48,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct RequestOperationTests {
+@Suite(.timeLimit(.minutes(15))) struct RequestOperationTests {
     @Test func cancellingIsRemembered_andReachesTheCall() async {
         let (answers, server) = AsyncStream.makeStream(of: Void.self)
         let (ends, call) = AsyncStream.makeStream(of: Bool.self)
