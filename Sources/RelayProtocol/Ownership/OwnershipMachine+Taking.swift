@@ -63,15 +63,11 @@ extension OwnershipMachine {
     /// The term of the last fence of a slot; nil if that is still to be asked for. A term that the bucket does not know is used,
     /// too: of a new bucket beside a stream that was kept, or of one that has lost what it had acknowledged.
     private mutating func lastFence(_ slot: Slot, _ now: MonotonicInstant) -> Int? {
-        switch fences[slot] {
-        case .known(let term): return term
-        case .asked: return nil
-        case .failed(let until) where until > now: return nil
-        case .failed, nil:
-            fences[slot] = .asked
-            order(.readFence(slot))
-            return nil
-        }
+        if case .known(let term) = fences[slot] { return term }
+        guard !isFenceAwaited(slot, now) else { return nil }
+        fences[slot] = .asked
+        order(.readFence(slot))
+        return nil
     }
 
     private func predecessor(of slot: Slot, _ record: SlotRecord?) -> Predecessor {
