@@ -49,6 +49,27 @@ struct RecordWatchTests {
         _ = try await connection.publish(.make("$KV.RELAY.s.\(key)", payload: value))
     }
 
+    /// What was there first may be written over before it is delivered: servers then count it as still to come for ever.
+    @Test func theBeginningEndsWhateverIsWrittenMeanwhile() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        let other = try await server.connect()
+        let writer = Task {
+            while !Task.isCancelled { try await put(other, 1, "a") }
+        }
+        var unfinished = 0
+        for _ in 0..<100 where unfinished == 0 {
+            let (watch, known) = watch(connection)
+            if !(await eventually(within: .seconds(20)) { known.completions == 1 }) { unfinished += 1 }
+            watch.close()
+        }
+        #expect(unfinished == 0)
+        writer.cancel()
+        _ = await writer.result
+        other.close()
+        connection.close()
+    }
+
     @Test func whatIsThereComesBeforeTheEndOfTheBeginning() async throws {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()

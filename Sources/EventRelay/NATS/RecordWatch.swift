@@ -39,14 +39,15 @@ package final class RecordWatch: Sendable {
         reader = PullReader(connection, stream: stream, settings: settings, headers: headers) { report in
             switch report {
             case .began(let pending, _):
-                progress.isComplete = pending == 0
-                if progress.isComplete { onNews(.complete) }
+                progress.left = pending
+                if pending == 0 { onNews(.complete) }
             case .delivered(let deliveries):
                 own.reader?.taken(deliveries.count, bytes: deliveries.reduce(0) { $0 + $1.byteCount })
                 onNews(.records(deliveries.map { Record($0) }))
-                guard !progress.isComplete, deliveries.contains(where: { $0.info.pending == 0 }) else { return }
-                progress.isComplete = true
-                onNews(.complete)
+                guard progress.left > 0 else { return }
+                progress.left -= deliveries.count
+                if deliveries.contains(where: { $0.info.pending == 0 }) { progress.left = 0 }
+                if progress.left <= 0 { onNews(.complete) }
             case .remade, .streamIsNew: break  // everything is told anew
             case .failed(let error, let willRetry): onNews(.failed(error, willRetry: willRetry))
             }
@@ -63,7 +64,9 @@ package final class RecordWatch: Sendable {
 
     @NetworkActor
     private final class Progress {
-        var isComplete = false
+        /// Messages of the beginning. What is written over before it is delivered does not come, and the server counts it as
+        /// pending from then on (2.9.10); what was written over it comes in its stead, behind all the others.
+        var left = 0
 
         nonisolated init() {}
     }
