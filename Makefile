@@ -14,6 +14,9 @@ export PREFIX DESTDIR CONFIGURATION
 export ALL_TRAITS = 1
 # SwiftPM 6.3 passes traits to the compiler in hash order, and a different order rebuilds the whole package.
 export SWIFT_DETERMINISTIC_HASHING = 1
+# Swift Testing 6.3 begins thousands of tests at once otherwise, and whoever waits for something gets a turn only when all
+# others have had theirs: up to five minutes later on two cores.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH = 16
 
 help: ## Lists the targets.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "%-19s %s\n", $$1, $$2 }'

@@ -283,6 +283,8 @@ struct EventConsumerTests {
         #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
         try await publish(connection, 4...5)
         #expect(await eventually { values.withLock { $0 } == [4, 5] })
+        // Whoever waits for the confirmation of an ack would be told that there is none, and read no more.
+        #expect(await eventually { (try? await connection.acksAwaited("EVENTS", "a")) == 0 })
         try await connection.deleteConsumers("EVENTS")
         try await publish(connection, 6...7)
         #expect(await eventually { values.withLock { $0 } == [4, 5, 6, 7] })
@@ -308,6 +310,7 @@ struct EventConsumerTests {
             }
         }
         #expect(await eventually { values.withLock { $0.count } == 5 })
+        if let group { #expect(await eventually { (try? await connection.acksAwaited("EVENTS", group)) == 0 }) }
         let errors = consumer.errors
         try await connection.deleteStream("EVENTS")
         for await error in errors {
