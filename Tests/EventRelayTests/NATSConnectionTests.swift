@@ -1,3 +1,4 @@
+import CNATS
 import Testing
 import RelayTestSupport
 import TestSupport
@@ -43,6 +44,34 @@ struct NATSConnectionTests {
         #expect(error?.jsErrCode == 10060)
         let nobody = await #expect(throws: NATSError.self) { try await connection.publish(.make("nobody.has.this")) }
         #expect(nobody?.kind == .noResponders)
+    }
+
+    /// libnats before 3.6 looks at a subscription that another thread frees, and takes the process with it (its issue 637).
+    @Test func aSubscriptionMayGoWhileItsMessagesCome() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connect()
+        let link = try #require(connection.link)
+        let flood = try await server.connect()
+        let isDone = Lock(false)
+        let flooding = Task {
+            while !isDone.withLock({ $0 }) {
+                try await flood.call("the flood") { link in
+                    for _ in 0..<100 { natsConnection_PublishString(link.connection, "flood", "a message") }
+                }
+            }
+        }
+        for _ in 0..<300 {
+            let count = Lock(0)
+            let subscriptions = try (0..<10).map { _ in
+                try NATSSubscription(link, subject: "flood", headers: []) { messages in
+                    count.withLock { $0 += messages.count }
+                }
+            }
+            #expect(await eventually { count.withLock { $0 } > 0 })
+            withExtendedLifetime(subscriptions) {}
+        }
+        isDone.withLock { $0 = true }
+        try await flooding.value
     }
 
     // Reference 7: guard against the traps.

@@ -10,6 +10,8 @@ final class NATSLink: @unchecked Sendable {
     let connection: OpaquePointer
     let jetStream: OpaquePointer
     private let closure: UInt
+    /// What its thread may still look at until it has ended.
+    private let leftovers = Lock<[@Sendable () -> Void]>([])
 
     /// Blocks while it connects.
     ///
@@ -35,11 +37,17 @@ final class NATSLink: @unchecked Sendable {
         // It waits for threads of the library, and may run on one of them.
         let (connection, jetStream) = (UInt(bitPattern: connection), UInt(bitPattern: jetStream))
         NATSCallbacks.remove(closure)
-        DispatchQueue.global().async {
+        DispatchQueue.global().async { [leftovers] in
+            natsConnection_Close(OpaquePointer(bitPattern: connection))
+            for free in leftovers.withLock({ $0 }) { free() }
             jsCtx_Destroy(OpaquePointer(bitPattern: jetStream))
             natsConnection_Destroy(OpaquePointer(bitPattern: connection))
         }
     }
+
+    /// Frees something that messages come to, once the thread that reads from the connection has ended: libnats before 3.6 looks
+    /// at a subscription that another thread frees (its issue 637).
+    func freeAtEnd(_ free: @escaping @Sendable () -> Void) { leftovers.withLock { $0.append(free) } }
 
     /// Sends what was written, acks for example; then every call fails. Blocks.
     func close() {

@@ -41,8 +41,11 @@ final class NATSSubscription: @unchecked Sendable {
         let raw = UInt(bitPattern: raw)
         // It sends the end of the subscription, and may block.
         DispatchQueue.global().async { [link] in
-            natsSubscription_Destroy(OpaquePointer(bitPattern: raw))
-            _ = link
+            let free: @Sendable () -> Void = { natsSubscription_Destroy(OpaquePointer(bitPattern: raw)) }
+            natsSubscription_Unsubscribe(OpaquePointer(bitPattern: raw))
+            // Once the thread that reads has seen the answer, it has no message of it in hand any more.
+            let isUnused = natsConnection_FlushTimeout(link.connection, 1000) == NATS_OK
+            if isUnused { free() } else { link.freeAtEnd(free) }
         }
     }
 
