@@ -146,7 +146,8 @@ private final class PublishContext: @unchecked Sendable {
 
     deinit {
         NATSCallbacks.remove(closure)
-        jsCtx_Destroy(raw)
+        // Acks may still come to it.
+        link.freeAtEnd { [raw = UInt(bitPattern: raw)] in jsCtx_Destroy(OpaquePointer(bitPattern: raw)) }
     }
 
     func publish(_ message: OutgoingMessage, token: Int, wait: Duration) throws(NATSError) {
