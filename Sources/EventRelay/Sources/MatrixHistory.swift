@@ -13,13 +13,14 @@ struct MatrixHistory: Sendable {
         var failure: String?
     }
 
-    /// Events of a page, and pages of an answer: a homeserver can say for ever that there is more.
+    /// Events.
     private static let pageSize = 100
-    private static let maximumPages = 1000
     private static let pause = Duration.seconds(1)
     private static let maximumPause = Duration.seconds(30)
 
     let client: MXRestClient
+    /// A homeserver can say for ever that there is more.
+    var maximumPages = 1000
     var maximumBytes = 16 << 20
     /// For one page, while the homeserver answers.
     var patience = Duration.seconds(900)
@@ -44,8 +45,8 @@ struct MatrixHistory: Sendable {
         let user = client.credentials?.userId ?? ""
         var (answer, newestFirst, byteCount) = (Answer(), [MXEvent](), 0)
         var (token, isMember) = (end, true)
-        pages: for number in 0...Self.maximumPages {
-            guard number < Self.maximumPages, byteCount < maximumBytes else {
+        pages: for number in 0...maximumPages {
+            guard number < maximumPages, byteCount < maximumBytes else {
                 answer.failure = "it is more than a relay reads"
                 break
             }
