@@ -218,7 +218,7 @@ public final class TerminalReader: Sendable {
     }
 
     /// How long a program goes on that was continued in the background: one that is told to end is continued for that.
-    private static let backgroundPatience = DispatchTimeInterval.seconds(1)
+    private static let backgroundPatience = DispatchTimeInterval.seconds(3)
 
     private func goOnInBackground() {
         tell(.stopping)  // nobody may have stopped it in good order
