@@ -77,6 +77,11 @@ struct ChatInTmuxTests {
         try scene.terminal.press("C-r")
         try await scene.say("I agree")
         let reply = try #require(await scene.nio.heard("I agree"))
+        // What has a reaction is known here as sent, and can be changed.
+        try await scene.nio.perform(
+            "event", scene.roomId, "m.reaction",
+            #"{"m.relates_to":{"rel_type":"m.annotation","event_id":"\#(reply)","key":"🎉"}}"#)
+        #expect(await scene.terminal.shows("🎉 1"))
         try scene.terminal.press("C-Up")
         #expect(await scene.terminal.shows("I agree"))
         try await scene.say(", really")
