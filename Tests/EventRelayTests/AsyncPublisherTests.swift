@@ -105,4 +105,19 @@ struct AsyncPublisherTests {
         #expect(await eventually { results.all[3] != nil })
         #expect(results.all.values.allSatisfy { $0.count == 1 })
     }
+
+    /// The library's acks find a publisher that is gone.
+    @Test func aPublisherMayGoWhileItsAcksCome() async throws {
+        let server = try await NATSServer()
+        let connection = try await server.connectWithStreams()
+        for round in 0..<200 {
+            let (publisher, results) = publisher(connection)
+            publisher.publish((0..<200).map { ($0, .make(id: "\(round)-\($0)")) })
+            #expect(await eventually { !results.all.isEmpty })
+            publisher.close()
+        }
+        let (publisher, results) = publisher(connection)
+        publisher.publish([(0, .make(id: "last"))])
+        #expect(await eventually { results.stored(0) != nil })
+    }
 }

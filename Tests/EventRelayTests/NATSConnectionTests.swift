@@ -74,6 +74,22 @@ struct NATSConnectionTests {
         try await flooding.value
     }
 
+    /// A server that is silent answers no flush: what waits for it is freed with the connection, and keeps it no longer.
+    @Test func whatEndsWhileTheServerIsSilentIsFreedWithItsConnection() async throws {
+        let server = try await NATSServer()
+        let isGone: @Sendable () -> Bool
+        do {
+            let connection = try await server.connect()
+            let link = try #require(connection.link)
+            isGone = { [weak link] in link == nil }
+            let subscriptions = try (0..<10).map { _ in try NATSSubscription(link, subject: "a", headers: []) { _ in } }
+            server.stop()
+            withExtendedLifetime(subscriptions) {}
+        }
+        #expect(await eventually { isGone() })
+        server.resume()
+    }
+
     // Reference 7: guard against the traps.
     @Test func whatTheLibraryWouldSendAsItIsIsRefused() async throws {
         let server = try await NATSServer()

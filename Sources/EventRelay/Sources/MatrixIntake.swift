@@ -32,9 +32,8 @@ final class MatrixIntake: RealtimeEventSink {
     private let state: Lock<State>
 
     /// - Parameter token: From where the session goes on; nil if it begins.
-    init(_ intake: RelayIntake, of session: MXSession, _ client: MXRestClient, since token: String?) {
-        self.intake = intake
-        history = MatrixHistory(client: client)
+    init(_ intake: RelayIntake, of session: MXSession, _ history: MatrixHistory, since token: String?) {
+        (self.intake, self.history) = (intake, history)
         state = Lock(State(token: token, session: session))
     }
 

@@ -17,13 +17,16 @@ public final class MatrixRelaySource: RelaySource {
     }
 
     private let client: MXRestClient
+    private let history: MatrixHistory
     private let unit: String
     private let run = Lock<Run?>(nil)
     private let isHeld = Lock(false)
 
     /// - Parameter client: Logged in.
-    public init(client: MXRestClient) {
-        self.client = client
+    public convenience init(client: MXRestClient) { self.init(MatrixHistory(client: client)) }
+
+    init(_ history: MatrixHistory) {
+        (client, self.history) = (history.client, history)
         unit = "matrix:" + (client.credentials?.userId ?? "")
     }
 
@@ -52,7 +55,7 @@ public final class MatrixRelaySource: RelaySource {
         } onState: { state in
             if state.underlying as? MXSessionState == .running { isLive.withLock { $0 = true } }
         }
-        let intake = MatrixIntake(events, of: session, client, since: known?.token)
+        let intake = MatrixIntake(events, of: session, history, since: known?.token)
         run.withLock { $0 = Run(session: session, intake: intake) }
         if let known {
             // Nobody listens yet. The session catches up on rooms that it knows.
