@@ -92,8 +92,8 @@ import Testing
         let connection = try await nats.connectWithStreams()
         let slot = Slot(of: "pusher:app:price")
         for term in [3, 7] {
-            let fence = RelayMessage.fence(slot, term: term)
-            let id = MessageID.fence(slot: slot, term: term, by: RelayID(name: "old", random: 1))
+            let fence = RelayMessage.fence(slot, term: term, by: RelayID(name: "old", random: 1))
+            let id = MessageID.fence(slot: slot, term: term)
             _ = try await connection.publish(fence.outgoing(prefix: "ev", messageID: id, stream: "EVENTS"))
         }
         connection.close()
@@ -107,6 +107,26 @@ import Testing
             let messages = try await nats.messages()
             // With the gap between the old bucket and this one.
             #expect(messages.compactMap(\.author?.term) == [3, 7, 8, 8, 8])
+        }
+    }
+
+    /// It is not ours, whatever the bucket says of the term: as after the bucket has lost a record, and another relay was quicker.
+    @Test func aTermWhoseFenceTheStreamHasNotTakenIsNobodys() async throws {
+        let nats = try await NATSServer()
+        let connection = try await nats.connectWithStreams()
+        // The id is known, and nobody sees the fence before the slot is taken.
+        let id = MessageID.fence(slot: Slot(of: "pusher:app:price"), term: 1)
+        let stranger = OutgoingMessage(subject: "ev.a.b.c", payload: [], messageID: id, expectedStream: "EVENTS")
+        _ = try await connection.publish(stranger)
+        connection.close()
+        try await withServer { server in
+            let relay = try running("a", nats, server, channels: ["price"])
+            #expect(await eventually { relay.units.count == 1 }, "\(relay.text)")
+            #expect(await server.waitFor { $0.channels().count == 1 })
+            await server.publish(event: "changed", channel: "price", data: "1")
+            try await waitForEvents(1, in: nats)
+            await relay.stop()
+            #expect(try await nats.messages().compactMap(\.author?.term) == [2, 2, 2])
         }
     }
 

@@ -72,7 +72,7 @@ struct OwnershipTests {
         let taking = writes(machine.takeOrders())
         machine.writeEnded(taking[0], .stored(revision: 7), now: at(0.1))
         machine.writeEnded(taking[1], .unknown, now: at(0.1))
-        #expect(machine.takeOrders() == [.start(taking[0].slot, term: 1, .nobody), .readSlot(taking[1].slot)])
+        #expect(machine.takeOrders() == [.readSlot(taking[1].slot), .start(taking[0].slot, term: 1, .nobody)])
         machine.slotSeen(
             taking[1].slot, record: SlotRecord(owner: Self.other, incarnation: 1, term: 1), revision: 8, now: at(0.2))
         #expect(machine.held.keys.map(\.number) == [1])
@@ -102,40 +102,6 @@ struct OwnershipTests {
             machine.slotSeen(slot, record: late, revision: 4, now: at(3.1))
             #expect(machine.held[slot] == 5)
         }
-    }
-
-    /// A new bucket beside a stream that was kept: readers drop what is not above its last fences.
-    @Test func withoutARecord_termsBeginAboveTheLastFence() throws {
-        var machine = machine()
-        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
-        machine.readCompleted(now: at(0))
-        let actions = machine.takeActions()
-        #expect(writes(actions).isEmpty && slots.allSatisfy { actions.contains(.readFence($0)) })
-        let (first, second) = (try #require(Slot(1)), try #require(Slot(2)))
-        machine.fenceRead(first, term: 7, now: at(0.1))
-        machine.fenceReadFailed(second, now: at(0.1))
-        let write = try #require(writes(machine.takeActions()).first)
-        #expect(write.slot == first && write.record.term == 8 && write.revision == 0)
-        machine.writeEnded(write, .stored(revision: 3), now: at(0.2))
-        #expect(machine.takeActions() == [.start(first, term: 8, .settled(nil))])
-        machine.timePassed(now: at(0.7))
-        #expect(machine.takeActions() == [.readFence(second)])
-    }
-
-    /// As servers of 2.9.10 have after two of three were killed.
-    @Test func aBucketThatHasLostATerm_doesNotGiveItTwice() throws {
-        var machine = machine()
-        let slot = try #require(Slot(1))
-        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
-        let record = SlotRecord(owner: nil, incarnation: 1, term: 4)
-        machine.slotSeen(slot, record: record, revision: 9, now: at(0))
-        machine.readCompleted(now: at(0))
-        _ = machine.takeActions()
-        machine.fenceRead(slot, term: 6, now: at(0.1))
-        let write = try #require(writes(machine.takeActions()).first { $0.slot == slot })
-        #expect(write.record.term == 7 && write.revision == 9)
-        machine.writeEnded(write, .stored(revision: 10), now: at(0.2))
-        #expect(machine.takeActions().contains(.start(slot, term: 7, .settled(nil))))
     }
 
     /// The bucket has lost the record of one of the two.
@@ -461,7 +427,9 @@ struct OwnershipTests {
         let leaving = machine.takeOrders()
         #expect(leaving.contains(.unprepare(second)) && !leaving.contains(.unprepare(first)))
         machine.writeEnded(taking, .stored(revision: 11), now: at(1.6))
-        #expect(machine.takeOrders().contains(.start(first, term: 5, .handedOver(70))))
+        #expect(machine.takeActions() == [.fence(first, term: 5)])
+        machine.fenceWritten(first, term: 5, .stored, now: at(1.7))
+        #expect(machine.takeOrders() == [.start(first, term: 5, .handedOver(70)), .drain(first)])
     }
 
     /// The chosen heir may not see that a relay leaves.
@@ -614,12 +582,20 @@ struct OwnershipTests {
 }
 
 extension OwnershipMachine {
-    /// What it orders when the stream has no fences.
-    fileprivate mutating func takeOrders() -> [Action] {
-        let actions = takeActions()
-        let slots = actions.compactMap { if case .readFence(let slot) = $0 { slot } else { nil } }
-        guard !slots.isEmpty else { return actions }
-        for slot in slots { fenceRead(slot, term: 0, now: lastNow) }
-        return actions.filter { if case .readFence = $0 { false } else { true } } + takeOrders()
+    /// What it orders when the stream has no fences, and stores each.
+    mutating func takeOrders() -> [Action] {
+        var (others, isAnswered) = ([Action](), false)
+        for action in takeActions() {
+            switch action {
+            case .readFence(let slot): fenceRead(slot, nil, now: lastNow)
+            case .fence(let slot, let term): fenceWritten(slot, term: term, .stored, now: lastNow)
+            case .beat, .write, .readSlot, .readHeartbeat, .prepare, .unprepare, .start, .drain, .drop, .report,
+                .finished:
+                others.append(action)
+                continue
+            }
+            isAnswered = true
+        }
+        return isAnswered ? others + takeOrders() : others
     }
 }

@@ -62,10 +62,12 @@ struct RelayMessageTests {
 
     @Test func fencesAndGapsAreNoEvents() throws {
         let slot = try #require(Slot(9))
-        let fence = written(.fence(slot, term: 4))
+        let relay = RelayID(name: "a b", random: 7)
+        let fence = written(.fence(slot, term: 4, by: relay))
         #expect(fence.subject == "ev._relay.9.term")
         let read = try readBack(fence)
         #expect(read.slot == slot && read.author?.term == 4)
+        #expect(read.fence == SlotFence(term: 4, relay: relay))
         let gap = RelayGap(channel: "price", start: 5, end: 9, reason: "takeover")
         let author = RelayMessage.Author(unit: "pusher:app:price", term: 2)
         let message = try readBack(written(RelayMessage(.gap(gap), source: "pusher", author: author)))

@@ -113,10 +113,9 @@ extension RelayCore {
     // MARK: Fences
 
     func readFence(_ slot: Slot) {
-        let subject = RelayMessage.fence(slot, term: 0).outgoing(prefix: options.prefix, messageID: "", stream: "")
-            .subject
         stream.leaderMessage(
-            stream: options.stream, subject: subject, headers: RelayMessage.headerNames, on: fences
+            stream: options.stream, subject: RelayMessage.fenceSubject(slot, prefix: options.prefix),
+            headers: RelayMessage.headerNames, on: fences
         ) { [weak self, options] result in
             if case .failure(let error) = result, !error.mayRetry { self?.reportOnce(error) }
             self?.call { machine, now in
@@ -128,7 +127,7 @@ extension RelayCore {
                                 subject: message.subject, prefix: options.prefix, payload: message.payload,
                                 header: message.header)
                         }
-                        ownership.fenceRead(slot, term: fence?.author?.term ?? 0, now: now)
+                        ownership.fenceRead(slot, fence?.fence, now: now)
                     case .failure: ownership.fenceReadFailed(slot, now: now)
                     }
                 }
@@ -137,26 +136,22 @@ extension RelayCore {
     }
 
     /// The first message of a term: readers know by it that what comes of an older one is late.
-    @NetworkActor
     func fence(_ slot: Slot, _ term: Int) {
-        let message = RelayMessage.fence(slot, term: term).outgoing(
-            prefix: options.prefix, messageID: MessageID.fence(slot: slot, term: term, by: relay),
-            stream: options.stream)
+        let message = RelayMessage.fence(slot, term: term, by: relay).outgoing(
+            prefix: options.prefix, messageID: MessageID.fence(slot: slot, term: term), stream: options.stream)
         stream.publish(message) { [weak self] result in
             NetworkActor.execute {
-                guard let self, self.peek({ $0.ownership.held[slot] }) == term else { return }
+                let outcome: FenceOutcome
                 switch result {
-                case .success: self.handle { machine, now in machine.begin(slot, term: term, now: now) }
+                case .success(let stored): outcome = stored.isDuplicate ? .known : .stored
                 case .failure(let error):
-                    self.notStored(error)
-                    Task {
-                        try? await Task.sleep(for: Self.fencePause)
-                        NetworkActor.execute { self.fence(slot, term) }
-                    }
+                    self?.notStored(error)
+                    outcome = .failed
+                }
+                self?.handle { machine, now in
+                    machine.own(now: now) { $0.fenceWritten(slot, term: term, outcome, now: $1) }
                 }
             }
         }
     }
-
-    private static var fencePause: Duration { .milliseconds(250) }
 }

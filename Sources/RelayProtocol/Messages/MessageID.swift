@@ -22,10 +22,8 @@ package enum MessageID {
         make(["pusher", app, "\(slot)", "\(term)", "\(sequence)"])
     }
 
-    /// With the relay: in a new bucket, terms begin anew.
-    package static func fence(slot: Slot, term: Int, by relay: RelayID) -> String {
-        make(["fence", "\(slot)", "\(term)", "\(relay)"])
-    }
+    /// Without the relay: of two that have taken one term, the stream keeps the fence of the first.
+    package static func fence(slot: Slot, term: Int) -> String { make(["fence", "\(slot)", "\(term)"]) }
 
     package static func gap(slot: Slot, term: Int, unit: String) -> String {
         make(["gap", "\(slot)", "\(term)", unit])

@@ -6,7 +6,7 @@ import JSONBytes
 ///
 ///     <prefix>.<source>.<channel>.<event>     an event; its data is the payload
 ///     <prefix>.<source>.<channel>.relay=3Agap events of a channel may be missing
-///     <prefix>._relay.<slot>.term             the slot has another owner from here on
+///     <prefix>._relay.<slot>.term             the slot is another relay's from here on: that of the payload
 ///
 /// Names are in the subject, as tokens; those that are too long are in headers, with what a subject does not say. Messages that
 /// other clients of NATS have published, without any of these headers, are events, too.
@@ -14,7 +14,8 @@ package struct RelayMessage: Sendable {
     package enum Content: Sendable {
         case event(RealtimeEvent)
         case gap(RelayGap)
-        case fence(Slot)
+        /// The relay is the payload; nil if an older version wrote it.
+        case fence(Slot, by: RelayID?)
     }
 
     /// Who wrote it: the owner of a slot.
@@ -50,13 +51,23 @@ package struct RelayMessage: Sendable {
         self.mayBeRepeated = mayBeRepeated
     }
 
-    package static func fence(_ slot: Slot, term: Int) -> RelayMessage {
-        RelayMessage(.fence(slot), source: fenceSource, author: Author(unit: nil, term: term))
+    /// - Parameter relay: Who writes it.
+    package static func fence(_ slot: Slot, term: Int, by relay: RelayID) -> RelayMessage {
+        RelayMessage(.fence(slot, by: relay), source: fenceSource, author: Author(unit: nil, term: term))
+    }
+
+    /// Where the fences of a slot are.
+    package static func fenceSubject(_ slot: Slot, prefix: String) -> String { "\(prefix).\(fenceSource).\(slot).term" }
+
+    /// Nil if it is something else.
+    package var fence: SlotFence? {
+        guard case .fence(_, let relay) = content, let author else { return nil }
+        return SlotFence(term: author.term, relay: relay)
     }
 
     /// Whose term it is.
     package var slot: Slot? {
-        if case .fence(let slot) = content { return slot }
+        if case .fence(let slot, _) = content { return slot }
         return author?.unit.map { Slot(of: $0) }
     }
 
@@ -134,8 +145,9 @@ extension RelayMessage {
             subject = eventSubject(prefix, channel: gap.channel, event: RelayGap.eventName, add)
             payload = Array(gap.json.compactText.utf8)
             add(Header.origin, Self.ownOrigin)
-        case .fence(let slot):
-            (subject, payload) = ("\(prefix).\(Self.fenceSource).\(slot).term", [])
+        case .fence(let slot, let relay):
+            subject = Self.fenceSubject(slot, prefix: prefix)
+            payload = Array((relay?.description ?? "").utf8)
         }
         add(Header.time, time.map { "\($0)" })
         add(Header.id, id)
@@ -240,7 +252,7 @@ extension RelayMessage {
             guard let slot = Int(tokens[1]).flatMap({ Slot($0) }), tokens[2] == "term", term != nil else {
                 throw .subject
             }
-            content = .fence(slot)
+            content = .fence(slot, by: RelayID(String(decoding: payload, as: UTF8.self)))
             return
         }
         let channel = try text(Header.channel) ?? Self.channel(of: String(tokens[1]), source)

@@ -20,10 +20,15 @@ extension OwnershipMachine {
         guard let leavingSince else { return }
         let others = loads(lastNow).keys.filter { $0 != configuration.relay }
         let isOver = lastNow - leavingSince >= configuration.handOverLimit
-        for (slot, term) in held.sorted(by: { $0.key < $1.key }) {
+        for (slot, term) in held.sorted(by: { $0.key < $1.key }) where isOver || !keepsEvents(slot) {
             let heir = assignment.heaviest(of: others.filter { isReady($0, for: slot, term: term) }, for: slot)
             if heir != nil || isOver || others.isEmpty { drain(slot, heir: heir.map { .ready($0) }) }
         }
+    }
+
+    /// What was prepared of the slot is all there is of that time, and goes on its way once the fence is there.
+    private func keepsEvents(_ slot: Slot) -> Bool {
+        if case .fencing(_, .handedOver, _) = holdings[slot] { true } else { false }
     }
 
     /// All that was sent of a slot is acknowledged, and nothing more is sent.
@@ -36,18 +41,30 @@ extension OwnershipMachine {
         guard case .draining(let term, let heir) = holdings[slot], let revision = records[slot]?.revision else {
             return
         }
-        let record = SlotRecord(
-            owner: nil, incarnation: incarnation, term: term, heir: isWhole ? heir : heir.map { .chosen($0.relay) },
-            settled: settled)
-        let write = SlotWrite(slot: slot, record: record, revision: revision)
-        holdings[slot] = .releasing(write)
-        order(.write(write))
+        release(slot, term, revision, heir: isWhole ? heir : heir.map { .chosen($0.relay) }, settled)
     }
 
     mutating func drain(_ slot: Slot, heir: SlotRecord.Heir?) {
-        guard case .held(let term) = holdings[slot] else { return }
-        holdings[slot] = .draining(term: term, heir: heir)
-        order(.drain(slot))
+        switch holdings[slot] {
+        case .held(let term):
+            holdings[slot] = .draining(term: term, heir: heir)
+            order(.drain(slot))
+        case .fencing(let term, let predecessor, _):
+            guard let revision = records[slot]?.revision else { return }
+            // Nobody has listened since the predecessor stopped, or what was kept of it goes.
+            order(.drop(slot))
+            release(slot, term, revision, heir: heir.map { .chosen($0.relay) }, predecessor.limit)
+        case .taking, .draining, .releasing, nil: return
+        }
+    }
+
+    private mutating func release(
+        _ slot: Slot, _ term: Int, _ revision: UInt64, heir: SlotRecord.Heir?, _ settled: Int64?
+    ) {
+        let record = SlotRecord(owner: nil, incarnation: incarnation, term: term, heir: heir, settled: settled)
+        let write = SlotWrite(slot: slot, record: record, revision: revision)
+        holdings[slot] = .releasing(write)
+        order(.write(write))
     }
 
     mutating func released(_ slot: Slot) {

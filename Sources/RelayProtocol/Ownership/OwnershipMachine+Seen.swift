@@ -98,26 +98,9 @@ extension OwnershipMachine {
         switch holdings[slot] {
         case .taking: holdings[slot] = nil
         case .releasing: released(slot)
-        case .held, .draining, nil: break
+        case .fencing, .held, .draining, nil: break
         }
         finishIfEmpty()
-    }
-
-    // MARK: Fences
-
-    /// The term of the last fence of a slot in the stream, zero without any: terms begin above it.
-    package mutating func fenceRead(_ slot: Slot, term: Int, now: MonotonicInstant) {
-        advance(now)
-        guard case .asked = fences[slot] else { return }
-        fences[slot] = .known(term)
-        isDue = true
-    }
-
-    /// The leader could not be asked: it is asked again a little later.
-    package mutating func fenceReadFailed(_ slot: Slot, now: MonotonicInstant) {
-        advance(now)
-        guard case .asked = fences[slot] else { return }
-        fences[slot] = .failed(until: now + Self.readPause)
     }
 
     // MARK: Slots in hand
@@ -153,7 +136,7 @@ extension OwnershipMachine {
                 holdings[slot] = nil
                 finishIfEmpty()
             }
-        case .held(let term), .draining(let term, _):
+        case .fencing(let term, _, _), .held(let term), .draining(let term, _):
             if !isOurs || newest?.record.term != term { lose(slot, to: newest?.record.owner) }
         case .releasing(let write):
             if isOurs, let newest {
@@ -172,10 +155,9 @@ extension OwnershipMachine {
     }
 
     mutating func hold(_ slot: Slot, _ term: Int, after predecessor: Predecessor) {
-        holdings[slot] = .held(term: term)
+        holdings[slot] = .fencing(term: term, after: predecessor, retry: nil)
         (freeSince[slot], preparations[slot]) = (nil, nil)
-        order(.start(slot, term: term, predecessor))
-        if isLeaving { drain(slot, heir: nil) }
+        order(.fence(slot, term: term))
     }
 
     mutating func lose(_ slot: Slot, to owner: RelayID?) {
@@ -208,7 +190,7 @@ extension OwnershipMachine {
             switch holdings[write.slot] {
             case .taking(let own, _) where own == write: order(.readSlot(write.slot))
             case .releasing(write): order(.readSlot(write.slot))
-            case .taking, .releasing, .held, .draining, nil: break
+            case .taking, .releasing, .fencing, .held, .draining, nil: break
             }
         }
     }

@@ -39,6 +39,7 @@ extension OwnershipMachine {
         guard let fence = lastFence(slot, now) else { return }
         let known = records[slot]
         let term = max(known?.record.term ?? 0, fence)
+        guard SlotRecord.terms.contains(term + 1) else { return slotUnreadable(slot, now: now) }
         // Of a term that the bucket knows nothing of, nothing is known.
         let predecessor = term > known?.record.term ?? 0 ? .settled(nil) : predecessor(of: slot, known?.record)
         var record = SlotRecord(owner: configuration.relay, incarnation: incarnation, term: term + 1)
@@ -50,24 +51,6 @@ extension OwnershipMachine {
         holdings[slot] = .taking(write, after: predecessor)
         (freeSince[slot], fences[slot]) = (nil, nil)
         order(.write(write))
-    }
-
-    private func isFenceAwaited(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
-        switch fences[slot] {
-        case .asked: true
-        case .failed(let until): until > now
-        case .known, nil: false
-        }
-    }
-
-    /// The term of the last fence of a slot; nil if that is still to be asked for. A term that the bucket does not know is used,
-    /// too: of a new bucket beside a stream that was kept, or of one that has lost what it had acknowledged.
-    private mutating func lastFence(_ slot: Slot, _ now: MonotonicInstant) -> Int? {
-        if case .known(let term) = fences[slot] { return term }
-        guard !isFenceAwaited(slot, now) else { return nil }
-        fences[slot] = .asked
-        order(.readFence(slot))
-        return nil
     }
 
     private func predecessor(of slot: Slot, _ record: SlotRecord?) -> Predecessor {
@@ -87,15 +70,21 @@ extension OwnershipMachine {
         let isLost = records.values.contains {
             $0.record.owner == configuration.relay && $0.record.incarnation < incarnation
         }
-        let taking = holdings.values.compactMap {
-            if case .taking(_, let predecessor) = $0 { predecessor.limit } else { nil }
-        }
+        let taking = holdings.values.compactMap { predecessor(of: $0)?.limit }
         return ((isLost ? [lostSettled ?? 0] : []) + taking).min()
+    }
+
+    /// Who had what is not begun yet.
+    private func predecessor(of holding: Holding) -> Predecessor? {
+        switch holding {
+        case .taking(_, let predecessor), .fencing(_, let predecessor, _): predecessor
+        case .held, .draining, .releasing: nil
+        }
     }
 
     /// What others are told of a slot in hand, if they take it now.
     func settled(of slot: Slot) -> Int64? {
-        if case .taking(_, let predecessor) = holdings[slot] { return predecessor.limit }
+        if let predecessor = holdings[slot].flatMap({ predecessor(of: $0) }) { return predecessor.limit }
         return predecessor(of: slot, records[slot]?.record).limit
     }
 
@@ -143,7 +132,7 @@ extension OwnershipMachine {
         }
         for slot in configuration.slots {
             switch holdings[slot] {
-            case .taking, .held: loads[configuration.relay, default: 0] += 1
+            case .taking, .fencing, .held: loads[configuration.relay, default: 0] += 1
             case .draining, .releasing: continue
             case nil where preparations[slot] != nil: loads[configuration.relay, default: 0] += 1
             case nil:

@@ -41,14 +41,16 @@ package struct OwnershipMachine: Machine {
         case readSlot(Slot)
         /// What the leader has is to be told with ``heartbeatRead(_:_:revision:now:)`` or ``heartbeatReadFailed(_:)``.
         case readHeartbeat(RelayID)
-        /// The term of the last fence in the stream is to be told with ``fenceRead(_:term:now:)`` or ``fenceReadFailed(_:now:)``.
+        /// The last fence in the stream is to be told with ``fenceRead(_:_:now:)`` or ``fenceReadFailed(_:now:)``.
         case readFence(Slot)
+        /// The slot is to be ours from its fence on. To be answered with ``fenceWritten(_:term:_:now:)``.
+        case fence(Slot, term: Int)
         /// Its owner leaves, and we are to take it: its sources start, and what they give is kept. Once they have begun,
-        /// ``prepared(_:now:)`` is called. If the slot becomes ours, ``start(_:term:_:)`` comes next.
+        /// ``prepared(_:now:)`` is called. If the slot becomes ours, ``start(_:term:_:)`` comes in the end.
         case prepare(Slot)
         /// Its sources stop: another relay has it, or nothing is known any more.
         case unprepare(Slot)
-        /// The slot is ours: its fence is written, and its sources start.
+        /// The slot is ours, and its fence is in the stream: its sources start.
         case start(Slot, term: Int, Predecessor)
         /// Its sources stop; once all is acknowledged, ``drained(_:settled:now:)`` is called.
         case drain(Slot)
@@ -80,6 +82,9 @@ package struct OwnershipMachine: Machine {
     enum Holding: Hashable, Sendable {
         /// Under way: to take it.
         case taking(SlotWrite, after: Predecessor)
+        /// The record is ours. The fence is not yet, and without it the term is nobody's: nothing is sent. It is under way until
+        /// `retry`, if that is nil.
+        case fencing(term: Int, after: Predecessor, retry: MonotonicInstant?)
         case held(term: Int)
         case draining(term: Int, heir: SlotRecord.Heir?)
         /// Under way: to give it back.
@@ -185,7 +190,7 @@ package struct OwnershipMachine: Machine {
         guard mayBeSent(now: now) else { return false }
         switch holdings[slot] {
         case .held(let own), .draining(let own, _): return own == term
-        case .taking, .releasing, nil: return false
+        case .taking, .fencing, .releasing, nil: return false
         }
     }
 
@@ -194,11 +199,11 @@ package struct OwnershipMachine: Machine {
         lastBeat.map { now - $0 < configuration.holderLimit / 2 } ?? false
     }
 
-    /// The slots that are owned, with their terms.
+    /// The slots whose records are ours, with their terms.
     package var held: [Slot: Int] {
         holdings.compactMapValues {
             switch $0 {
-            case .held(let term), .draining(let term, _): term
+            case .fencing(let term, _, _), .held(let term), .draining(let term, _): term
             case .taking, .releasing: nil
             }
         }
@@ -217,7 +222,9 @@ package struct OwnershipMachine: Machine {
             let end = relay.time + wait(for: relay) + .nanoseconds(1)
             if end > lastNow { silence = min(silence ?? end, end) }
         }
-        let fences = fences.values.lazy.compactMap { if case .failed(let until) = $0 { until } else { nil } }
+        let fences =
+            fences.values.compactMap { if case .failed(let until) = $0 { until } else { nil } }
+            + holdings.values.compactMap { if case .fencing(_, _, let retry) = $0 { retry } else { nil } }
         let lateHeirs = relays.values.lazy.compactMap(\.leavingSince).map { $0 + configuration.heirLimit }
         let free = freeSince.values.lazy.map { $0 + configuration.observerWait + .nanoseconds(1) }
         return [
@@ -252,6 +259,7 @@ package struct OwnershipMachine: Machine {
             rereads[slot] = nil
             actions.append(.readSlot(slot))
         }
+        fenceAgain(now)
     }
 
     package mutating func networkLost(now: MonotonicInstant) { advance(now) }
@@ -274,7 +282,7 @@ package struct OwnershipMachine: Machine {
         isDue = true
         actions.removeAll { action in
             switch action {
-            case .write, .readSlot, .start, .drain: true
+            case .write, .readSlot, .fence, .start, .drain: true
             case .beat(let heartbeat): heartbeat.incarnation < incarnation
             case .readHeartbeat, .readFence, .prepare, .unprepare, .drop, .report, .finished: false
             }

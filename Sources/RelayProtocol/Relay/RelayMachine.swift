@@ -12,7 +12,7 @@ package struct RelayMachine: Machine {
         /// Events of the unit are wanted, and kept until ``start`` or ``stop`` comes. Once it has begun,
         /// ``prepared(unit:now:)`` is called.
         case prepare(unit: String)
-        /// The slot is ours: its fence is written, then ``begin(_:term:now:)`` is called.
+        /// See ``OwnershipMachine/Action/fence(_:term:)``.
         case fence(Slot, term: Int)
         /// Events of the unit are wanted, from the position that is stored on.
         case start(unit: String, Slot, term: Int, OwnershipMachine.Predecessor)
@@ -47,8 +47,6 @@ package struct RelayMachine: Machine {
     }
 
     private enum Phase: Hashable {
-        /// The fence is being written.
-        case fencing
         case running
         /// Units that have not stopped yet, when the first one had, and whether all that was sent for those that have had come.
         case finishing(Set<String>, time: Int64, isWhole: Bool)
@@ -56,8 +54,7 @@ package struct RelayMachine: Machine {
 
     private struct Tenure {
         let term: Int
-        let predecessor: OwnershipMachine.Predecessor
-        var phase = Phase.fencing
+        var phase = Phase.running
     }
 
     package private(set) var ownership: OwnershipMachine
@@ -92,18 +89,6 @@ package struct RelayMachine: Machine {
     ) {
         lastNow = max(lastNow, now)
         change(&ownership, now)
-    }
-
-    /// The fence of a slot is in the stream.
-    package mutating func begin(_ slot: Slot, term: Int, now: MonotonicInstant) {
-        lastNow = max(lastNow, now)
-        guard let tenure = tenures[slot], tenure.term == term, tenure.phase == .fencing else { return }
-        tenures[slot]?.phase = .running
-        preparations[slot] = nil
-        for unit in units[slot] ?? [] {
-            outbox.open(unit, in: slot, term: term)
-            actions.append(.start(unit: unit, slot, term: term, tenure.predecessor))
-        }
     }
 
     /// Events of the unit come, and are kept.
@@ -192,8 +177,7 @@ package struct RelayMachine: Machine {
     private mutating func take(_ action: OwnershipMachine.Action) {
         switch action {
         case .beat(var heartbeat):
-            let fencing = tenures.values.filter { $0.phase == .fencing }.compactMap(\.predecessor.limit)
-            heartbeat.settled = ([heartbeat.settled, outbox.oldestTime].compactMap(\.self) + fencing).min()
+            heartbeat.settled = [heartbeat.settled, outbox.oldestTime].compactMap(\.self).min()
             actions.append(.beat(heartbeat))
         case .write(let write): actions.append(.write(write))
         case .readSlot(let slot): actions.append(.readSlot(slot))
@@ -204,9 +188,14 @@ package struct RelayMachine: Machine {
             preparations[slot] = Set(own)
             actions += own.map { .prepare(unit: $0) }
         case .unprepare(let slot): unprepare(slot)
+        case .fence(let slot, let term): actions.append(.fence(slot, term: term))
         case .start(let slot, let term, let predecessor):
-            tenures[slot] = Tenure(term: term, predecessor: predecessor)
-            actions.append(.fence(slot, term: term))
+            tenures[slot] = Tenure(term: term)
+            preparations[slot] = nil
+            for unit in units[slot] ?? [] {
+                outbox.open(unit, in: slot, term: term)
+                actions.append(.start(unit: unit, slot, term: term, predecessor))
+            }
         case .drain(let slot): drain(slot)
         case .drop(let slot):
             unprepare(slot)
@@ -225,17 +214,10 @@ package struct RelayMachine: Machine {
     }
 
     private mutating func drain(_ slot: Slot) {
-        unprepare(slot)
-        let tenure = tenures[slot]
-        switch tenure?.phase {
-        case .running:
-            let own = units[slot] ?? []
-            tenures[slot]?.phase = .finishing(Set(own), time: .max, isWhole: true)
-            actions += own.map { .finish(unit: $0) }
-        case .fencing, .finishing, nil:
-            // Nobody has listened since the predecessor stopped.
-            tenures[slot]?.phase = .finishing([], time: tenure?.predecessor.limit ?? .max, isWhole: false)
-        }
+        guard case .running = tenures[slot]?.phase else { return }
+        let own = units[slot] ?? []
+        tenures[slot]?.phase = .finishing(Set(own), time: .max, isWhole: true)
+        actions += own.map { .finish(unit: $0) }
         drainIfEmpty(slot)
     }
 

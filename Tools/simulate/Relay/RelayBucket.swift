@@ -4,13 +4,18 @@ import RelayProtocol
 struct RelayBucket {
     private(set) var revision: UInt64 = 0
     private(set) var heartbeats: [RelayID: (heartbeat: Heartbeat, revision: UInt64)] = [:]
-    private(set) var slots: [Slot: (record: SlotRecord, revision: UInt64)] = [:]
+    /// The records of each slot, the newest last.
+    private var records: [Slot: [(record: SlotRecord, revision: UInt64)]] = [:]
     private var messageIDs: Set<String> = []
-    /// The highest term whose fence is in the stream.
-    private(set) var fences: [Slot: Int] = [:]
+    /// The last fence of each slot, and the highest term.
+    private var fences: [Slot: (last: SlotFence, highest: Int)] = [:]
 
     /// - Parameter fences: Those of a stream that is older than the bucket.
-    init(fences: [Slot: Int]) { self.fences = fences }
+    init(fences: [Slot: Int]) {
+        self.fences = fences.mapValues { (SlotFence(term: $0, relay: nil), $0) }
+    }
+
+    var slots: [Slot: (record: SlotRecord, revision: UInt64)] { records.compactMapValues(\.last) }
 
     mutating func put(_ heartbeat: Heartbeat, of relay: RelayID) {
         revision += 1
@@ -19,17 +24,30 @@ struct RelayBucket {
 
     mutating func write(_ write: SlotWrite) -> SlotWriteOutcome {
         guard !messageIDs.contains(write.messageID) else { return .unknown }
-        guard slots[write.slot]?.revision ?? 0 == write.revision else { return .refused }
+        guard records[write.slot]?.last?.revision ?? 0 == write.revision else { return .refused }
         messageIDs.insert(write.messageID)
         revision += 1
-        slots[write.slot] = (write.record, revision)
+        records[write.slot, default: []].append((write.record, revision))
         return .stored(revision: revision)
     }
 
-    /// - Returns: Whether it comes after the fence of a newer term.
-    mutating func append(_ slot: Slot, term: Int, isFence: Bool) -> Bool {
-        let newest = fences[slot] ?? 0
-        if isFence { fences[slot] = max(newest, term) }
-        return term < newest
+    /// Loses what it has acknowledged last, as servers of 2.9.10 can when two of three are killed.
+    mutating func forgetNewest(_ slot: Slot) {
+        guard let newest = records[slot]?.popLast() else { return }
+        let older = records[slot]?.last?.revision ?? 0
+        messageIDs.remove(SlotWrite(slot: slot, record: newest.record, revision: older).messageID)
     }
+
+    // MARK: The stream
+
+    mutating func fence(_ slot: Slot, _ fence: SlotFence) -> FenceOutcome {
+        guard messageIDs.insert(MessageID.fence(slot: slot, term: fence.term)).inserted else { return .known }
+        fences[slot] = (fence, max(fences[slot]?.highest ?? 0, fence.term))
+        return .stored
+    }
+
+    func lastFence(_ slot: Slot) -> SlotFence? { fences[slot]?.last }
+
+    /// Whether a message of a term comes after the fence of a newer one.
+    func isLate(_ slot: Slot, term: Int) -> Bool { term < fences[slot]?.highest ?? 0 }
 }

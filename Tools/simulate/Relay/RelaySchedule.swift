@@ -17,6 +17,8 @@ struct RelaySchedule: Schedule {
         /// Nothing can be written.
         case election(Duration)
         case latency(Duration)
+        /// The bucket loses the newest record of a slot, if it may.
+        case forget(Int)
     }
 
     struct Link: Sendable {
@@ -38,6 +40,8 @@ struct RelaySchedule: Schedule {
         var drift = 10
         /// Of the last fences in the stream, which is older than the bucket; zero if it is not.
         var oldTerm = 0
+        /// Whether the bucket may lose what it has acknowledged.
+        var isForgetful = false
     }
 
     let seed: UInt64
@@ -45,7 +49,7 @@ struct RelaySchedule: Schedule {
     var steps: [Step<Happening>] = []
 
     static let simplifications: [@Sendable (inout Options) -> Void] = [
-        { $0.drift = 0 }, { $0.oldTerm = 0 }, { $0.slots = 1 }, { $0.relays = 2 },
+        { $0.drift = 0 }, { $0.oldTerm = 0 }, { $0.isForgetful = false }, { $0.slots = 1 }, { $0.relays = 2 },
     ]
 
     init(seed: UInt64) {
@@ -54,10 +58,12 @@ struct RelaySchedule: Schedule {
         options.relays = 2 + random.below(3)
         options.slots = 1 + random.below(6)
         options.oldTerm = random.chance(30) ? 1 + random.below(9) : 0
+        options.isForgetful = random.chance(30)
         let choices = Weighted<Happening>([
             (3, { _ in .start }), (2, { .kill($0.below(8)) }), (4, { .pause($0.below(8), $0.seconds(0.1...60)) }),
             (1, { .leave($0.below(8)) }), (1, { .blind($0.below(8)) }), (4, { .link($0.below(8), Self.link(&$0)) }),
             (2, { .election($0.seconds(1...11)) }), (1, { .latency($0.seconds(0.001...1)) }),
+            (options.isForgetful ? 4 : 0, { .forget($0.below(8)) }),
         ])
         for _ in 0..<(5 + random.below(25)) {
             steps.append(Step(wait: random.seconds(0...20), happening: choices.pick(&random)))
@@ -74,6 +80,7 @@ struct RelaySchedule: Schedule {
 
 enum RelayKind: String, CaseIterable {
     case starts, kills, pauses, leaves, takings, refusals = "refused writes", unknowns = "writes with unknown ends"
+    case forgotten = "records lost", fencesOfOthers = "fences of others"
     case losses = "heartbeats lost", moves = "slots given to another", messages
     case lateMessages = "messages of an old term"
     case preparations, handOvers = "slots handed over"

@@ -63,6 +63,12 @@ final class RelaySimulation: Simulation {
         case .latency(let latency):
             for process in living { process.trouble(until: now) }
             self.latency = latency
+        case .forget(let index):
+            let slot = slots.sorted()[index % slots.count]
+            guard schedule.options.isForgetful, bucket.slots[slot] != nil else { return }
+            statistics.count(.forgotten)
+            bucket.forgetNewest(slot)
+            for process in living { process.trouble(until: now) }
         }
     }
 
@@ -115,10 +121,19 @@ final class RelaySimulation: Simulation {
             }
         case .readFence(let slot):
             request(process) { [unowned self] in
-                let term = bucket.fences[slot] ?? 0
-                return { $0.fenceRead(slot, term: term, now: $1) }
+                let fence = bucket.lastFence(slot)
+                return { $0.fenceRead(slot, fence, now: $1) }
             } failed: {
                 $0.fenceReadFailed(slot, now: $1)
+            }
+        case .fence(let slot, let term):
+            let fence = SlotFence(term: term, relay: process.id)
+            request(process, isWrite: true) { [unowned self] in
+                let outcome = bucket.fence(slot, fence)
+                if outcome == .known, bucket.lastFence(slot) != fence { statistics.count(.fencesOfOthers) }
+                return { $0.fenceWritten(slot, term: term, outcome, now: $1) }
+            } failed: {
+                $0.fenceWritten(slot, term: term, .failed, now: $1)
             }
         case .prepare(let slot): prepare(slot, process)
         case .unprepare(let slot): process.prepared[slot] = nil
@@ -126,7 +141,7 @@ final class RelaySimulation: Simulation {
             log("  \(process.id) has slot \(slot), term \(term), after \(predecessor)")
             claim(slot, term, process)
             began(slot, term, predecessor, process)
-            send(slot, term, process, isFence: true)
+            send(slot, term, process)
         case .drain(let slot):
             statistics.count(.moves)
             ended(slot, process)
@@ -180,7 +195,7 @@ final class RelaySimulation: Simulation {
     }
 
     /// A message of the slot's, and more of them as long as it is owned.
-    private func send(_ slot: Slot, _ term: Int, _ process: RelayProcess, isFence: Bool = false) {
+    private func send(_ slot: Slot, _ term: Int, _ process: RelayProcess) {
         process.loop.run { [weak self, weak process] in
             guard let self, let process, !process.isDead, !stage.isOver else { return }
             let now = process.loop.now
@@ -189,7 +204,7 @@ final class RelaySimulation: Simulation {
                 check(process.owns(slot), "\(process.id) sends for slot \(slot), which it does not own")
                 statistics.count(.messages)
                 transmit(process) { [unowned self] in
-                    if bucket.append(slot, term: term, isFence: isFence) { statistics.count(.lateMessages) }
+                    if bucket.isLate(slot, term: term) { statistics.count(.lateMessages) }
                 }
             }
             after(random.seconds(0.5...3)) { [weak self, weak process] in
@@ -270,6 +285,8 @@ final class RelaySimulation: Simulation {
     // MARK: What must hold
 
     func checkAlways() {
+        // Who takes what the bucket has lost cannot know of the other one; each has a term of its own.
+        guard !schedule.options.isForgetful else { return }
         for slot in slots {
             let owners = living.filter { $0.owns(slot) }
             check(owners.count <= 1, "slot \(slot) is owned by \(owners.map { "\($0.id)" }.joined(separator: " and "))")

@@ -1,0 +1,168 @@
+import Basics
+import Testing
+
+@testable import RelayProtocol
+
+/// The stream keeps one fence of each slot and term, and so says whose a term is.
+struct OwnershipFenceTests {
+    private static let (own, other) = (RelayID(name: "a", random: 1), RelayID(name: "b", random: 2))
+    private let slot: Slot
+    private let slots: Set<Slot>
+
+    init() throws {
+        slot = try #require(Slot(1))
+        slots = [slot, try #require(Slot(2))]
+    }
+
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: Int64(seconds * 1_000_000_000))
+    }
+
+    private func machine(_ slots: Set<Slot>) -> OwnershipMachine {
+        var machine = OwnershipMachine(.init(relay: Self.own, slots: slots), now: at(0))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+        return machine
+    }
+
+    private func writes(_ actions: [OwnershipMachine.Action]) -> [SlotWrite] {
+        actions.compactMap { if case .write(let write) = $0 { write } else { nil } }
+    }
+
+    /// Has taken the slot in term 5, after what was settled at 70; its fence is under way.
+    private func fencing() throws -> OwnershipMachine {
+        var machine = machine([slot])
+        let record = SlotRecord(owner: nil, incarnation: 1, term: 4, settled: 70)
+        machine.slotSeen(slot, record: record, revision: 9, now: at(0))
+        machine.readCompleted(now: at(0))
+        #expect(machine.takeActions().contains(.readFence(slot)))
+        machine.fenceRead(slot, SlotFence(term: 4, relay: Self.other), now: at(0.1))
+        let write = try #require(writes(machine.takeActions()).first)
+        machine.writeEnded(write, .stored(revision: 10), now: at(0.2))
+        #expect(machine.takeActions() == [.fence(slot, term: 5)])
+        return machine
+    }
+
+    // MARK: Before a slot is taken
+
+    /// A new bucket beside a stream that was kept: readers drop what is not above its last fences.
+    @Test func withoutARecord_termsBeginAboveTheLastFence() throws {
+        var machine = machine(slots)
+        machine.readCompleted(now: at(0))
+        let actions = machine.takeActions()
+        #expect(writes(actions).isEmpty && slots.allSatisfy { actions.contains(.readFence($0)) })
+        let (first, second) = (slot, try #require(Slot(2)))
+        machine.fenceRead(first, SlotFence(term: 7, relay: nil), now: at(0.1))
+        machine.fenceReadFailed(second, now: at(0.1))
+        let write = try #require(writes(machine.takeActions()).first)
+        #expect(write.slot == first && write.record.term == 8 && write.revision == 0)
+        machine.writeEnded(write, .stored(revision: 3), now: at(0.2))
+        #expect(machine.takeActions() == [.fence(first, term: 8)])
+        machine.fenceWritten(first, term: 8, .stored, now: at(0.3))
+        #expect(machine.takeActions() == [.start(first, term: 8, .settled(nil))])
+        machine.timePassed(now: at(0.7))
+        #expect(machine.takeActions() == [.readFence(second)])
+    }
+
+    /// As servers of 2.9.10 have after two of three were killed.
+    @Test func aBucketThatHasLostATerm_doesNotGiveItTwice() throws {
+        var machine = machine([slot])
+        let record = SlotRecord(owner: nil, incarnation: 1, term: 4)
+        machine.slotSeen(slot, record: record, revision: 9, now: at(0))
+        machine.readCompleted(now: at(0))
+        _ = machine.takeActions()
+        machine.fenceRead(slot, SlotFence(term: 6, relay: Self.other), now: at(0.1))
+        let write = try #require(writes(machine.takeActions()).first { $0.slot == slot })
+        #expect(write.record.term == 7 && write.revision == 9)
+        machine.writeEnded(write, .stored(revision: 10), now: at(0.2))
+        #expect(machine.takeActions().contains(.fence(slot, term: 7)))
+    }
+
+    /// Whoever may write to the stream can write any number; one that cannot be counted on is not gone beyond.
+    @Test func aboveTheLargestTermNothingIsTaken() throws {
+        var machine = machine([slot])
+        machine.readCompleted(now: at(0))
+        _ = machine.takeActions()
+        machine.fenceRead(slot, SlotFence(term: SlotRecord.terms.upperBound, relay: nil), now: at(0.1))
+        #expect(machine.takeActions() == [.report(.unreadable(slot))])
+        machine.timePassed(now: at(2))
+        #expect(writes(machine.takeActions()).isEmpty)
+    }
+
+    // MARK: When it was taken
+
+    @Test func nothingIsSentBeforeTheFenceIsInTheStream() throws {
+        var machine = try fencing()
+        #expect(machine.held[slot] == 5 && !machine.maySend(slot, term: 5, now: at(0.3)))
+        machine.fenceWritten(slot, term: 4, .stored, now: at(0.3))  // of before
+        #expect(machine.takeActions().isEmpty)
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        #expect(machine.takeActions() == [.start(slot, term: 5, .settled(70))])
+        #expect(machine.maySend(slot, term: 5, now: at(0.4)))
+    }
+
+    /// Its answer was lost, and it was written again.
+    @Test func ourOwnFenceIsAsGoodAsANewOne() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .failed, now: at(0.3))
+        #expect(machine.takeActions().isEmpty && machine.nextDeadline == at(0.8))
+        machine.timePassed(now: at(0.8))
+        #expect(machine.takeActions() == [.fence(slot, term: 5)])
+        machine.fenceWritten(slot, term: 5, .known, now: at(0.9))
+        #expect(machine.takeActions() == [.readFence(slot)])
+        machine.fenceReadFailed(slot, now: at(1))
+        #expect(machine.takeActions().isEmpty && machine.nextDeadline == at(1.5))
+        machine.timePassed(now: at(1.5))
+        #expect(machine.takeActions() == [.fence(slot, term: 5)])
+        machine.fenceWritten(slot, term: 5, .known, now: at(1.6))
+        machine.fenceRead(slot, SlotFence(term: 5, relay: Self.own), now: at(1.7))
+        #expect(machine.takeActions() == [.readFence(slot), .start(slot, term: 5, .settled(70))])
+    }
+
+    /// Of another relay, to which the bucket gave the term, too; of a later one; none, since the stream was purged while it knows
+    /// the id.
+    @Test(arguments: [
+        SlotFence(term: 5, relay: other), SlotFence(term: 5, relay: nil), SlotFence(term: 8, relay: other), nil,
+    ])
+    func whereTheFenceIsNotOurs_theSlotIsGivenBack_andTakenWithAHigherTerm(fence: SlotFence?) throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .known, now: at(0.3))
+        _ = machine.takeActions()
+        machine.fenceRead(slot, fence, now: at(0.4))
+        let record = SlotRecord(owner: nil, incarnation: 1, term: 5, settled: 70)
+        let release = SlotWrite(slot: slot, record: record, revision: 10)
+        #expect(machine.takeActions() == [.drop(slot), .write(release)])
+        machine.writeEnded(release, .stored(revision: 11), now: at(0.5))
+        #expect(machine.takeActions() == [.readFence(slot)])
+        machine.fenceRead(slot, fence, now: at(0.6))
+        let again = try #require(writes(machine.takeActions()).first)
+        #expect(again.record.term == max(5, fence?.term ?? 0) + 1)
+        // Of a term that the bucket does not know, nothing is known.
+        #expect(again.record.settled == (again.record.term == 6 ? 70 : nil))
+    }
+
+    /// What was kept of the slot goes on its way, if there is the time.
+    @Test(arguments: [true, false]) func whoLeavesMeanwhileGivesBackWhenAnotherMayTakeIt(isAlone: Bool) throws {
+        var machine = try fencing()
+        if !isAlone {
+            machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 20, now: at(0.3))
+        }
+        machine.leave(now: at(0.3))
+        let release = SlotWrite(
+            slot: slot, record: SlotRecord(owner: nil, incarnation: 1, term: 5, settled: 70), revision: 10)
+        let actions = machine.takeActions()
+        #expect(actions.contains(.drop(slot)) == isAlone && actions.contains(.write(release)) == isAlone)
+        guard !isAlone else { return }
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.4))
+        #expect(machine.takeActions() == [.start(slot, term: 5, .settled(70))])
+        machine.timePassed(now: at(5.3))
+        #expect(machine.takeActions().contains(.drain(slot)))
+    }
+
+    @Test func whatIsLostWhileItsFenceIsUnderWayIsNotBegun() throws {
+        var machine = try fencing()
+        machine.timePassed(now: at(15.1))
+        #expect(machine.takeActions().contains(.drop(slot)))
+        machine.fenceWritten(slot, term: 5, .stored, now: at(15.2))
+        #expect(machine.takeActions().isEmpty && machine.held.isEmpty)
+    }
+}
