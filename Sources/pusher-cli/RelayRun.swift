@@ -52,7 +52,7 @@
                 // Nobody else gets this user the right meanwhile.
                 return end(error)
             case .connection, .stopped, .lost, .taken, .notTaken, .sourceFailed, .eventLost, .held, .leftBehind,
-                .notStored, .natsFailed, .recordUnreadable, .otherUnits:
+                .notStored, .natsFailed, .recordUnreadable, .recordForgotten, .termsExhausted, .otherUnits:
                 break
             }
             StatusLine.end()

@@ -590,8 +590,8 @@ struct EventConsumerTests {
         try await publish(connection, 1...2)
         let slot = Slot(of: "pusher:app:stocks")
         let fence = RelayMessage.fence(slot, term: 2, by: RelayID(name: "b", random: 2))
-        _ = try await connection.publish(
-            fence.outgoing(prefix: "ev", messageID: MessageID.fence(slot: slot, term: 2), stream: "EVENTS"))
+        let id = MessageID.fence(prefix: "ev", slot: slot, term: 2)
+        _ = try await connection.publish(fence.outgoing(prefix: "ev", messageID: id, stream: "EVENTS"))
         try await publish(connection, 3...3)
         try await publish(connection, 4...4, term: 2)
         for group in [nil, "a"] {

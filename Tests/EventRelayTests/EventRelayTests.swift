@@ -93,7 +93,7 @@ import Testing
         let slot = Slot(of: "pusher:app:price")
         for term in [3, 7] {
             let fence = RelayMessage.fence(slot, term: term, by: RelayID(name: "old", random: 1))
-            let id = MessageID.fence(slot: slot, term: term)
+            let id = MessageID.fence(prefix: "ev", slot: slot, term: term)
             _ = try await connection.publish(fence.outgoing(prefix: "ev", messageID: id, stream: "EVENTS"))
         }
         connection.close()
@@ -115,7 +115,7 @@ import Testing
         let nats = try await NATSServer()
         let connection = try await nats.connectWithStreams()
         // The id is known, and nobody sees the fence before the slot is taken.
-        let id = MessageID.fence(slot: Slot(of: "pusher:app:price"), term: 1)
+        let id = MessageID.fence(prefix: "ev", slot: Slot(of: "pusher:app:price"), term: 1)
         let stranger = OutgoingMessage(subject: "ev.a.b.c", payload: [], messageID: id, expectedStream: "EVENTS")
         _ = try await connection.publish(stranger)
         connection.close()

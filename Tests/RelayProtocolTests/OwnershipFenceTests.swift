@@ -35,10 +35,13 @@ struct OwnershipFenceTests {
         machine.slotSeen(slot, record: record, revision: 9, now: at(0))
         machine.readCompleted(now: at(0))
         #expect(machine.takeActions().contains(.readFence(slot)))
-        machine.fenceRead(slot, SlotFence(term: 4, relay: Self.other), now: at(0.1))
+        let last = SlotFence(term: 4, relay: Self.other, sequence: 30)
+        machine.fenceRead(slot, last, now: at(0.1))
         let write = try #require(writes(machine.takeActions()).first)
         machine.writeEnded(write, .stored(revision: 10), now: at(0.2))
-        #expect(machine.takeActions() == [.fence(slot, term: 5)])
+        #expect(machine.takeActions() == [.readFence(slot)])
+        machine.fenceRead(slot, last, now: at(0.25))
+        #expect(machine.takeActions() == [.fence(slot, term: 5, over: 30)])
         return machine
     }
 
@@ -51,12 +54,14 @@ struct OwnershipFenceTests {
         let actions = machine.takeActions()
         #expect(writes(actions).isEmpty && slots.allSatisfy { actions.contains(.readFence($0)) })
         let (first, second) = (slot, try #require(Slot(2)))
-        machine.fenceRead(first, SlotFence(term: 7, relay: nil), now: at(0.1))
+        machine.fenceRead(first, SlotFence(term: 7, relay: nil, sequence: 3), now: at(0.1))
         machine.fenceReadFailed(second, now: at(0.1))
         let write = try #require(writes(machine.takeActions()).first)
         #expect(write.slot == first && write.record.term == 8 && write.revision == 0)
         machine.writeEnded(write, .stored(revision: 3), now: at(0.2))
-        #expect(machine.takeActions() == [.fence(first, term: 8)])
+        #expect(machine.takeActions() == [.readFence(first)])
+        machine.fenceRead(first, SlotFence(term: 7, relay: nil, sequence: 3), now: at(0.25))
+        #expect(machine.takeActions() == [.fence(first, term: 8, over: 3)])
         machine.fenceWritten(first, term: 8, .stored, now: at(0.3))
         #expect(machine.takeActions() == [.start(first, term: 8, .settled(nil))])
         machine.timePassed(now: at(0.7))
@@ -70,22 +75,31 @@ struct OwnershipFenceTests {
         machine.slotSeen(slot, record: record, revision: 9, now: at(0))
         machine.readCompleted(now: at(0))
         _ = machine.takeActions()
-        machine.fenceRead(slot, SlotFence(term: 6, relay: Self.other), now: at(0.1))
+        machine.fenceRead(slot, SlotFence(term: 6, relay: Self.other, sequence: 3), now: at(0.1))
         let write = try #require(writes(machine.takeActions()).first { $0.slot == slot })
         #expect(write.record.term == 7 && write.revision == 9)
         machine.writeEnded(write, .stored(revision: 10), now: at(0.2))
-        #expect(machine.takeActions().contains(.fence(slot, term: 7)))
+        #expect(machine.takeActions().contains(.readFence(slot)))
     }
 
     /// Whoever may write to the stream can write any number; one that cannot be counted on is not gone beyond.
-    @Test func aboveTheLargestTermNothingIsTaken() throws {
+    @Test func aboveTheLargestTermNothingIsTaken_untilTheFenceIsGone() throws {
         var machine = machine([slot])
         machine.readCompleted(now: at(0))
         _ = machine.takeActions()
-        machine.fenceRead(slot, SlotFence(term: SlotRecord.terms.upperBound, relay: nil), now: at(0.1))
-        #expect(machine.takeActions() == [.report(.unreadable(slot))])
-        machine.timePassed(now: at(2))
-        #expect(writes(machine.takeActions()).isEmpty)
+        let last = SlotFence(term: SlotRecord.terms.upperBound, relay: nil, sequence: 3)
+        machine.fenceRead(slot, last, now: at(0.1))
+        #expect(machine.takeActions() == [.report(.termsExhausted(slot))])
+        var isAskedAgain = false
+        for second in stride(from: 3.0, through: 21, by: 3) {
+            machine.timePassed(now: at(second))
+            let actions = machine.takeActions()
+            for case .beat(let beat) in actions { machine.heartbeatStored(beat, now: at(second)) }
+            isAskedAgain = (actions + machine.takeActions()).contains(.readFence(slot))
+            #expect(isAskedAgain == (second > 20), "\(second)")
+        }
+        machine.fenceRead(slot, nil, now: at(21.2))
+        #expect(writes(machine.takeActions()).first?.record.term == 1)
     }
 
     // MARK: When it was taken
@@ -100,28 +114,37 @@ struct OwnershipFenceTests {
         #expect(machine.maySend(slot, term: 5, now: at(0.4)))
     }
 
-    /// Its answer was lost, and it was written again.
+    /// Its answer was lost.
     @Test func ourOwnFenceIsAsGoodAsANewOne() throws {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .failed, now: at(0.3))
         #expect(machine.takeActions().isEmpty && machine.nextDeadline == at(0.8))
         machine.timePassed(now: at(0.8))
-        #expect(machine.takeActions() == [.fence(slot, term: 5)])
-        machine.fenceWritten(slot, term: 5, .known, now: at(0.9))
         #expect(machine.takeActions() == [.readFence(slot)])
         machine.fenceReadFailed(slot, now: at(1))
         #expect(machine.takeActions().isEmpty && machine.nextDeadline == at(1.5))
         machine.timePassed(now: at(1.5))
-        #expect(machine.takeActions() == [.fence(slot, term: 5)])
-        machine.fenceWritten(slot, term: 5, .known, now: at(1.6))
-        machine.fenceRead(slot, SlotFence(term: 5, relay: Self.own), now: at(1.7))
-        #expect(machine.takeActions() == [.readFence(slot), .start(slot, term: 5, .settled(70))])
+        #expect(machine.takeActions() == [.readFence(slot)])
+        machine.fenceRead(slot, SlotFence(term: 5, relay: Self.own, sequence: 31), now: at(1.7))
+        #expect(machine.takeActions() == [.start(slot, term: 5, .settled(70))])
+    }
+
+    /// An older one that came late stands between.
+    @Test func aFenceIsWrittenOverTheLastOne() throws {
+        var machine = try fencing()
+        machine.fenceRead(slot, nil, now: at(0.3))  // an answer of before
+        #expect(machine.takeActions().isEmpty)
+        machine.fenceWritten(slot, term: 5, .refused, now: at(0.3))
+        #expect(machine.takeActions() == [.readFence(slot)])
+        machine.fenceRead(slot, SlotFence(term: 3, relay: Self.other, sequence: 33), now: at(0.4))
+        #expect(machine.takeActions() == [.fence(slot, term: 5, over: 33)])
     }
 
     /// Of another relay, to which the bucket gave the term, too; of a later one; none, since the stream was purged while it knows
     /// the id.
     @Test(arguments: [
-        SlotFence(term: 5, relay: other), SlotFence(term: 5, relay: nil), SlotFence(term: 8, relay: other), nil,
+        SlotFence(term: 5, relay: other, sequence: 31), SlotFence(term: 5, relay: nil, sequence: 31),
+        SlotFence(term: 8, relay: other, sequence: 31), nil,
     ])
     func whereTheFenceIsNotOurs_theSlotIsGivenBack_andTakenWithAHigherTerm(fence: SlotFence?) throws {
         var machine = try fencing()
@@ -164,5 +187,56 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().contains(.drop(slot)))
         machine.fenceWritten(slot, term: 5, .stored, now: at(15.2))
         #expect(machine.takeActions().isEmpty && machine.held.isEmpty)
+    }
+
+    // MARK: What has begun
+
+    /// It would number its messages anew, and the stream would take them for those of before.
+    @Test func noTermBeginsTwice() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
+        let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: rival, revision: 10, isOfLeader: true, now: at(1))
+        #expect(machine.takeActions().contains(.drop(slot)) && machine.held.isEmpty)
+        // As another server leads.
+        machine.slotSeen(slot, record: own, revision: 10, isOfLeader: true, now: at(2))
+        let release = SlotWrite(
+            slot: slot, record: SlotRecord(owner: nil, incarnation: 1, term: 5), revision: 10)
+        #expect(writes(machine.takeActions()).map(\.revision) == [release.revision])
+        #expect(machine.held.isEmpty)
+    }
+
+    /// Nobody would see it otherwise: another relay takes the slot, and readers drop what is written here, for ever.
+    @Test func aRecordThatTheServersHaveLostIsGivenBack() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        _ = machine.takeActions()
+        machine.timePassed(now: at(3))
+        #expect(machine.takeActions().contains(.readSlot(slot)))
+        machine.timePassed(now: at(6))
+        #expect(!machine.takeActions().contains(.readSlot(slot)))
+        machine.slotSeen(
+            slot, record: SlotRecord(owner: Self.own, incarnation: 1, term: 5), revision: 10, isOfLeader: true,
+            now: at(6.1))
+        #expect(machine.takeActions().isEmpty)
+        machine.timePassed(now: at(9))
+        #expect(machine.takeActions().contains(.readSlot(slot)))
+        machine.slotSeen(
+            slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4), revision: 9, isOfLeader: true, now: at(9.1))
+        #expect(machine.takeActions() == [.report(.forgotten(slot)), .drain(slot)])
+        machine.drained(slot, settled: 99, now: at(9.2))
+        let record = SlotRecord(owner: nil, incarnation: 1, term: 5, settled: 99)
+        #expect(machine.takeActions() == [.write(SlotWrite(slot: slot, record: record, revision: 9))])
+    }
+
+    /// Heartbeats say nothing else until the record does.
+    @Test func whatIsBeingGivenBackIsNotSettledLater() throws {
+        var machine = try fencing()
+        machine.leave(now: at(0.3))
+        _ = machine.takeActions()
+        machine.timePassed(now: at(3.3))
+        let beats = machine.takeActions().compactMap { if case .beat(let beat) = $0 { beat.settled } else { nil } }
+        #expect(beats == [70])
     }
 }

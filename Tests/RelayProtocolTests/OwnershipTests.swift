@@ -427,8 +427,8 @@ struct OwnershipTests {
         let leaving = machine.takeOrders()
         #expect(leaving.contains(.unprepare(second)) && !leaving.contains(.unprepare(first)))
         machine.writeEnded(taking, .stored(revision: 11), now: at(1.6))
-        #expect(machine.takeActions() == [.fence(first, term: 5)])
-        machine.fenceWritten(first, term: 5, .stored, now: at(1.7))
+        #expect(machine.takeActions() == [.readFence(first)])
+        machine.fenceRead(first, nil, now: at(1.7))
         #expect(machine.takeOrders() == [.start(first, term: 5, .handedOver(70)), .drain(first)])
     }
 
@@ -588,7 +588,7 @@ extension OwnershipMachine {
         for action in takeActions() {
             switch action {
             case .readFence(let slot): fenceRead(slot, nil, now: lastNow)
-            case .fence(let slot, let term): fenceWritten(slot, term: term, .stored, now: lastNow)
+            case .fence(let slot, let term, _): fenceWritten(slot, term: term, .stored, now: lastNow)
             case .beat, .write, .readSlot, .readHeartbeat, .prepare, .unprepare, .start, .drain, .drop, .report,
                 .finished:
                 others.append(action)

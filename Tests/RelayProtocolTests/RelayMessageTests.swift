@@ -67,7 +67,7 @@ struct RelayMessageTests {
         #expect(fence.subject == "ev._relay.9.term")
         let read = try readBack(fence)
         #expect(read.slot == slot && read.author?.term == 4)
-        #expect(read.fence == SlotFence(term: 4, relay: relay))
+        #expect(read.fence(sequence: 7) == SlotFence(term: 4, relay: relay, sequence: 7))
         let gap = RelayGap(channel: "price", start: 5, end: 9, reason: "takeover")
         let author = RelayMessage.Author(unit: "pusher:app:price", term: 2)
         let message = try readBack(written(RelayMessage(.gap(gap), source: "pusher", author: author)))

@@ -125,9 +125,10 @@ extension RelayCore {
                         let fence = message.flatMap { message in
                             try? RelayMessage(
                                 subject: message.subject, prefix: options.prefix, payload: message.payload,
-                                header: message.header)
+                                header: message.header
+                            ).fence(sequence: message.sequence)
                         }
-                        ownership.fenceRead(slot, fence?.fence, now: now)
+                        ownership.fenceRead(slot, fence, now: now)
                     case .failure: ownership.fenceReadFailed(slot, now: now)
                     }
                 }
@@ -136,14 +137,16 @@ extension RelayCore {
     }
 
     /// The first message of a term: readers know by it that what comes of an older one is late.
-    func fence(_ slot: Slot, _ term: Int) {
+    func fence(_ slot: Slot, _ term: Int, over sequence: UInt64) {
         let message = RelayMessage.fence(slot, term: term, by: relay).outgoing(
-            prefix: options.prefix, messageID: MessageID.fence(slot: slot, term: term), stream: options.stream)
-        stream.publish(message) { [weak self] result in
+            prefix: options.prefix, messageID: MessageID.fence(prefix: options.prefix, slot: slot, term: term),
+            stream: options.stream)
+        stream.publish(message, expectedLastSubjectSequence: sequence) { [weak self] result in
             NetworkActor.execute {
                 let outcome: FenceOutcome
                 switch result {
                 case .success(let stored): outcome = stored.isDuplicate ? .known : .stored
+                case .failure(let error) where error.kind == .wrongLastSequence: outcome = .refused
                 case .failure(let error):
                     self?.notStored(error)
                     outcome = .failed

@@ -232,7 +232,7 @@ final class RelayCore: Shell {
         case .readHeartbeat(let relay): read(relay)
         case .readFence(let slot): readFence(slot)
         case .prepare(let unit): prepare(unit)
-        case .fence(let slot, let term): fence(slot, term)
+        case .fence(let slot, let term, let sequence): fence(slot, term, over: sequence)
         case .start(let unit, let slot, let term, let predecessor): start(unit, slot, term, predecessor)
         case .stop(let unit): stop(unit)
         case .finish(let unit): finish(unit)
@@ -327,6 +327,8 @@ extension RelayReport {
         case .taken(let slot, let owner): self = .taken(slot: slot.number, by: owner.map { "\($0)" })
         case .notTaken(let slot, let relay): self = .notTaken(slot: slot.number, by: "\(relay)")
         case .unreadable(let slot): self = .recordUnreadable(slot: slot.number)
+        case .forgotten(let slot): self = .recordForgotten(slot: slot.number)
+        case .termsExhausted(let slot): self = .termsExhausted(slot: slot.number)
         case .otherUnits(let relay): self = .otherUnits(relay: "\(relay)")
         }
     }

@@ -17,6 +17,10 @@ public enum RelayReport: Sendable {
     case notTaken(slot: Int, by: String)
     /// The record of a slot in the bucket cannot be read: no relay takes the slot until somebody deletes the record.
     case recordUnreadable(slot: Int)
+    /// The servers have lost the record of a slot that this relay has: the slot is given back, and taken again.
+    case recordForgotten(slot: Int)
+    /// The last fence of a slot has the highest term that there is: no relay takes the slot until somebody purges the fence.
+    case termsExhausted(slot: Int)
     /// A relay that uses the same bucket has other units. What only one of them has is not taken over when it is gone.
     case otherUnits(relay: String)
     /// A source has failed, or a unit could not be started.
@@ -52,6 +56,10 @@ extension RelayReport: CustomStringConvertible {
             "slot \(slot) was given back for \(relay), which did not take it: it gets no others from here for a while"
         case .recordUnreadable(let slot):
             "the record of slot \(slot) in the bucket cannot be read: no relay takes the slot until the record is deleted"
+        case .recordForgotten(let slot):
+            "the servers have lost the record of slot \(slot): it is given back, and taken again"
+        case .termsExhausted(let slot):
+            "the last fence of slot \(slot) has the highest term that there is: no relay takes the slot until the fence is purged"
         case .otherUnits(let relay):
             "\(relay) uses the same bucket with other channels or accounts: all relays of a bucket must have the same ones"
         case .sourceFailed(let unit, let message, let willRetry):

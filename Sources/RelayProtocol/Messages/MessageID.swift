@@ -23,7 +23,11 @@ package enum MessageID {
     }
 
     /// Without the relay: of two that have taken one term, the stream keeps the fence of the first.
-    package static func fence(slot: Slot, term: Int) -> String { make(["fence", "\(slot)", "\(term)"]) }
+    ///
+    /// - Parameter prefix: Of the subjects: one stream may be of several groups of relays.
+    package static func fence(prefix: String, slot: Slot, term: Int) -> String {
+        make(["fence", prefix, "\(slot)", "\(term)"])
+    }
 
     package static func gap(slot: Slot, term: Int, unit: String) -> String {
         make(["gap", "\(slot)", "\(term)", unit])

@@ -59,10 +59,10 @@ package struct RelayMessage: Sendable {
     /// Where the fences of a slot are.
     package static func fenceSubject(_ slot: Slot, prefix: String) -> String { "\(prefix).\(fenceSource).\(slot).term" }
 
-    /// Nil if it is something else.
-    package var fence: SlotFence? {
+    /// As a fence of that sequence; nil if it is something else.
+    package func fence(sequence: UInt64) -> SlotFence? {
         guard case .fence(_, let relay) = content, let author else { return nil }
-        return SlotFence(term: author.term, relay: relay)
+        return SlotFence(term: author.term, relay: relay, sequence: sequence)
     }
 
     /// Whose term it is.

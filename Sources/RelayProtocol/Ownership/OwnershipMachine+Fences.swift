@@ -5,22 +5,28 @@ package struct SlotFence: Hashable, Sendable {
     package let term: Int
     /// Nil if an older version wrote it.
     package let relay: RelayID?
+    /// In the stream.
+    package let sequence: UInt64
 
-    package init(term: Int, relay: RelayID?) { (self.term, self.relay) = (term, relay) }
+    package init(term: Int, relay: RelayID?, sequence: UInt64) {
+        (self.term, self.relay, self.sequence) = (term, relay, sequence)
+    }
 }
 
 /// What has come of writing a fence.
 package enum FenceOutcome: Hashable, Sendable {
     /// Stored, and not as a duplicate: the term is ours.
     case stored
-    /// There is one of that term, ours or another relay's.
+    /// The stream knows one of that term, ours or another relay's.
     case known
+    /// Another one came after the one that it was to be written over.
+    case refused
     /// Nobody knows whether it is there: it is written again.
     case failed
 }
 
-/// The fences in the stream. The stream keeps one of each slot and term, whoever writes it, and so each term has one owner, even
-/// if the bucket loses a record that it has acknowledged, and gives its term to another relay.
+/// The fences in the stream, each written over the last one. The stream keeps one of each slot and term, whoever writes it, and so
+/// each term has one owner, even if the bucket loses a record that it has acknowledged, and gives its term to another relay.
 extension OwnershipMachine {
     // MARK: Before a slot is taken
 
@@ -48,48 +54,62 @@ extension OwnershipMachine {
         isDue = true
         if case .asked = fences[slot] {
             fences[slot] = .known(fence?.term ?? 0)
-        } else if case .fencing(let term, let predecessor, nil) = holdings[slot] {
-            // If it is not there, though its id is known, somebody has purged the stream: a higher term has another id.
-            let isOurs = fence == SlotFence(term: term, relay: configuration.relay)
-            if isOurs { begin(slot, term, predecessor) } else { drain(slot, heir: nil) }
+            return
+        }
+        guard case .fencing(let term, let predecessor, .reading(let isKnown)) = holdings[slot] else { return }
+        if fence?.term == term, fence?.relay == configuration.relay {
+            begin(slot, term, predecessor)
+        } else if fence?.term ?? 0 < term, !isKnown {
+            holdings[slot] = .fencing(term: term, after: predecessor, .writing)
+            order(.fence(slot, term: term, over: fence?.sequence ?? 0))
+        } else {
+            // Also if somebody has purged the stream, and it still knows the id: a higher term has another one.
+            drain(slot, heir: nil)
         }
     }
 
     /// The leader could not be asked: it is asked again a little later.
     package mutating func fenceReadFailed(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
-        if case .asked = fences[slot] { fences[slot] = .failed(until: now + Self.readPause) }
-        fenceLater(slot, now)
+        if case .asked = fences[slot] {
+            fences[slot] = .failed(until: now + Self.readPause)
+        } else if case .fencing(let term, let predecessor, .reading) = holdings[slot] {
+            wait(slot, term, predecessor, now)
+        }
     }
 
     // MARK: When it was taken
 
     package mutating func fenceWritten(_ slot: Slot, term: Int, _ outcome: FenceOutcome, now: MonotonicInstant) {
         advance(now)
-        guard case .fencing(term, let predecessor, nil) = holdings[slot] else { return }
+        guard case .fencing(term, let predecessor, .writing) = holdings[slot] else { return }
         switch outcome {
         case .stored: begin(slot, term, predecessor)
-        case .known: order(.readFence(slot))
-        case .failed: fenceLater(slot, now)
+        case .known: read(slot, term, predecessor, isKnown: true)
+        case .refused: read(slot, term, predecessor, isKnown: false)
+        case .failed: wait(slot, term, predecessor, now)
         }
     }
 
     private mutating func begin(_ slot: Slot, _ term: Int, _ predecessor: Predecessor) {
-        holdings[slot] = .held(term: term)
+        (holdings[slot], begunTerms[slot]) = (.held(term: term), term)
         isDue = true
         order(.start(slot, term: term, predecessor))
     }
 
-    private mutating func fenceLater(_ slot: Slot, _ now: MonotonicInstant) {
-        guard case .fencing(let term, let predecessor, nil) = holdings[slot] else { return }
-        holdings[slot] = .fencing(term: term, after: predecessor, retry: now + Self.readPause)
+    private mutating func read(_ slot: Slot, _ term: Int, _ predecessor: Predecessor, isKnown: Bool) {
+        holdings[slot] = .fencing(term: term, after: predecessor, .reading(isKnown: isKnown))
+        order(.readFence(slot))
+    }
+
+    private mutating func wait(_ slot: Slot, _ term: Int, _ predecessor: Predecessor, _ now: MonotonicInstant) {
+        holdings[slot] = .fencing(term: term, after: predecessor, .waiting(until: now + Self.readPause))
     }
 
     mutating func fenceAgain(_ now: MonotonicInstant) {
         for (slot, holding) in holdings {
-            guard case .fencing(let term, let predecessor, let retry?) = holding, retry <= now else { continue }
-            holdings[slot] = .fencing(term: term, after: predecessor, retry: nil)
-            order(.fence(slot, term: term))
+            guard case .fencing(let term, let predecessor, .waiting(let end)) = holding, end <= now else { continue }
+            read(slot, term, predecessor, isKnown: false)
         }
     }
 }

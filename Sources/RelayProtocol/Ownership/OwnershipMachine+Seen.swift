@@ -65,9 +65,12 @@ extension OwnershipMachine {
         rereads[slot] = nil
         unreadable.remove(slot)
         isDue = true
-        if isOfLeader { records[slot]?.revision = revision }
+        if isOfLeader {
+            records[slot]?.revision = revision
+            audits.asked.remove(slot)
+        }
         deletions[slot] = record == nil && revision > 0 ? revision : nil
-        if record != nil { fences[slot] = nil }
+        if record != nil, case .known = fences[slot] { fences[slot] = nil }
         let isRival = record.flatMap { record in records[slot].map { record.isRival(of: $0.record) } } ?? false
         if isRival, !isOfLeader { order(.readSlot(slot)) }
         if let record, isRival && isOfLeader || records[slot].map({ record.follows($0.record) }) ?? true {
@@ -76,6 +79,35 @@ extension OwnershipMachine {
         }
         dropPreparation(slot)
         settle(slot)
+        if isOfLeader { giveUpIfForgotten(slot, record) }
+    }
+
+    // MARK: Whether the bucket still has what is ours
+
+    /// Records that are asked for at once.
+    private static let maximumAudits = 4
+
+    /// Asks the leader for some records of what is in hand, in turn: it may have lost them, and with them the next owner its
+    /// knowledge of the term. Readers would drop what we write below that of another relay, for ever.
+    mutating func audit() {
+        guard audits.asked.isEmpty else { return }
+        let own = holdings.compactMap { slot, holding in if case .held = holding { slot } else { nil } }.sorted()
+        let later = own.drop { $0 <= audits.last ?? $0 && audits.last != nil }
+        for slot in (later + own).prefix(min(own.count, Self.maximumAudits)) {
+            audits.asked.insert(slot)
+            audits.last = slot
+            order(.readSlot(slot))
+        }
+    }
+
+    /// What is written when the slot is given back brings its term back.
+    ///
+    /// - Parameter record: Of the leader, where ours should be.
+    private mutating func giveUpIfForgotten(_ slot: Slot, _ record: SlotRecord?) {
+        guard case .held(let term) = holdings[slot] else { return }
+        if let record, isOurs(record), record.term == term { return }
+        order(.report(.forgotten(slot)))
+        drain(slot, heir: nil)
     }
 
     /// A record is a sign of life: its owner may have come back since the leader knew nothing newer of it, and its heartbeats may
@@ -94,6 +126,7 @@ extension OwnershipMachine {
     package mutating func slotUnreadable(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
         rereads[slot] = nil
+        audits.asked.remove(slot)
         if unreadable.insert(slot).inserted { order(.report(.unreadable(slot))) }
         switch holdings[slot] {
         case .taking: holdings[slot] = nil
@@ -155,9 +188,11 @@ extension OwnershipMachine {
     }
 
     mutating func hold(_ slot: Slot, _ term: Int, after predecessor: Predecessor) {
-        holdings[slot] = .fencing(term: term, after: predecessor, retry: nil)
+        holdings[slot] = .fencing(term: term, after: predecessor, .reading(isKnown: false))
         (freeSince[slot], preparations[slot]) = (nil, nil)
-        order(.fence(slot, term: term))
+        // It would number its messages anew, and the stream takes them for repeated ones.
+        guard begunTerms[slot] ?? 0 < term else { return drain(slot, heir: nil) }
+        order(.readFence(slot))
     }
 
     mutating func lose(_ slot: Slot, to owner: RelayID?) {

@@ -39,7 +39,10 @@ extension OwnershipMachine {
         guard let fence = lastFence(slot, now) else { return }
         let known = records[slot]
         let term = max(known?.record.term ?? 0, fence)
-        guard SlotRecord.terms.contains(term + 1) else { return slotUnreadable(slot, now: now) }
+        guard SlotRecord.terms.contains(term + 1) else {
+            fences[slot] = .failed(until: now + configuration.observerWait)
+            return order(.report(.termsExhausted(slot)))
+        }
         // Of a term that the bucket knows nothing of, nothing is known.
         let predecessor = term > known?.record.term ?? 0 ? .settled(nil) : predecessor(of: slot, known?.record)
         var record = SlotRecord(owner: configuration.relay, incarnation: incarnation, term: term + 1)
@@ -74,11 +77,13 @@ extension OwnershipMachine {
         return ((isLost ? [lostSettled ?? 0] : []) + taking).min()
     }
 
-    /// Who had what is not begun yet.
+    /// Up to when all of what does not flow here is in the stream.
     private func predecessor(of holding: Holding) -> Predecessor? {
         switch holding {
         case .taking(_, let predecessor), .fencing(_, let predecessor, _): predecessor
-        case .held, .draining, .releasing: nil
+        // Until that is stored, whoever takes the slot goes by our heartbeats.
+        case .releasing(let write): write.record.settled.map { .settled($0) }
+        case .held, .draining: nil
         }
     }
 
@@ -165,7 +170,12 @@ extension OwnershipMachine {
         guard let (heir, load) = settled.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }), own >= load + 2 else {
             return
         }
-        let ours = holdings.compactMap { slot, holding in if case .held = holding { slot } else { nil } }
+        let ours = holdings.compactMap { slot, holding -> Slot? in
+            switch holding {
+            case .fencing, .held: slot
+            case .taking, .draining, .releasing: nil
+            }
+        }
         guard let slot = assignment.favourite(of: ours, for: heir) else { return }
         move = (slot, heir, nil)
         drain(slot, heir: .chosen(heir))

@@ -43,8 +43,9 @@ package struct OwnershipMachine: Machine {
         case readHeartbeat(RelayID)
         /// The last fence in the stream is to be told with ``fenceRead(_:_:now:)`` or ``fenceReadFailed(_:now:)``.
         case readFence(Slot)
-        /// The slot is to be ours from its fence on. To be answered with ``fenceWritten(_:term:_:now:)``.
-        case fence(Slot, term: Int)
+        /// The slot is to be ours from its fence on, which is written over the last one, of that sequence; zero without any. To be
+        /// answered with ``fenceWritten(_:term:_:now:)``.
+        case fence(Slot, term: Int, over: UInt64)
         /// Its owner leaves, and we are to take it: its sources start, and what they give is kept. Once they have begun,
         /// ``prepared(_:now:)`` is called. If the slot becomes ours, ``start(_:term:_:)`` comes in the end.
         case prepare(Slot)
@@ -82,9 +83,8 @@ package struct OwnershipMachine: Machine {
     enum Holding: Hashable, Sendable {
         /// Under way: to take it.
         case taking(SlotWrite, after: Predecessor)
-        /// The record is ours. The fence is not yet, and without it the term is nobody's: nothing is sent. It is under way until
-        /// `retry`, if that is nil.
-        case fencing(term: Int, after: Predecessor, retry: MonotonicInstant?)
+        /// The record is ours. Without its fence the term is nobody's, so nothing is sent.
+        case fencing(term: Int, after: Predecessor, FenceStep)
         case held(term: Int)
         case draining(term: Int, heir: SlotRecord.Heir?)
         /// Under way: to give it back.
@@ -104,6 +104,13 @@ package struct OwnershipMachine: Machine {
         /// The term of the last one; zero without any.
         case known(Int)
         case failed(until: MonotonicInstant)
+    }
+
+    enum FenceStep: Hashable, Sendable {
+        /// The last fence is asked for. If one of the term is known to be in the stream, it is not written again.
+        case reading(isKnown: Bool)
+        case writing
+        case waiting(until: MonotonicInstant)
     }
 
     struct Sighting: Sendable {
@@ -143,6 +150,8 @@ package struct OwnershipMachine: Machine {
     var unreadable: Set<Slot> = []
     var fences: [Slot: FenceRead] = [:]
     var holdings: [Slot: Holding] = [:]
+    /// The last term of each slot that has begun here: none begins twice.
+    var begunTerms: [Slot: Int] = [:]
     var preparations: [Slot: Preparation] = [:]
     /// The terms in which a slot was prepared last: never twice, so that whoever hears of it can rely on it.
     var preparedTerms: [Slot: Int] = [:]
@@ -171,6 +180,8 @@ package struct OwnershipMachine: Machine {
     /// A heartbeat that was written for such news, and is not acknowledged: the next one waits for it.
     var newsBeat: Int?
     var rereads: [Slot: MonotonicInstant] = [:]
+    /// Slots in hand whose records the leader is asked for, and the last one of them.
+    var audits: (asked: Set<Slot>, last: Slot?) = ([], nil)
     private var actions: [Action] = []
     var isDue = false
     private(set) var lastNow: MonotonicInstant
@@ -224,7 +235,7 @@ package struct OwnershipMachine: Machine {
         }
         let fences =
             fences.values.compactMap { if case .failed(let until) = $0 { until } else { nil } }
-            + holdings.values.compactMap { if case .fencing(_, _, let retry) = $0 { retry } else { nil } }
+            + holdings.values.compactMap { if case .fencing(_, _, .waiting(let until)) = $0 { until } else { nil } }
         let lateHeirs = relays.values.lazy.compactMap(\.leavingSince).map { $0 + configuration.heirLimit }
         let free = freeSince.values.lazy.map { $0 + configuration.observerWait + .nanoseconds(1) }
         return [
@@ -254,7 +265,10 @@ package struct OwnershipMachine: Machine {
         advance(now)
         guard !isFinished else { return }
         isDue = true
-        if nextBeat <= now { beat(now) }
+        if nextBeat <= now {
+            beat(now)
+            audit()
+        }
         for (slot, time) in rereads where time <= now {
             rereads[slot] = nil
             actions.append(.readSlot(slot))
@@ -273,7 +287,7 @@ package struct OwnershipMachine: Machine {
         let lost = held.keys.sorted()
         lostSettled = holdings.keys.compactMap { settled(of: $0) }.min() ?? lostSettled
         (holdings, fences) = ([:], [:])
-        rereads = [:]
+        (rereads, audits.asked) = ([:], [])
         move = nil
         self.lastBeat = nil
         sentBeats = [:]

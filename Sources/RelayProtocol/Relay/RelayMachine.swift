@@ -12,8 +12,8 @@ package struct RelayMachine: Machine {
         /// Events of the unit are wanted, and kept until ``start`` or ``stop`` comes. Once it has begun,
         /// ``prepared(unit:now:)`` is called.
         case prepare(unit: String)
-        /// See ``OwnershipMachine/Action/fence(_:term:)``.
-        case fence(Slot, term: Int)
+        /// See ``OwnershipMachine/Action/fence(_:term:over:)``.
+        case fence(Slot, term: Int, over: UInt64)
         /// Events of the unit are wanted, from the position that is stored on.
         case start(unit: String, Slot, term: Int, OwnershipMachine.Predecessor)
         /// No more events of the unit are wanted. What it gives is forgotten.
@@ -177,7 +177,12 @@ package struct RelayMachine: Machine {
     private mutating func take(_ action: OwnershipMachine.Action) {
         switch action {
         case .beat(var heartbeat):
-            heartbeat.settled = [heartbeat.settled, outbox.oldestTime].compactMap(\.self).min()
+            // Of what has stopped nothing more comes, whatever others bring.
+            let stops = tenures.values.compactMap { tenure -> Int64? in
+                if case .finishing(_, let time, _) = tenure.phase { time } else { nil }
+            }
+            heartbeat.settled = ([heartbeat.settled, outbox.oldestTime].compactMap(\.self) + stops).min()
+            if heartbeat.settled == .max { heartbeat.settled = nil }
             actions.append(.beat(heartbeat))
         case .write(let write): actions.append(.write(write))
         case .readSlot(let slot): actions.append(.readSlot(slot))
@@ -188,7 +193,8 @@ package struct RelayMachine: Machine {
             preparations[slot] = Set(own)
             actions += own.map { .prepare(unit: $0) }
         case .unprepare(let slot): unprepare(slot)
-        case .fence(let slot, let term): actions.append(.fence(slot, term: term))
+        case .fence(let slot, let term, let sequence):
+            actions.append(.fence(slot, term: term, over: sequence))
         case .start(let slot, let term, let predecessor):
             tenures[slot] = Tenure(term: term)
             preparations[slot] = nil

@@ -12,7 +12,7 @@ struct RelayBucket {
 
     /// - Parameter fences: Those of a stream that is older than the bucket.
     init(fences: [Slot: Int]) {
-        self.fences = fences.mapValues { (SlotFence(term: $0, relay: nil), $0) }
+        self.fences = fences.mapValues { (SlotFence(term: $0, relay: nil, sequence: 1), $0) }
     }
 
     var slots: [Slot: (record: SlotRecord, revision: UInt64)] { records.compactMapValues(\.last) }
@@ -34,15 +34,21 @@ struct RelayBucket {
     /// Loses what it has acknowledged last, as servers of 2.9.10 can when two of three are killed.
     mutating func forgetNewest(_ slot: Slot) {
         guard let newest = records[slot]?.popLast() else { return }
+        if newest.revision == revision { revision -= 1 }  // which is given again
         let older = records[slot]?.last?.revision ?? 0
         messageIDs.remove(SlotWrite(slot: slot, record: newest.record, revision: older).messageID)
     }
 
     // MARK: The stream
 
-    mutating func fence(_ slot: Slot, _ fence: SlotFence) -> FenceOutcome {
-        guard messageIDs.insert(MessageID.fence(slot: slot, term: fence.term)).inserted else { return .known }
-        fences[slot] = (fence, max(fences[slot]?.highest ?? 0, fence.term))
+    mutating func fence(_ slot: Slot, term: Int, of relay: RelayID, over sequence: UInt64) -> FenceOutcome {
+        let id = MessageID.fence(prefix: "ev", slot: slot, term: term)
+        guard !messageIDs.contains(id) else { return .known }
+        let last = fences[slot]?.last.sequence ?? 0
+        guard last == sequence else { return .refused }
+        messageIDs.insert(id)
+        let fence = SlotFence(term: term, relay: relay, sequence: last + 1)
+        fences[slot] = (fence, max(fences[slot]?.highest ?? 0, term))
         return .stored
     }
 

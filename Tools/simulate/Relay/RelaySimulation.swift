@@ -17,6 +17,8 @@ final class RelaySimulation: Simulation {
     var latency = Duration.milliseconds(5)
     private var electionEnd = SimulatedLoop.start
     private var started = 0
+    /// Slots of which the bucket has lost something.
+    private var forgotten: Set<Slot> = []
     /// Who has each term of each slot: it never changes.
     private var owners: [Slot: [Int: String]] = [:]
     /// When the sources of each term of each slot stopped.
@@ -68,6 +70,7 @@ final class RelaySimulation: Simulation {
             guard schedule.options.isForgetful, bucket.slots[slot] != nil else { return }
             statistics.count(.forgotten)
             bucket.forgetNewest(slot)
+            forgotten.insert(slot)
             for process in living { process.trouble(until: now) }
         }
     }
@@ -126,11 +129,11 @@ final class RelaySimulation: Simulation {
             } failed: {
                 $0.fenceReadFailed(slot, now: $1)
             }
-        case .fence(let slot, let term):
-            let fence = SlotFence(term: term, relay: process.id)
+        case .fence(let slot, let term, let sequence):
+            let id = process.id
             request(process, isWrite: true) { [unowned self] in
-                let outcome = bucket.fence(slot, fence)
-                if outcome == .known, bucket.lastFence(slot) != fence { statistics.count(.fencesOfOthers) }
+                let outcome = bucket.fence(slot, term: term, of: id, over: sequence)
+                if outcome == .known, bucket.lastFence(slot)?.relay != id { statistics.count(.fencesOfOthers) }
                 return { $0.fenceWritten(slot, term: term, outcome, now: $1) }
             } failed: {
                 $0.fenceWritten(slot, term: term, .failed, now: $1)
@@ -149,6 +152,7 @@ final class RelaySimulation: Simulation {
         case .drop(let slot):
             log("  \(process.id) gives slot \(slot) up")
             process.sources.remove(slot)
+            process.prepared[slot] = nil
         case .report(let report):
             log("  \(process.id): \(report)")
             if case .lost = report { statistics.count(.losses) }
@@ -162,7 +166,7 @@ final class RelaySimulation: Simulation {
         statistics.count(.takings)
         let owner = "\(process.id) \(process.peek { $0.incarnation })"
         let known = owners[slot]?[term]
-        check(known == nil || known == owner, "term \(term) of slot \(slot) is \(owner)'s and \(known ?? "")'s")
+        check(known == nil, "term \(term) of slot \(slot) is \(owner)'s and \(known ?? "")'s")
         check(term > oldFences[slot] ?? 0, "term \(term) of slot \(slot) is not above the last fence")
         owners[slot, default: [:]][term] = owner
     }
@@ -286,8 +290,7 @@ final class RelaySimulation: Simulation {
 
     func checkAlways() {
         // Who takes what the bucket has lost cannot know of the other one; each has a term of its own.
-        guard !schedule.options.isForgetful else { return }
-        for slot in slots {
+        for slot in slots.subtracting(forgotten) {
             let owners = living.filter { $0.owns(slot) }
             check(owners.count <= 1, "slot \(slot) is owned by \(owners.map { "\($0.id)" }.joined(separator: " and "))")
         }
@@ -308,6 +311,10 @@ final class RelaySimulation: Simulation {
             var loads: [Int] = []
             for process in living { loads.append(process.peek { $0.held.count }) }
             check(loads.reduce(0, +) == slots.count, "of \(slots.count) slots, relays have \(loads)")
+            for slot in slots {
+                let relaying = living.filter { $0.sources.contains(slot) }
+                check(relaying.count == 1, "slot \(slot) is relayed by \(relaying.map { "\($0.id)" })")
+            }
             check((loads.max() ?? 0) - (loads.min() ?? 0) <= 1, "slots are shared \(loads)")
             stage.isOver = true
             // The others have to take what the first one had.
