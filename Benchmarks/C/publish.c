@@ -59,6 +59,7 @@ static void publish_all(jsCtx *context, long events, size_t size) {
         jsPubOptions_Init(&options);
         options.MsgId = id;
         options.ExpectStream = "EVENTS";
+        options.MaxWait = 2000;  // without it, the loss of an ack would never be told
         check(js_PublishMsgAsync(context, &message, &options), "publish");
     }
     check(js_PublishAsyncComplete(context, NULL), "complete");

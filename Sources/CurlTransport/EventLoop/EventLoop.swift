@@ -38,7 +38,7 @@ final class EventLoop: SerialExecutor {
         precondition(epoll >= 0 && wakeUp >= 0 && timer >= 0, "no descriptors left for the I/O thread")
         control(EPOLL_CTL_ADD, wakeUp, events: EPOLLIN.rawValue, token: Token.wakeUp)
         control(EPOLL_CTL_ADD, timer, events: EPOLLIN.rawValue, token: Token.timer)
-        startThread()
+        precondition(NamedThread.start("pusher-io") { self.run() }, "the I/O thread cannot be started")
     }
 
     /// What epoll gives back for the loop's own descriptors; watches count from above.
@@ -87,25 +87,8 @@ final class EventLoop: SerialExecutor {
 
     // MARK: The thread
 
-    private func startThread() {
-        var id = pthread_t()
-        let context = Unmanaged.passUnretained(self).toOpaque()  // lives as long as the process
-        let failure = pthread_create(
-            &id, nil,
-            { context in context.flatMap { Unmanaged<EventLoop>.fromOpaque($0).takeUnretainedValue().run() } },
-            context)
-        precondition(failure == 0, "the I/O thread cannot be started")
-        thread.withLock { $0 = id }
-    }
-
-    private func run() -> UnsafeMutableRawPointer? {
+    private func run() -> Never {
         thread.withLock { $0 = pthread_self() }
-        name_this_thread("pusher-io")
-        // A write to a connection that is gone must be an error here, not the end of the process.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGPIPE)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
         NetworkActor.assumeIsolated { self.loop() }
     }
 

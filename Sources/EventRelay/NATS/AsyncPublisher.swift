@@ -51,10 +51,16 @@ package final class AsyncPublisher: Sendable {
     /// Hands messages over, in order, and returns at once. Each has one result, unless the publisher is closed before.
     package func publish(_ messages: [(token: Token, message: OutgoingMessage)]) {
         calls.run { [self] in
+            let context: PublishContext
+            do throws(NATSError) {
+                context = try currentContext()
+            } catch {
+                return report(messages.map { ($0.token, .failed(error)) })
+            }
             var failed: Results = []
             for (token, message) in messages {
                 do throws(NATSError) {
-                    try context(for: message).publish(message, token: token, wait: wait)
+                    try context.publish(message, token: token, wait: wait)
                 } catch {
                     failed.append((token, .failed(error)))
                 }
@@ -73,9 +79,9 @@ package final class AsyncPublisher: Sendable {
     }
 
     /// One for each connection of the library: what was under way on the last one has failed.
-    private func context(for message: OutgoingMessage) throws(NATSError) -> PublishContext {
+    private func currentContext() throws(NATSError) -> PublishContext {
         guard let link = connection.link else {
-            throw NATSError(.notConnected, "\(message.task) failed: there is no connection to a server")
+            throw NATSError(.notConnected, "a publish failed: there is no connection to a server")
         }
         if let context = state.withLock({ $0.context }), context.link === link { return context }
         let flight = PublishFlight { [weak self] token, outcome in
@@ -88,7 +94,7 @@ package final class AsyncPublisher: Sendable {
             defer { state.context = state.isClosed ? nil : context }
             return (state.context, state.isClosed)
         }
-        guard !isClosed else { throw NATSError(.notConnected, "\(message.task) failed: the publisher is closed") }
+        guard !isClosed else { throw NATSError(.notConnected, "a publish failed: the publisher is closed") }
         // libnats forgets what is under way without a word when its context goes.
         report(
             (old?.flight.abandon() ?? []).map {

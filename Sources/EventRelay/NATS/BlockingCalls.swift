@@ -1,29 +1,65 @@
-import Dispatch
 import Basics
+import CurlTransport
+import Dispatch
 
-/// Calls of libnats that block, one after another on a thread that is neither the I/O thread nor one of the application's.
+/// Calls of libnats that block, one after another on a thread of their own.
+///
+/// A queue of Dispatch would run them on several threads in turn, and what one has allocated another would free: glibc's malloc
+/// makes that dear.
 final class BlockingCalls: Sendable {
-    private let queue: DispatchQueue
-    // Jobs cross to the queue through a lock, which ThreadSanitizer understands.
-    private let jobs = Lock(SerialInbox<@Sendable () -> Void>())
+    private let line: CallLine
 
-    init(_ label: String) { queue = DispatchQueue(label: label) }
+    /// - Parameter name: Of the thread.
+    init(_ name: String) { line = CallLine(name) }
 
-    func run(_ job: @escaping @Sendable () -> Void) {
-        let isOurs = jobs.withLock { jobs in
-            jobs.add(job)
-            return jobs.begin()
-        }
-        guard isOurs else { return }
-        queue.async { [self] in
-            while let job = jobs.withLock({ $0.next() }) { job() }
-        }
-    }
+    /// What was handed over still runs.
+    deinit { line.end() }
+
+    func run(_ job: @escaping @Sendable () -> Void) { line.add(job) }
 
     /// The same after a while.
     func run(after delay: Duration, _ job: @escaping @Sendable () -> Void) {
-        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay.wholeNanoseconds))) { [weak self] in
+        DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(Int(delay.wholeNanoseconds))) { [weak self] in
             self?.run(job)
         }
+    }
+}
+
+/// Jobs, and the thread that does them, which begins with the first one.
+private final class CallLine: Sendable {
+    private struct State: Sendable {
+        var jobs = SerialInbox<@Sendable () -> Void>()
+        var hasThread = false
+        var hasEnded = false
+    }
+
+    private let name: String
+    private let state = Lock(State())
+    /// Counts how often the thread has something new to look at.
+    private let news = DispatchSemaphore(value: 0)
+
+    init(_ name: String) { self.name = name }
+
+    func add(_ job: @escaping @Sendable () -> Void) {
+        let (isIdle, isFirst) = state.withLock { state in
+            defer { state.hasThread = true }
+            state.jobs.add(job)
+            return (state.jobs.begin(), !state.hasThread)
+        }
+        if isIdle { news.signal() }
+        guard isFirst, !NamedThread.start(name, { self.work() }) else { return }
+        DispatchQueue(label: name).async { self.work() }  // Dispatch waits until the system has a thread
+    }
+
+    func end() {
+        state.withLock { $0.hasEnded = true }
+        news.signal()
+    }
+
+    private func work() {
+        repeat {
+            news.wait()
+            while let job = state.withLock({ $0.jobs.next() }) { job() }
+        } while !state.withLock { $0.hasEnded }
     }
 }
