@@ -130,6 +130,21 @@ import Testing
         }
     }
 
+    /// Whoever may write events can write anything there.
+    @Test func whatIsNoFenceIsWrittenOver() async throws {
+        let nats = try await NATSServer()
+        let connection = try await nats.connectWithStreams()
+        let subject = RelayMessage.fenceSubject(Slot(of: "pusher:app:price"), prefix: "ev")
+        let stranger = OutgoingMessage(subject: subject, payload: [1], messageID: "a", expectedStream: "EVENTS")
+        _ = try await connection.publish(stranger)
+        connection.close()
+        try await withServer { server in
+            let relay = try running("a", nats, server, channels: ["price"])
+            #expect(await eventually { relay.units.count == 1 }, "\(relay.text)")
+            await relay.stop()
+        }
+    }
+
     /// A source that listens to nobody.
     private final class QuietSource: RelaySource {
         let units = ["pusher:app:c"]

@@ -135,8 +135,10 @@ struct OwnershipFenceTests {
         machine.fenceRead(slot, nil, now: at(0.3))  // an answer of before
         #expect(machine.takeActions().isEmpty)
         machine.fenceWritten(slot, term: 5, .refused, now: at(0.3))
+        #expect(machine.takeActions().isEmpty && machine.nextDeadline == at(0.8))
+        machine.timePassed(now: at(0.8))
         #expect(machine.takeActions() == [.readFence(slot)])
-        machine.fenceRead(slot, SlotFence(term: 3, relay: Self.other, sequence: 33), now: at(0.4))
+        machine.fenceRead(slot, SlotFence(term: 3, relay: Self.other, sequence: 33), now: at(0.9))
         #expect(machine.takeActions() == [.fence(slot, term: 5, over: 33)])
     }
 
@@ -222,12 +224,56 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().isEmpty)
         machine.timePassed(now: at(9))
         #expect(machine.takeActions().contains(.readSlot(slot)))
-        machine.slotSeen(
-            slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4), revision: 9, isOfLeader: true, now: at(9.1))
+        let older = SlotRecord(owner: nil, incarnation: 1, term: 4)
+        machine.slotSeen(slot, record: older, revision: 9, isOfLeader: true, now: at(9.1))
+        // The leader may be behind.
+        #expect(machine.takeActions().isEmpty && machine.nextDeadline == at(9.6))
+        machine.timePassed(now: at(9.6))
+        #expect(machine.takeActions() == [.readSlot(slot)])
+        machine.slotSeen(slot, record: older, revision: 9, isOfLeader: true, now: at(9.7))
         #expect(machine.takeActions() == [.report(.forgotten(slot)), .drain(slot)])
-        machine.drained(slot, settled: 99, now: at(9.2))
+        machine.drained(slot, settled: 99, now: at(9.8))
         let record = SlotRecord(owner: nil, incarnation: 1, term: 5, settled: 99)
         #expect(machine.takeActions() == [.write(SlotWrite(slot: slot, record: record, revision: 9))])
+    }
+
+    /// A watch that is made anew tells all records again.
+    @Test func whatTheLeaderCouldNotSayIsAskedForAgain() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        machine.timePassed(now: at(3))
+        #expect(machine.takeActions().contains(.readSlot(slot)))
+        machine.readFailed(slot, now: at(3.1))
+        let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: own, revision: 10, now: at(3.2))
+        machine.timePassed(now: at(3.6))
+        #expect(machine.takeActions() == [.readSlot(slot)])
+        machine.slotSeen(slot, record: own, revision: 10, isOfLeader: true, now: at(3.7))
+        machine.timePassed(now: at(6))
+        #expect(machine.takeActions().contains(.readSlot(slot)))
+    }
+
+    /// What it has kept of the slot goes on its way first.
+    @Test func whatIsKeptIsNotGivenToARelayThatHasFewer() throws {
+        var machine = machine(slots)
+        let second = try #require(Slot(2))
+        machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0))
+        machine.readCompleted(now: at(0))
+        let record = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
+        machine.holdings = [
+            slot: .fencing(term: 5, after: .handedOver(70), .writing),
+            second: .taking(SlotWrite(slot: second, record: record, revision: 0), after: .nobody),
+        ]
+        machine.records[slot] = (record, 4)
+        for time in stride(from: 3, through: 60, by: 3) {
+            let now = at(Double(time))
+            machine.timePassed(now: now)
+            machine.heartbeatSeen(
+                Self.other, Heartbeat(incarnation: 1, number: time), revision: UInt64(time), now: now)
+            let actions = machine.takeActions()
+            for case .beat(let beat) in actions { machine.heartbeatStored(beat, now: now) }
+            #expect(!(actions + machine.takeActions()).contains(.drop(slot)), "\(time)")
+        }
     }
 
     /// Heartbeats say nothing else until the record does.

@@ -320,8 +320,10 @@ struct OwnershipTests {
         #expect(releases.allSatisfy { $0.record.owner == nil && $0.record.term == 1 } && releases.count == 2)
         machine.writeEnded(releases[0], .stored(revision: 20), now: at(1.2))
         machine.writeEnded(releases[1], .unknown, now: at(1.2))
+        #expect(machine.takeOrders().isEmpty && machine.nextDeadline == at(1.7))
+        machine.timePassed(now: at(1.7))
         #expect(machine.takeOrders() == [.readSlot(releases[1].slot)])
-        machine.slotSeen(releases[1].slot, record: releases[1].record, revision: 21, now: at(1.3))
+        machine.slotSeen(releases[1].slot, record: releases[1].record, revision: 21, now: at(1.8))
         #expect(machine.takeOrders() == [.finished])
     }
 

@@ -59,7 +59,12 @@ private final class CallLine: Sendable {
     private func work() {
         repeat {
             news.wait()
-            while let job = state.withLock({ $0.jobs.next() }) { job() }
+            while true {
+                // What a job holds is let go of outside of the lock: it may be the owner of this line.
+                let jobs = state.withLock { $0.jobs.all() }
+                guard !jobs.isEmpty else { break }
+                for job in jobs { job() }
+            }
         } while !state.withLock { $0.hasEnded }
     }
 }

@@ -122,11 +122,13 @@ extension RelayCore {
                 machine.own(now: now) { ownership, now in
                     switch result {
                     case .success(let message):
-                        let fence = message.flatMap { message in
-                            try? RelayMessage(
+                        let fence = message.map { message in
+                            let read = try? RelayMessage(
                                 subject: message.subject, prefix: options.prefix, payload: message.payload,
-                                header: message.header
-                            ).fence(sequence: message.sequence)
+                                header: message.header)
+                            // What strangers write there is written over.
+                            return read?.fence(sequence: message.sequence)
+                                ?? SlotFence(term: 0, relay: nil, sequence: message.sequence)
                         }
                         ownership.fenceRead(slot, fence, now: now)
                     case .failure: ownership.fenceReadFailed(slot, now: now)

@@ -19,7 +19,7 @@ package enum FenceOutcome: Hashable, Sendable {
     case stored
     /// The stream knows one of that term, ours or another relay's.
     case known
-    /// Another one came after the one that it was to be written over.
+    /// Another one came after the one that it was to be written over: that is read first.
     case refused
     /// Nobody knows whether it is there: it is written again.
     case failed
@@ -86,8 +86,7 @@ extension OwnershipMachine {
         switch outcome {
         case .stored: begin(slot, term, predecessor)
         case .known: read(slot, term, predecessor, isKnown: true)
-        case .refused: read(slot, term, predecessor, isKnown: false)
-        case .failed: wait(slot, term, predecessor, now)
+        case .refused, .failed: wait(slot, term, predecessor, now)
         }
     }
 

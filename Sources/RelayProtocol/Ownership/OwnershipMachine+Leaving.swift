@@ -27,7 +27,7 @@ extension OwnershipMachine {
     }
 
     /// What was prepared of the slot is all there is of that time, and goes on its way once the fence is there.
-    private func keepsEvents(_ slot: Slot) -> Bool {
+    func keepsEvents(_ slot: Slot) -> Bool {
         if case .fencing(_, .handedOver, _) = holdings[slot] { true } else { false }
     }
 

@@ -62,7 +62,7 @@ extension OwnershipMachine {
         _ slot: Slot, record: SlotRecord?, revision: UInt64, isOfLeader: Bool = false, now: MonotonicInstant
     ) {
         advance(now)
-        rereads[slot] = nil
+        if isOfLeader || !audits.asked.contains(slot) { rereads[slot] = nil }
         unreadable.remove(slot)
         isDue = true
         if isOfLeader {
@@ -79,7 +79,7 @@ extension OwnershipMachine {
         }
         dropPreparation(slot)
         settle(slot)
-        if isOfLeader { giveUpIfForgotten(slot, record) }
+        if isOfLeader { giveUpIfForgotten(slot, record, now) }
     }
 
     // MARK: Whether the bucket still has what is ours
@@ -100,12 +100,18 @@ extension OwnershipMachine {
         }
     }
 
-    /// What is written when the slot is given back brings its term back.
+    /// What is written when the slot is given back brings its term back. It is asked for twice: a leader may be behind when it
+    /// begins.
     ///
     /// - Parameter record: Of the leader, where ours should be.
-    private mutating func giveUpIfForgotten(_ slot: Slot, _ record: SlotRecord?) {
+    private mutating func giveUpIfForgotten(_ slot: Slot, _ record: SlotRecord?, _ now: MonotonicInstant) {
         guard case .held(let term) = holdings[slot] else { return }
-        if let record, isOurs(record), record.term == term { return }
+        let isThere = record.map { isOurs($0) && $0.term == term } ?? false
+        guard !isThere, !audits.missed.insert(slot).inserted else {
+            if isThere { audits.missed.remove(slot) } else { rereads[slot] = now + Self.readPause }
+            return
+        }
+        audits.missed.remove(slot)
         order(.report(.forgotten(slot)))
         drain(slot, heir: nil)
     }
@@ -141,7 +147,7 @@ extension OwnershipMachine {
     /// The leader could not be asked: it is asked again a little later.
     package mutating func readFailed(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
-        if holdings[slot] != nil { rereads[slot] = now + Self.readPause }
+        if holdings[slot] != nil { rereads[slot] = now + Self.readPause } else { audits.asked.remove(slot) }
     }
 
     /// All that is in the bucket was seen once.
@@ -224,7 +230,7 @@ extension OwnershipMachine {
         case .refused, .unknown:
             switch holdings[write.slot] {
             case .taking(let own, _) where own == write: order(.readSlot(write.slot))
-            case .releasing(write): order(.readSlot(write.slot))
+            case .releasing(write): rereads[write.slot] = now + Self.readPause  // it may be refused again and again
             case .taking, .releasing, .fencing, .held, .draining, nil: break
             }
         }

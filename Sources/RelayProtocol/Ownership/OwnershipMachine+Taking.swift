@@ -172,7 +172,8 @@ extension OwnershipMachine {
         }
         let ours = holdings.compactMap { slot, holding -> Slot? in
             switch holding {
-            case .fencing, .held: slot
+            case .held: slot
+            case .fencing: keepsEvents(slot) ? nil : slot
             case .taking, .draining, .releasing: nil
             }
         }

@@ -180,8 +180,8 @@ package struct OwnershipMachine: Machine {
     /// A heartbeat that was written for such news, and is not acknowledged: the next one waits for it.
     var newsBeat: Int?
     var rereads: [Slot: MonotonicInstant] = [:]
-    /// Slots in hand whose records the leader is asked for, and the last one of them.
-    var audits: (asked: Set<Slot>, last: Slot?) = ([], nil)
+    /// Slots in hand whose records the leader is asked for, those that it has not had, and the one that was asked for last.
+    var audits: (asked: Set<Slot>, missed: Set<Slot>, last: Slot?) = ([], [], nil)
     private var actions: [Action] = []
     var isDue = false
     private(set) var lastNow: MonotonicInstant
@@ -287,7 +287,8 @@ package struct OwnershipMachine: Machine {
         let lost = held.keys.sorted()
         lostSettled = holdings.keys.compactMap { settled(of: $0) }.min() ?? lostSettled
         (holdings, fences) = ([:], [:])
-        (rereads, audits.asked) = ([:], [])
+        rereads = [:]
+        (audits.asked, audits.missed) = ([], [])
         move = nil
         self.lastBeat = nil
         sentBeats = [:]

@@ -83,7 +83,7 @@ package struct SlotRecord: Hashable, Sendable {
     package var owner: RelayID?
     /// Of the owner, or of the last one.
     package var incarnation: Int
-    /// Grows by one with each taking. Each has one owner.
+    /// Grows with each taking, to one more than that of the last record and that of the last fence. Each has one owner.
     package var term: Int
     /// It is that relay's to take.
     package var heir: Heir?
