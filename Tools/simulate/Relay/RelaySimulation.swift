@@ -66,13 +66,17 @@ final class RelaySimulation: Simulation {
             for process in living { process.trouble(until: now) }
             self.latency = latency
         case .forget(let index):
-            let slot = slots.sorted()[index % slots.count]
-            guard schedule.options.isForgetful, bucket.slots[slot] != nil else { return }
-            statistics.count(.forgotten)
-            bucket.forgetNewest(slot)
-            forgotten.insert(slot)
-            for process in living { process.trouble(until: now) }
+            forget(slots.sorted()[index % slots.count])
         }
+    }
+
+    private func forget(_ slot: Slot) {
+        guard schedule.options.isForgetful, !stage.isOver, bucket.slots[slot] != nil else { return }
+        log("  the bucket loses the newest record of slot \(slot)")
+        statistics.count(.forgotten)
+        bucket.forgetNewest(slot)
+        forgotten.insert(slot)
+        for process in living { process.trouble(until: now) }
     }
 
     private func pick(_ index: Int) -> RelayProcess? {
@@ -188,6 +192,11 @@ final class RelaySimulation: Simulation {
             let outcome = bucket.write(write)
             switch outcome {
             case .stored(let revision):
+                // The server that has acknowledged it dies before it has told anybody.
+                guard !schedule.options.isForgetful || !random.chance(10) else {
+                    forget(write.slot)
+                    break
+                }
                 changed { $0.slotSeen(write.slot, record: write.record, revision: revision, now: $1) }
             case .refused: statistics.count(.refusals)
             case .unknown: statistics.count(.unknowns)
