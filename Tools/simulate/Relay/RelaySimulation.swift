@@ -16,6 +16,7 @@ final class RelaySimulation: Simulation {
     private let slots: Set<Slot>
     var latency = Duration.milliseconds(5)
     private var electionEnd = SimulatedLoop.start
+    private var isHealed = false
     private var started = 0
     /// Slots of which the bucket has lost something.
     private var forgotten: Set<Slot> = []
@@ -193,7 +194,7 @@ final class RelaySimulation: Simulation {
             switch outcome {
             case .stored(let revision):
                 // The server that has acknowledged it dies before it has told anybody.
-                guard !schedule.options.isForgetful || !random.chance(10) else {
+                guard !schedule.options.isForgetful || isHealed || !random.chance(10) else {
                     forget(write.slot)
                     break
                 }
@@ -307,6 +308,7 @@ final class RelaySimulation: Simulation {
 
     func heal() {
         log("nothing goes wrong any more")
+        isHealed = true
         latency = .milliseconds(5)
         electionEnd = now
         for process in living {
