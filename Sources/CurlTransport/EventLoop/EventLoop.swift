@@ -38,7 +38,8 @@ final class EventLoop: SerialExecutor {
         precondition(epoll >= 0 && wakeUp >= 0 && timer >= 0, "no descriptors left for the I/O thread")
         control(EPOLL_CTL_ADD, wakeUp, events: EPOLLIN.rawValue, token: Token.wakeUp)
         control(EPOLL_CTL_ADD, timer, events: EPOLLIN.rawValue, token: Token.timer)
-        precondition(NamedThread.start("pusher-io") { self.run() }, "the I/O thread cannot be started")
+        let isStarted = NamedThread.start("pusher-io") { self.run() }
+        precondition(isStarted, "the I/O thread cannot be started")
     }
 
     /// What epoll gives back for the loop's own descriptors; watches count from above.

@@ -92,7 +92,7 @@ extension OwnershipMachine {
     mutating func audit() {
         guard audits.asked.isEmpty else { return }
         let own = holdings.compactMap { slot, holding in if case .held = holding { slot } else { nil } }.sorted()
-        let later = own.drop { $0 <= audits.last ?? $0 && audits.last != nil }
+        let later = audits.last.map { last in own.filter { $0 > last } } ?? []
         for slot in (later + own).prefix(min(own.count, Self.maximumAudits)) {
             audits.asked.insert(slot)
             audits.last = slot

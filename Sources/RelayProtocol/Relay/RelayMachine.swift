@@ -179,10 +179,9 @@ package struct RelayMachine: Machine {
         case .beat(var heartbeat):
             // Of what has stopped nothing more comes, whatever others bring.
             let stops = tenures.values.compactMap { tenure -> Int64? in
-                if case .finishing(_, let time, _) = tenure.phase { time } else { nil }
+                if case .finishing(_, let time, _) = tenure.phase, time < .max { time } else { nil }
             }
             heartbeat.settled = ([heartbeat.settled, outbox.oldestTime].compactMap(\.self) + stops).min()
-            if heartbeat.settled == .max { heartbeat.settled = nil }
             actions.append(.beat(heartbeat))
         case .write(let write): actions.append(.write(write))
         case .readSlot(let slot): actions.append(.readSlot(slot))
