@@ -79,7 +79,7 @@ extension OwnershipMachine {
         }
         dropPreparation(slot)
         settle(slot)
-        if isOfLeader { giveUpIfForgotten(slot, record, now) }
+        if isOfLeader { restoreIfForgotten(slot, record, now) }
     }
 
     // MARK: Whether the bucket still has what is ours
@@ -100,12 +100,13 @@ extension OwnershipMachine {
         }
     }
 
-    /// What is written when the slot is given back brings its term back. It is asked for twice: a leader may be behind when it
+    /// Writes our record again over what the leader has: the term is ours by its fence, whatever the bucket says. Of two relays
+    /// that do so, the one with the lower term sees the other's record. It is asked for twice: a leader may be behind when it
     /// begins.
     ///
     /// - Parameter record: Of the leader, where ours should be.
-    private mutating func giveUpIfForgotten(_ slot: Slot, _ record: SlotRecord?, _ now: MonotonicInstant) {
-        guard case .held(let term) = holdings[slot] else { return }
+    private mutating func restoreIfForgotten(_ slot: Slot, _ record: SlotRecord?, _ now: MonotonicInstant) {
+        guard case .held(let term) = holdings[slot], let own = records[slot] else { return }
         let isThere = record.map { isOurs($0) && $0.term == term } ?? false
         guard !isThere, !audits.missed.insert(slot).inserted else {
             if isThere { audits.missed.remove(slot) } else { rereads[slot] = now + Self.readPause }
@@ -113,7 +114,7 @@ extension OwnershipMachine {
         }
         audits.missed.remove(slot)
         order(.report(.forgotten(slot)))
-        drain(slot, heir: nil)
+        order(.write(SlotWrite(slot: slot, record: own.record, revision: own.revision)))
     }
 
     /// A record is a sign of life: its owner may have come back since the leader knew nothing newer of it, and its heartbeats may
@@ -229,8 +230,9 @@ extension OwnershipMachine {
             slotSeen(write.slot, record: write.record, revision: revision, isOfLeader: true, now: now)
         case .refused, .unknown:
             switch holdings[write.slot] {
-            case .taking(let own, _) where own == write: order(.readSlot(write.slot))
-            case .releasing(write): rereads[write.slot] = now + Self.readPause  // it may be refused again and again
+            case .taking(write, _) where outcome == .refused: order(.readSlot(write.slot))
+            // It may end so again and again: servers know the ids of records that were purged for a while.
+            case .taking(write, _), .releasing(write): rereads[write.slot] = now + Self.readPause
             case .taking, .releasing, .fencing, .held, .draining, nil: break
             }
         }
