@@ -45,22 +45,29 @@ extension NATSServer {
         let connection = try await connect()
         defer { connection.close() }
         let last = try #require(try await connection.streamStatus("EVENTS")).lastSequence
-        let messages = Lock<[RelayMessage]>([])
+        let read = Lock<(place: UInt64, messages: [RelayMessage])>((0, []))
+        let ownReader = Lock<PullReader?>(nil)
         let reader = PullReader(
             connection, stream: "EVENTS", settings: ConsumerSettings(start: .beginning),
             headers: RelayMessage.headerNames
         ) { report in
             guard case .delivered(let deliveries) = report else { return }
-            for delivery in deliveries {
-                let message = try? RelayMessage(
-                    subject: delivery.message.subject, prefix: "ev", payload: delivery.message.payload,
-                    header: delivery.message.header)
-                messages.withLock { $0.append(contentsOf: [message].compactMap(\.self)) }
+            ownReader.withLock { $0 }?.taken(deliveries.count, bytes: deliveries.reduce(0) { $0 + $1.byteCount })
+            read.withLock { read in
+                for delivery in deliveries {
+                    read.place = delivery.info.streamSequence
+                    let message = try? RelayMessage(
+                        subject: delivery.message.subject, prefix: "ev", payload: delivery.message.payload,
+                        header: delivery.message.header)
+                    read.messages.append(contentsOf: [message].compactMap(\.self))
+                }
             }
         }
+        ownReader.withLock { $0 = reader }
+        defer { ownReader.withLock { $0 = nil } }
         reader.start()
         defer { reader.close() }
-        #expect(await eventually { messages.withLock { $0.count } >= last })
-        return messages.withLock { $0 }
+        #expect(await eventually { read.withLock { $0.place } >= last })
+        return read.withLock { $0.messages }
     }
 }
