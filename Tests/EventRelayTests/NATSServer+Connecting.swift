@@ -22,6 +22,17 @@ extension NATSServer {
     }
 }
 
+extension StreamPublisher {
+    func publish(_ messages: [(token: Int, message: OutgoingMessage)]) {
+        publish(
+            messages.map { token, message in
+                Outbox.Entry(
+                    number: token, token: UInt64(token), unit: "a", term: 1, message: message,
+                    byteCount: message.payload.count, time: 0)
+            })
+    }
+}
+
 extension OutgoingMessage {
     static func make(
         _ subject: String = "ev.pusher.price.update", id: String? = nil, payload: String = "{}",

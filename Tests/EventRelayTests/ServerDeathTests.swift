@@ -13,19 +13,19 @@ struct ServerDeathTests {
     /// Sends again what has failed, with the same ids, a few at a time.
     private final class Sender: Sendable {
         private struct State {
-            var waiting: [Int]
-            var flight: Set<Int> = []
-            var sequences: [Int: UInt64] = [:]
+            var waiting: [UInt64]
+            var flight: Set<UInt64> = []
+            var sequences: [UInt64: UInt64] = [:]
         }
 
         private let state: Lock<State>
 
-        init(_ count: Int) { state = Lock(State(waiting: Array(0..<count))) }
+        init(_ count: Int) { state = Lock(State(waiting: Array(0..<UInt64(count)))) }
 
         var isDone: Bool { state.withLock { $0.waiting.isEmpty && $0.flight.isEmpty } }
-        var sequences: [Int: UInt64] { state.withLock { $0.sequences } }
+        var sequences: [UInt64: UInt64] { state.withLock { $0.sequences } }
 
-        func add(_ results: AsyncPublisher.Results) {
+        func add(_ results: StreamPublisher.Results) {
             state.withLock { state in
                 for (token, outcome) in results {
                     state.flight.remove(token)
@@ -37,7 +37,7 @@ struct ServerDeathTests {
             }
         }
 
-        func next() -> [Int] {
+        func next() -> [UInt64] {
             state.withLock { state in
                 let next = state.waiting.sorted().prefix(max(0, 50 - state.flight.count))
                 state.waiting.removeAll { next.contains($0) }
@@ -69,11 +69,11 @@ struct ServerDeathTests {
         }
         let count = 3000
         let sender = Sender(count)
-        let publisher = AsyncPublisher(connection) { sender.add($0) }
+        let publisher = StreamPublisher(connection) { sender.add($0) }
         let sending = Task {
             while !sender.isDone {
                 let next = sender.next()
-                publisher.publish(next.map { ($0, .make("ev.pusher.c\($0 % 10).e", id: "m\($0)")) })
+                publisher.publish(next.map { (Int($0), .make("ev.pusher.c\($0 % 10).e", id: "m\($0)")) })
                 try await Task.sleep(for: .milliseconds(20))
             }
         }

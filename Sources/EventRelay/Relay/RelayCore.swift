@@ -66,7 +66,7 @@ final class RelayCore: Shell {
     /// Fences are read beside those that are written.
     let fences = BlockingCalls("nats.fences")
     private let allSources: [any RelaySource]
-    private let publisher = Lock<AsyncPublisher?>(nil)
+    private let publisher = Lock<StreamPublisher?>(nil)
     private let watch = Lock<RecordWatch?>(nil)
     let state = Lock(State())
 
@@ -114,7 +114,7 @@ final class RelayCore: Shell {
             }
         }
         positions.onFailure = { [weak self] error in self?.report(.natsFailed(error)) }
-        let publisher = AsyncPublisher(stream, flight: options.maximumFlight) { [weak self] results in
+        let publisher = StreamPublisher(stream, flight: options.maximumFlight) { [weak self] results in
             self?.published(results)
         }
         self.publisher.withLock { $0 = publisher }
@@ -237,7 +237,7 @@ final class RelayCore: Shell {
         case .stop(let unit): stop(unit)
         case .finish(let unit): finish(unit)
         case .send(let entries):
-            publisher.withLock { $0 }?.publish(entries.map { (Int(truncatingIfNeeded: $0.token), $0.message) })
+            publisher.withLock { $0 }?.publish(entries)
         case .reached(let unit, let term, let position): positions.store(position, of: unit, term: term)
         case .lost(let entry):
             report(.eventLost(unit: entry.unit, channel: nil, reason: "it is larger than the stream takes"))
@@ -295,10 +295,9 @@ final class RelayCore: Shell {
     }
 
     @NetworkActor
-    private func published(_ results: AsyncPublisher.Results) {
+    private func published(_ results: StreamPublisher.Results) {
         var isWell = false
         let outcomes = results.map { token, outcome -> (token: UInt64, outcome: PublishOutcome) in
-            let token = UInt64(truncatingIfNeeded: token)
             switch outcome {
             case .stored:
                 if !isWell { state.withLock { $0.trouble.stored() } }

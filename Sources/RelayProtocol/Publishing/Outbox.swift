@@ -41,7 +41,7 @@ package struct Outbox: Sendable {
         /// Milliseconds since 1970, when it came from its source.
         package let time: Int64
 
-        fileprivate init(
+        package init(
             number: Int, token: UInt64, unit: String, term: Int, message: OutgoingMessage, byteCount: Int, time: Int64
         ) {
             (self.number, self.token, self.unit, self.term) = (number, token, unit, term)

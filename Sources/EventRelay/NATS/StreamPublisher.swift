@@ -7,10 +7,7 @@ package import RelayProtocol
 ///
 /// Nothing is sent a second time from here, and nothing waits for room: whoever publishes counts what is under way, resends in
 /// order, and stops reading its sources.
-package final class AsyncPublisher: Sendable {
-    /// What the publisher's owner calls a message.
-    package typealias Token = Int
-
+package final class StreamPublisher: Sendable {
     package enum Outcome: Hashable, Sendable {
         case stored(StoredMessage)
         /// `mayRetry` says whether the same message, with the same id, may be stored later. After a time-out it may be stored
@@ -18,7 +15,7 @@ package final class AsyncPublisher: Sendable {
         case failed(NATSError)
     }
 
-    package typealias Results = [(token: Token, outcome: Outcome)]
+    package typealias Results = [(token: UInt64, outcome: Outcome)]
 
     private struct State: Sendable {
         var context: PublishContext?
@@ -49,20 +46,21 @@ package final class AsyncPublisher: Sendable {
     }
 
     /// Hands messages over, in order, and returns at once. Each has one result, unless the publisher is closed before.
-    package func publish(_ messages: [(token: Token, message: OutgoingMessage)]) {
+    package func publish(_ entries: [Outbox.Entry]) {
         calls.run { [self] in
             let context: PublishContext
             do throws(NATSError) {
                 context = try currentContext()
             } catch {
-                return report(messages.map { ($0.token, .failed(error)) })
+                return report(entries.map { ($0.token, .failed(error)) })
             }
             var failed: Results = []
-            for (token, message) in messages {
+            let start = MonotonicInstant.now
+            for entry in entries {
                 do throws(NATSError) {
-                    try context.publish(message, token: token, wait: wait)
+                    try context.publish(entry, start: start, wait: wait)
                 } catch {
-                    failed.append((token, .failed(error)))
+                    failed.append((entry.token, .failed(error)))
                 }
             }
             report(failed)
@@ -156,63 +154,56 @@ private final class PublishContext: @unchecked Sendable {
         link.freeAtEnd { [raw = UInt(bitPattern: raw)] in jsCtx_Destroy(OpaquePointer(bitPattern: raw)) }
     }
 
-    func publish(_ message: OutgoingMessage, token: Int, wait: Duration) throws(NATSError) {
-        try message.withRaw { rawMessage throws(NATSError) in
+    func publish(_ entry: Outbox.Entry, start: MonotonicInstant, wait: Duration) throws(NATSError) {
+        try entry.message.withRaw { rawMessage throws(NATSError) in
             let id = UInt(bitPattern: rawMessage)
             // Before: the ack may come before the call returns.
-            flight.add(id, token, message.subject)
-            let status = message.withPublishOptions(wait: wait) { js_PublishMsgAsync(raw, &rawMessage, &$0) }
+            flight.add(id, entry, start)
+            let status = entry.message.withPublishOptions(wait: wait) { js_PublishMsgAsync(raw, &rawMessage, &$0) }
             guard status != NATS_OK else { return }
             flight.remove(id)
-            throw NATSError(status, during: message.task)
+            throw NATSError(status, during: entry.message.task)
         }
     }
 }
 
 /// What is under way, by the address of the library's message, which comes back with the ack.
 private final class PublishFlight: Sendable {
-    private struct Message: Sendable {
-        let token: AsyncPublisher.Token
-        let subject: String
-        let start: MonotonicInstant
-    }
-
-    private let messages = Lock<[UInt: Message]>([:])
-    private let onResult: @Sendable (AsyncPublisher.Token, AsyncPublisher.Outcome) -> Void
+    private let messages = Lock<[UInt: (entry: Outbox.Entry, start: MonotonicInstant)]>([:])
+    private let onResult: @Sendable (UInt64, StreamPublisher.Outcome) -> Void
     private let explain: @Sendable (NATSError, String, MonotonicInstant) -> NATSError
 
     init(
-        onResult: @escaping @Sendable (AsyncPublisher.Token, AsyncPublisher.Outcome) -> Void,
+        onResult: @escaping @Sendable (UInt64, StreamPublisher.Outcome) -> Void,
         explain: @escaping @Sendable (NATSError, String, MonotonicInstant) -> NATSError
     ) {
         (self.onResult, self.explain) = (onResult, explain)
     }
 
-    func add(_ id: UInt, _ token: AsyncPublisher.Token, _ subject: String) {
-        let message = Message(token: token, subject: subject, start: .now)
-        messages.withLock { $0[id] = message }
+    func add(_ id: UInt, _ entry: Outbox.Entry, _ start: MonotonicInstant) {
+        messages.withLock { $0[id] = (entry, start) }
     }
 
     func remove(_ id: UInt) { messages.withLock { $0[id] = nil } }
 
     /// What has no result yet, and will have none.
-    func abandon() -> [AsyncPublisher.Token] {
+    func abandon() -> [UInt64] {
         messages.withLock { messages in
             defer { messages = [:] }
-            return messages.values.map(\.token).sorted()
+            return messages.values.map(\.entry.token).sorted()
         }
     }
 
     /// On the library's thread for acks.
     func ended(_ raw: OpaquePointer?, _ ack: jsPubAck?, _ failure: jsPubAckErr?) {
-        guard let message = messages.withLock({ $0.removeValue(forKey: UInt(bitPattern: raw)) }) else { return }
+        guard let (entry, start) = messages.withLock({ $0.removeValue(forKey: UInt(bitPattern: raw)) }) else { return }
         if let ack {
             let stored = StoredMessage(sequence: ack.Sequence, isDuplicate: ack.Duplicate)
-            return onResult(message.token, .stored(stored))
+            return onResult(entry.token, .stored(stored))
         }
         let error = NATSError(
-            failure?.Err ?? NATS_ERR, Int(failure?.ErrCode.rawValue ?? 0), during: "the publish to \(message.subject)",
+            failure?.Err ?? NATS_ERR, Int(failure?.ErrCode.rawValue ?? 0), during: entry.message.task,
             text: (failure?.ErrText).map { String(cString: $0) } ?? "")
-        onResult(message.token, .failed(explain(error, message.subject, message.start)))
+        onResult(entry.token, .failed(explain(error, entry.message.subject, start)))
     }
 }

@@ -9,33 +9,33 @@ import Realtime
 @testable import EventRelay
 
 @Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
-struct AsyncPublisherTests {
+struct StreamPublisherTests {
     /// Results by token, as they come.
     private final class Results: Sendable {
-        private let results = Lock<[Int: [AsyncPublisher.Outcome]]>([:])
+        private let results = Lock<[UInt64: [StreamPublisher.Outcome]]>([:])
 
-        func add(_ new: AsyncPublisher.Results) {
+        func add(_ new: StreamPublisher.Results) {
             results.withLock { results in
                 for (token, outcome) in new { results[token, default: []].append(outcome) }
             }
         }
 
-        var all: [Int: [AsyncPublisher.Outcome]] { results.withLock { $0 } }
+        var all: [UInt64: [StreamPublisher.Outcome]] { results.withLock { $0 } }
 
-        func kind(_ token: Int) -> NATSError.Kind? {
+        func kind(_ token: UInt64) -> NATSError.Kind? {
             if case .failed(let error) = all[token]?.last { error.kind } else { nil }
         }
 
-        func stored(_ token: Int) -> StoredMessage? {
+        func stored(_ token: UInt64) -> StoredMessage? {
             if case .stored(let stored) = all[token]?.last { stored } else { nil }
         }
     }
 
     private func publisher(
         _ connection: NATSConnection, wait: Duration = .seconds(2)
-    ) -> (AsyncPublisher, Results) {
+    ) -> (StreamPublisher, Results) {
         let results = Results()
-        return (AsyncPublisher(connection, wait: wait) { results.add($0) }, results)
+        return (StreamPublisher(connection, wait: wait) { results.add($0) }, results)
     }
 
     @Test func eachMessageHasOneResult() async throws {
