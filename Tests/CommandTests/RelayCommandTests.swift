@@ -69,6 +69,15 @@ struct RelayCommandTests {
         #expect(run.errors.contains { $0.contains("4 records") && $0.contains("cannot be read") }, "\(run.errors)")
     }
 
+    /// It was "lag 1795785511.9 s".
+    @Test func aLagThatIsNotKnownIsCalledUnknown() async throws {
+        let scene = try await RelayScene.start()
+        try await beat(scene, "h.m-0000000000000001", #"{"inc":1,"n":5,"settled":0}"#)
+        let run = try scene.run(["relay", "status"])
+        #expect(await run.status() == 0)
+        #expect(run.outputText.contains("lag unknown"), "\(run.outputText)")
+    }
+
     @Test func aBucketIsNoStreamOfEvents() async throws {
         let run = try CommandRun(
             ["relay", "status", "--stream", "KV_RELAY"], environment: ["NATS_URL": "nats://127.0.0.1:1"])

@@ -86,7 +86,7 @@ struct PermissionTests {
         #expect(try await connection.streamStatus("EVENTS") != nil)
         #expect(try await connection.streamStatus("KV_RELAY") != nil)
         let record = OutgoingMessage(
-            subject: "$KV.RELAY.s.1", payload: [], messageID: "s.1@0", expectedStream: "KV_RELAY")
+            subject: "$KV.RELAY.s.1", payload: [], messageID: "s.1@0.1", expectedStream: "KV_RELAY")
         let stored = try await connection.publish(record, expectedLastSubjectSequence: 0)
         #expect(
             try await connection.leaderMessage(stream: "KV_RELAY", subject: "$KV.RELAY.s.1")?.sequence

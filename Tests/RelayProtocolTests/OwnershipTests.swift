@@ -46,7 +46,7 @@ struct OwnershipTests {
         machine.readCompleted(now: at(0.2))
         let taking = writes(machine.takeOrders())
         #expect(taking.map(\.revision) == [0, 0] && taking.map(\.record.term) == [1, 1])
-        #expect(taking.map(\.messageID) == ["s.1@0", "s.2@0"])
+        #expect(taking.map(\.messageID) == ["s.1@0.1", "s.2@0.1"])
     }
 
     /// As when all are started at once: who is first by a moment does not take everything.

@@ -13,7 +13,7 @@ public struct RelayStatus: Sendable {
         public let losses: Int
         /// It gives back what it has.
         public let isLeaving: Bool
-        /// All that it had received before then is in the stream, on its own clock.
+        /// All that it had received before then is in the stream, on its own clock; nil if that is not known of one of its slots.
         public let settled: Date?
         /// Tells relays with other units apart.
         public let units: String
@@ -76,7 +76,7 @@ public struct RelayStatus: Sendable {
             return Relay(
                 id: "\(beat.relay)", lastHeartbeat: beat.time, losses: heartbeat.incarnation - 1,
                 isLeaving: heartbeat.isLeaving,
-                settled: heartbeat.settled.map { Date(timeIntervalSince1970: Double($0) / 1000) },
+                settled: heartbeat.settled.flatMap { $0 > 0 ? Date(timeIntervalSince1970: Double($0) / 1000) : nil },
                 units: heartbeat.units, observerWait: heartbeat.observerWait,
                 slots: (owned[beat.relay] ?? []).sorted { $0.number < $1.number })
         }.filter { !$0.slots.isEmpty || -$0.lastHeartbeat.timeIntervalSinceNow < RelayRecords.memory }

@@ -145,7 +145,7 @@ extension SlotRecord {
 /// A write of a slot's record over the revision that the writer knows (reference 4.3).
 ///
 /// Servers before 2.9.21 let two such writes win at once. The same message id for the same slot and revision keeps the second
-/// from being stored.
+/// from being stored. Servers know the ids of a bucket that was purged for a while: without a revision, the term tells writes apart.
 package struct SlotWrite: Hashable, Sendable {
     package let slot: Slot
     package let record: SlotRecord
@@ -156,7 +156,7 @@ package struct SlotWrite: Hashable, Sendable {
         (self.slot, self.record, self.revision) = (slot, record, revision)
     }
 
-    package var messageID: String { "s.\(slot)@\(revision)" }
+    package var messageID: String { "s.\(slot)@\(revision)" + (revision > 0 ? "" : ".\(record.term)") }
 }
 
 /// What has come of a ``SlotWrite``.

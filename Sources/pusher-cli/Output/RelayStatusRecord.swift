@@ -54,14 +54,16 @@
             let count: TerminalText = slots.count == 1 ? "1 slot" : "\(slots.count) slots"
             guard let relay else { return [count, "free", "", "", ""] }
             let age = Date().timeIntervalSince(relay.lastHeartbeat)
-            let lag = relay.settled.map { max(relay.lastHeartbeat.timeIntervalSince($0) - 1, 0) }
+            let lag = relay.settled.map { settled in
+                String(format: "%.1f s", max(relay.lastHeartbeat.timeIntervalSince(settled) - 1, 0))
+            }
             var notes: [String] = []
             if relay.losses > 0 { notes.append("lost all \(relay.losses == 1 ? "once" : "\(relay.losses) times")") }
             if differs { notes.append("has other channels or accounts than another relay") }
             if showsSlots { notes.append(slots.map { "\($0.number):\($0.term)" }.joined(separator: " ")) }
             return [
                 count, "\(state)", "\(relay.id)",
-                "\(String(format: "%.1f s ago", max(age, 0)))\(lag.map { String(format: ", lag %.1f s", $0) } ?? "")",
+                "\(String(format: "%.1f s ago", max(age, 0))), lag \(lag ?? "unknown")",
                 "\(notes.joined(separator: ", "))",
             ]
         }

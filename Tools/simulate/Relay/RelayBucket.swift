@@ -7,6 +7,7 @@ struct RelayBucket {
     /// The records of each slot, the newest last.
     private var records: [Slot: [(record: SlotRecord, revision: UInt64)]] = [:]
     private var messageIDs: Set<String> = []
+    private var fenceIDs: Set<String> = []
     /// The last fence of each slot, and the highest term.
     private var fences: [Slot: (last: SlotFence, highest: Int)] = [:]
 
@@ -39,14 +40,24 @@ struct RelayBucket {
         messageIDs.remove(SlotWrite(slot: slot, record: newest.record, revision: older).messageID)
     }
 
+    /// Loses everything, as when somebody purges it.
+    ///
+    /// - Returns: The ids of what is gone. Servers know them until ``expire(_:)``.
+    mutating func purge() -> Set<String> {
+        (records, heartbeats) = ([:], [:])
+        return messageIDs
+    }
+
+    mutating func expire(_ ids: Set<String>) { messageIDs.subtract(ids) }
+
     // MARK: The stream
 
     mutating func fence(_ slot: Slot, term: Int, of relay: RelayID, over sequence: UInt64) -> FenceOutcome {
         let id = MessageID.fence(prefix: "ev", slot: slot, term: term)
-        guard !messageIDs.contains(id) else { return .known }
+        guard !fenceIDs.contains(id) else { return .known }
         let last = fences[slot]?.last.sequence ?? 0
         guard last == sequence else { return .refused }
-        messageIDs.insert(id)
+        fenceIDs.insert(id)
         let fence = SlotFence(term: term, relay: relay, sequence: last + 1)
         fences[slot] = (fence, max(fences[slot]?.highest ?? 0, term))
         return .stored

@@ -68,8 +68,19 @@ final class RelaySimulation: Simulation {
             self.latency = latency
         case .forget(let index):
             forget(slots.sorted()[index % slots.count])
+        case .purge:
+            guard schedule.options.isForgetful else { return }
+            log("  the bucket is purged")
+            statistics.count(.purges)
+            let ids = bucket.purge()
+            after(Self.duplicateWindow) { [unowned self] in bucket.expire(ids) }
+            forgotten = slots
+            for process in living { process.trouble(until: now) }
         }
     }
+
+    /// For so long do servers know what they have stored.
+    private static let duplicateWindow = Duration.seconds(120)
 
     private func forget(_ slot: Slot) {
         guard schedule.options.isForgetful, !stage.isOver, bucket.slots[slot] != nil else { return }
