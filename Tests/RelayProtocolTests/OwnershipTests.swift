@@ -282,6 +282,38 @@ struct OwnershipTests {
         #expect(machine.takeOrders().contains(.start(taking.slot, term: 5, .settled(settled))))
     }
 
+    /// Its record is older than such heartbeats, and whoever takes the slot next would go by them.
+    @Test(arguments: [9.0, 16])
+    func whatMayBeTakenLate_heartbeatsDoNotSayToBeInTheStream(last: Double) throws {
+        var machine = machine()
+        for slot in slots {
+            let record = SlotRecord(owner: nil, incarnation: 1, term: 4, settled: 77)
+            machine.slotSeen(slot, record: record, revision: 5, isOfLeader: true, now: at(0))
+        }
+        machine.readCompleted(now: at(0))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+        let takings = writes(machine.takeOrders())
+        for taking in takings { machine.writeEnded(taking, .unknown, now: at(2)) }
+        for taking in takings where last < 16 {
+            // So late after a heartbeat, nothing is taken.
+            machine.slotSeen(
+                taking.slot, record: SlotRecord(owner: nil, incarnation: 1, term: 4, settled: 77), revision: 5,
+                isOfLeader: true, now: at(8))
+        }
+        func beat() throws -> Heartbeat {
+            try #require(machine.takeOrders().compactMap { if case .beat(let beat) = $0 { beat } else { nil } }.last)
+        }
+        machine.timePassed(now: at(last))
+        #expect(try beat().settled == 77)
+        // Others have them: it cannot arrive any more.
+        for slot in slots {
+            let record = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
+            machine.slotSeen(slot, record: record, revision: 6, now: at(last))
+        }
+        machine.timePassed(now: at(last + 4))
+        #expect(try beat().settled == nil)
+    }
+
     /// Whoever takes what was lost goes by the newest heartbeat.
     @Test func afterALossHeartbeatsSayWhatWasInTheStreamBefore() {
         var machine = owner()

@@ -77,6 +77,7 @@ extension OwnershipMachine {
             records[slot] = (record, revision)
             if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, now) }
         }
+        if let late = lateTakings[slot], records[slot]?.revision ?? 0 != late.revision { lateTakings[slot] = nil }
         dropPreparation(slot)
         settle(slot)
         if isOfLeader { restoreIfForgotten(slot, record, now) }
@@ -174,6 +175,7 @@ extension OwnershipMachine {
                 hold(slot, newest.record.term, after: .settled(nil))
             } else {
                 holdings[slot] = nil
+                mayArriveLate(write, predecessor)
                 finishIfEmpty()
             }
         case .fencing(let term, _, _), .held(let term), .draining(let term, _):
@@ -200,6 +202,12 @@ extension OwnershipMachine {
         // It would number its messages anew, and the stream takes them for repeated ones.
         guard begunTerms[slot] ?? 0 < term else { return drain(slot, heir: nil) }
         order(.readFence(slot))
+    }
+
+    /// Nothing is known of the end of a taking, or that it has not arrived yet: it may, as long as the record is the same.
+    mutating func mayArriveLate(_ write: SlotWrite, _ predecessor: Predecessor) {
+        guard records[write.slot]?.revision ?? 0 == write.revision, let limit = predecessor.limit else { return }
+        lateTakings[write.slot] = (write.revision, min(limit, lateTakings[write.slot]?.limit ?? limit))
     }
 
     mutating func lose(_ slot: Slot, to owner: RelayID?) {

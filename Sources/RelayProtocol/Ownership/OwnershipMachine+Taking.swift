@@ -74,7 +74,7 @@ extension OwnershipMachine {
             $0.record.owner == configuration.relay && $0.record.incarnation < incarnation
         }
         let taking = holdings.values.compactMap { predecessor(of: $0)?.limit }
-        return ((isLost ? [lostSettled ?? 0] : []) + taking).min()
+        return ((isLost ? [lostSettled ?? 0] : []) + taking + lateTakings.values.map(\.limit)).min()
     }
 
     /// Up to when all of what does not flow here is in the stream.

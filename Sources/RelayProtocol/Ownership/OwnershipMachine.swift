@@ -150,6 +150,9 @@ package struct OwnershipMachine: Machine {
     var unreadable: Set<Slot> = []
     var fences: [Slot: FenceRead] = [:]
     var holdings: [Slot: Holding] = [:]
+    /// Slots whose taking may still arrive, over this revision, and up to when all of them is in the stream: heartbeats say no
+    /// more, for it would count as said of them.
+    var lateTakings: [Slot: (revision: UInt64, limit: Int64)] = [:]
     /// The last term of each slot that has begun here: none begins twice.
     var begunTerms: [Slot: Int] = [:]
     var preparations: [Slot: Preparation] = [:]
@@ -286,6 +289,7 @@ package struct OwnershipMachine: Machine {
         guard let lastBeat, lastNow - lastBeat > configuration.holderLimit else { return }
         let lost = held.keys.sorted()
         lostSettled = holdings.keys.compactMap { settled(of: $0) }.min() ?? lostSettled
+        for case .taking(let write, let predecessor) in holdings.values { mayArriveLate(write, predecessor) }
         (holdings, fences) = ([:], [:])
         rereads = [:]
         (audits.asked, audits.missed) = ([], [])
