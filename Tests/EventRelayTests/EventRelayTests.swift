@@ -36,6 +36,30 @@ import Testing
         messages.compactMap { if case .event(let event) = $0.content { event.data } else { nil } }
     }
 
+    /// About a hundred a second.
+    private struct SteadyEvents {
+        private let isOver = Lock(false)
+        private let task: Task<Int, Never>
+
+        init(_ server: PusherMockServer, _ channels: [String]) {
+            task = Task { [isOver] in
+                var number = 0
+                while !isOver.withLock({ $0 }) {
+                    await server.publish(event: "e", channel: channels[number % channels.count], data: "\(number)")
+                    number += 1
+                    try? await Task.sleep(for: .milliseconds(10))
+                }
+                return number
+            }
+        }
+
+        /// How many there were.
+        func stop() async -> Int {
+            isOver.withLock { $0 = true }
+            return await task.value
+        }
+    }
+
     @Test func eventsComeIntoTheStream_withTheirNames() async throws {
         let nats = try await NATSServer()
         try await nats.connectWithStreams().close()
@@ -218,24 +242,13 @@ import Testing
             let second = try running("b", nats, server, channels: channels)
             #expect(await eventually { first.units.count + second.units.count == 10 }, "\(first.text)\n\(second.text)")
             #expect(await server.waitFor { $0.channels().count == 10 })
-            let isOver = Lock(false)
-            // About a hundred a second.
-            let publisher = Task {
-                var number = 0
-                while !isOver.withLock({ $0 }) {
-                    await server.publish(event: "e", channel: channels[number % 10], data: "\(number)")
-                    number += 1
-                    try? await Task.sleep(for: .milliseconds(10))
-                }
-                return number
-            }
+            let published = SteadyEvents(server, channels)
             try await waitForEvents(50, in: nats)
             await first.stop()
             #expect(await eventually { second.units.count == 10 }, "\(second.text)")
             let before = events(try await nats.messages()).count
             try await waitForEvents(before + 50, in: nats)
-            isOver.withLock { $0 = true }
-            let count = await publisher.value
+            let count = await published.stop()
             #expect(await eventually { (try? await nats.messages()).map { Set(events($0)).count } == count })
             await second.stop()
             let all = try await nats.messages()
@@ -243,6 +256,36 @@ import Testing
             let unmarked = events(all.filter { !$0.mayBeRepeated })
             #expect(unmarked.count == Set(unmarked).count)
             #expect(!first.text.contains("answer in time"), "\(first.text)")
+        }
+    }
+
+    @Test func whenARelayComes_whatGoesToItHasNoGap() async throws {
+        let nats = try await NATSServer()
+        try await nats.connectWithStreams().close()
+        let channels = (0..<10).map { "c\($0)" }
+        try await withServer { server in
+            func start(_ name: String) throws -> RunningRelay {
+                try running(name, nats, server, channels: channels) {
+                    ($0.heartbeatInterval, $0.holderLimit, $0.observerWait) = (
+                        .milliseconds(500), .seconds(4), .seconds(5)
+                    )
+                }
+            }
+            let first = try start("a")
+            #expect(await eventually { first.units.count == 10 }, "\(first.text)")
+            #expect(await server.waitFor { $0.channels().count == 10 })
+            let published = SteadyEvents(server, channels)
+            let second = try start("b")
+            let hasItsShare = await eventually { (first.units.count, second.units.count) == (5, 5) }
+            #expect(hasItsShare, "\(first.text)\n\(second.text)")
+            let count = await published.stop()
+            #expect(await eventually { (try? await nats.messages()).map { Set(events($0)).count } == count })
+            await first.stop()
+            await second.stop()
+            let all = try await nats.messages()
+            #expect(gaps(all).isEmpty, "\(first.text)\n\(second.text)")
+            let unmarked = events(all.filter { !$0.mayBeRepeated })
+            #expect(unmarked.count == Set(unmarked).count)
         }
     }
 

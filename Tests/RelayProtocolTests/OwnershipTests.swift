@@ -406,6 +406,83 @@ struct OwnershipTests {
         #expect(heir == (isWhole ? .ready(Self.other) : .chosen(Self.other)))
     }
 
+    /// As ``owner()``, about to move a slot to another relay, which has lived for a while.
+    private func moving() throws -> (OwnershipMachine, Heartbeat.Move) {
+        var machine = owner()
+        for number in 1...15 {
+            let now = at(Double(number) * 3)
+            let heartbeat = Heartbeat(incarnation: 1, number: number)
+            machine.heartbeatSeen(Self.other, heartbeat, revision: UInt64(50 + number), now: now)
+            machine.timePassed(now: now)
+            for case .beat(let beat) in machine.takeOrders() {
+                if let move = beat.move { return (machine, move) }
+                machine.heartbeatStored(beat, now: now)
+            }
+        }
+        throw Missing()
+    }
+
+    private struct Missing: Error {}
+
+    @Test(arguments: [true, false]) func whatIsMovedFlowsUntilTheOtherRelayIsReady_orLate(isReady: Bool) throws {
+        var (machine, move) = try moving()
+        let start = machine.lastNow
+        #expect(move.heir == Self.other)
+        machine.timePassed(now: start + .seconds(2.4))
+        #expect(drains(&machine).isEmpty)
+        if isReady {
+            let ready = Heartbeat(incarnation: 1, number: 20, ready: [move.slot: 1])
+            machine.heartbeatSeen(Self.other, ready, revision: 90, now: start + .seconds(2.4))
+        } else {
+            machine.timePassed(now: start + .seconds(2.5))
+        }
+        #expect(drains(&machine) == [move.slot.number])
+        machine.drained(move.slot, settled: 5, now: start + .seconds(2.6))
+        #expect(writes(machine.takeOrders()).first?.record.heir == (isReady ? .ready(Self.other) : .chosen(Self.other)))
+    }
+
+    @Test func whatIsMovedStaysIfTheOtherRelayLeaves() throws {
+        var (machine, move) = try moving()
+        let leaving = Heartbeat(incarnation: 1, number: 20, isLeaving: true, ready: [move.slot: 1])
+        machine.heartbeatSeen(Self.other, leaving, revision: 90, now: machine.lastNow)
+        #expect(drains(&machine).isEmpty)
+        machine.timePassed(now: machine.lastNow + .seconds(3))
+        let actions = machine.takeOrders()
+        #expect(!actions.contains(.drain(move.slot)))
+        #expect(actions.allSatisfy { if case .beat(let beat) = $0 { beat.move == nil } else { true } })
+    }
+
+    @Test func whatIsMovedHereIsPrepared_unlessItsOwnerKeepsIt() throws {
+        let slot = try #require(Slot(1))
+        for isKept in [true, false] {
+            var machine = machine()
+            for slot in slots {
+                let record = SlotRecord(owner: Self.other, incarnation: 1, term: 4)
+                machine.slotSeen(slot, record: record, revision: 5, isOfLeader: true, now: at(0))
+            }
+            machine.readCompleted(now: at(0))
+            let move = Heartbeat.Move(slot: slot, term: 4, heir: Self.own)
+            machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 7, move: move), revision: 6, now: at(0))
+            machine.heartbeatStored(Heartbeat(incarnation: 1, number: 1), now: at(0))
+            #expect(machine.takeOrders().contains(.prepare(slot)))
+            machine.prepared(slot, now: at(0.1))
+            #expect(machine.takeOrders() == [.beat(Heartbeat(incarnation: 1, number: 2, ready: [slot: 4]))])
+            if isKept {
+                machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 8), revision: 7, now: at(0.2))
+                #expect(machine.takeOrders() == [.unprepare(slot)])
+                // Whoever had heard that we were ready may go by it.
+                let again = Heartbeat(incarnation: 1, number: 9, move: move)
+                machine.heartbeatSeen(Self.other, again, revision: 8, now: at(0.3))
+                #expect(machine.takeOrders().isEmpty)
+            }
+            let released = SlotRecord(owner: nil, incarnation: 1, term: 4, heir: .ready(Self.own), settled: 70)
+            machine.slotSeen(slot, record: released, revision: 9, now: at(0.4))
+            let taking = try #require(writes(machine.takeOrders()).first)
+            machine.writeEnded(taking, .stored(revision: 10), now: at(0.5))
+            #expect(machine.takeOrders().contains(.start(slot, term: 5, isKept ? .settled(70) : .handedOver(70))))
+        }
+    }
+
     @Test func whatLeavesAsTheLastOneWaitsForNobody() {
         var machine = ownerBeside(Heartbeat(incarnation: 1, number: 1, isLeaving: true))
         machine.leave(now: at(1))
@@ -601,7 +678,8 @@ struct OwnershipTests {
         #expect(SlotRecord(record.json) == record)
         let ready = [try #require(Slot(7)): 3]
         let heartbeat = Heartbeat(
-            incarnation: 2, number: 5, isLeaving: true, units: "abc", settled: 9, ready: ready)
+            incarnation: 2, number: 5, isLeaving: true, units: "abc", settled: 9, ready: ready,
+            move: Heartbeat.Move(slot: try #require(Slot(8)), term: 4, heir: Self.other))
         #expect(Heartbeat(heartbeat.json) == heartbeat)
     }
 

@@ -92,7 +92,7 @@ extension OwnershipMachine {
 
     private mutating func begin(_ slot: Slot, _ term: Int, _ predecessor: Predecessor) {
         (holdings[slot], begunTerms[slot]) = (.held(term: term), term)
-        audits.missed.remove(slot)  // that was another term
+        audits.forget(slot)  // that was another term
         isDue = true
         order(.start(slot, term: term, predecessor))
     }

@@ -8,6 +8,7 @@ extension OwnershipMachine {
         advance(now)
         guard !isLeaving else { return }
         leavingSince = now
+        if case .announced = move?.step { move = nil }  // all are asked for it now
         // What is being taken begins with what was kept of it.
         for slot in preparations.keys.sorted() where holdings[slot] == nil { unprepare(slot) }
         beat(now)
@@ -69,7 +70,8 @@ extension OwnershipMachine {
 
     mutating func released(_ slot: Slot) {
         holdings[slot] = nil
-        if move?.slot == slot { move?.end = lastNow + configuration.observerWait }
+        audits.forget(slot)
+        if move?.slot == slot { move?.step = .given(until: lastNow + configuration.observerWait) }
         finishIfEmpty()
     }
 

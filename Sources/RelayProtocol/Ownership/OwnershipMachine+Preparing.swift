@@ -1,13 +1,13 @@
 package import Basics
 
-/// Slots of relays that leave: their sources start here before they stop there.
+/// Slots of relays that leave or move them: their sources start here before they stop there.
 extension OwnershipMachine {
     /// The sources of a slot have begun, and what they give is kept.
     package mutating func prepared(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
         guard preparations[slot]?.isReady == false else { return }
         preparations[slot]?.isReady = true
-        hasNewsOfPreparations = true
+        hasNews = true
         isDue = true
     }
 
@@ -26,22 +26,30 @@ extension OwnershipMachine {
     }
 
     /// Prepares what relays that leave have and we are to take, or what whoever is to take it has not prepared in time: it may
-    /// not see that they leave.
+    /// not see that they leave. What is moved here is prepared, too.
     ///
-    /// - Returns: Whether some have anything.
+    /// - Returns: Whether relays that leave have anything.
     mutating func prepareWhatIsLeft(_ loads: inout [RelayID: Int], _ fair: Int, _ now: MonotonicInstant) -> Bool {
+        for slot in preparations.keys.sorted() where isWithdrawn(slot, now) { unprepare(slot) }
+        for slot in configuration.slots.filter({ isMovedHere($0, now) }).sorted() { prepare(slot) }
         let left = configuration.slots.filter { isBeingLeft($0, now) }
         for slot in left.sorted() where preparations[slot] == nil {
             guard let record = records[slot]?.record,
                 let taker = isLateForHeirs(record.owner, now) ? configuration.relay : taker(of: slot, loads, fair)
             else { continue }
             loads[taker, default: 0] += 1
-            guard taker == configuration.relay, preparedTerms[slot] ?? 0 < record.term else { continue }
-            preparedTerms[slot] = record.term
-            preparations[slot] = Preparation(term: record.term)
-            order(.prepare(slot))
+            if taker == configuration.relay { prepare(slot) }
         }
         return !left.isEmpty
+    }
+
+    private mutating func prepare(_ slot: Slot) {
+        guard let term = records[slot]?.record.term, preparations[slot] == nil, preparedTerms[slot] ?? 0 < term else {
+            return
+        }
+        preparedTerms[slot] = term
+        preparations[slot] = Preparation(term: term)
+        order(.prepare(slot))
     }
 
     private func isLateForHeirs(_ owner: RelayID?, _ now: MonotonicInstant) -> Bool {
@@ -50,11 +58,34 @@ extension OwnershipMachine {
     }
 
     private func isBeingLeft(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
-        guard let record = records[slot]?.record, let owner = record.owner, let sighting = relays[owner] else {
-            return false
-        }
-        return sighting.heartbeat.isLeaving && sighting.heartbeat.incarnation == record.incarnation
-            && !isSilent(sighting, now)
+        heartbeatOfOwner(slot, now)?.isLeaving ?? false
+    }
+
+    private func isMovedHere(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
+        nextOwner(slot, now) == configuration.relay
+    }
+
+    /// To whom its owner is about to give it.
+    func nextOwner(_ slot: Slot, _ now: MonotonicInstant) -> RelayID? {
+        guard let move = heartbeatOfOwner(slot, now)?.move, move.slot == slot, move.term == records[slot]?.record.term
+        else { return nil }
+        return move.heir
+    }
+
+    /// Its owner keeps it after all.
+    private func isWithdrawn(_ slot: Slot, _ now: MonotonicInstant) -> Bool {
+        guard let record = records[slot]?.record, record.term == preparations[slot]?.term,
+            let heartbeat = heartbeatOfOwner(slot, now)
+        else { return false }
+        return !heartbeat.isLeaving && !isMovedHere(slot, now)
+    }
+
+    /// The newest one of another relay that has the slot, and lives.
+    private func heartbeatOfOwner(_ slot: Slot, _ now: MonotonicInstant) -> Heartbeat? {
+        guard let record = records[slot]?.record, let owner = record.owner, let sighting = relays[owner],
+            sighting.heartbeat.incarnation == record.incarnation, !isSilent(sighting, now)
+        else { return nil }
+        return sighting.heartbeat
     }
 
     /// Another relay has the slot.

@@ -109,12 +109,9 @@ extension OwnershipMachine {
     private mutating func restoreIfForgotten(_ slot: Slot, _ record: SlotRecord?, _ now: MonotonicInstant) {
         guard case .held(let term) = holdings[slot], let own = records[slot] else { return }
         let isThere = record.map { isOurs($0) && $0.term == term } ?? false
-        guard !isThere, !audits.missed.insert(slot).inserted else {
-            if isThere { audits.missed.remove(slot) } else { rereads[slot] = now + Self.readPause }
-            return
-        }
-        audits.missed.remove(slot)
-        order(.report(.forgotten(slot)))
+        guard !isThere else { return audits.forget(slot) }
+        guard !audits.missed.insert(slot).inserted else { return rereads[slot] = now + Self.readPause }
+        if audits.lost.insert(slot).inserted { order(.report(.forgotten(slot))) }
         order(.write(SlotWrite(slot: slot, record: own.record, revision: own.revision)))
     }
 
@@ -212,6 +209,7 @@ extension OwnershipMachine {
 
     mutating func lose(_ slot: Slot, to owner: RelayID?) {
         holdings[slot] = nil
+        audits.forget(slot)
         if move?.slot == slot { move = nil }
         order(.drop(slot))
         order(.report(.taken(slot, by: owner)))

@@ -5,7 +5,7 @@ extension OwnershipMachine {
     mutating func takeWhatIsFree(now: MonotonicInstant) {
         guard let firstTaking else { return }
         askForTheSilent(now)
-        endMove(now)
+        moveOn(now)
         for slot in configuration.slots {
             if holdings[slot] == nil, isFree(slot, now) {
                 if freeSince[slot] == nil { freeSince[slot] = now }
@@ -26,7 +26,8 @@ extension OwnershipMachine {
             let isOverdue = now - since > configuration.observerWait
             let taker = isOverdue ? configuration.relay : taker(of: slot, loads, fair)
             guard let taker else { continue }
-            loads[taker, default: 0] += 1
+            // What is prepared here counts already.
+            if taker != configuration.relay || preparations[slot] == nil { loads[taker, default: 0] += 1 }
             guard taker == configuration.relay, !isFenceAwaited(slot, now) else { continue }
             writes += 1
             take(slot, now)
@@ -144,7 +145,8 @@ extension OwnershipMachine {
                 guard freeSince[slot] == nil, let owner = records[slot]?.record.owner, loads[owner] != nil else {
                     continue
                 }
-                loads[owner, default: 0] += 1
+                let next = nextOwner(slot, now).flatMap { loads[$0] != nil ? $0 : nil }
+                loads[next ?? owner, default: 0] += 1
             }
         }
         return loads
@@ -178,19 +180,40 @@ extension OwnershipMachine {
             }
         }
         guard let slot = assignment.favourite(of: ours, for: heir) else { return }
-        move = (slot, heir, nil)
-        drain(slot, heir: .chosen(heir))
+        guard case .held(let term) = holdings[slot] else {
+            // Nothing flows that could be missed.
+            move = Move(slot: slot, heir: heir, step: .givingBack)
+            return drain(slot, heir: .chosen(heir))
+        }
+        move = Move(slot: slot, heir: heir, step: .announced(term: term, until: now + configuration.heirLimit))
+        hasNews = true
     }
 
-    private mutating func endMove(_ now: MonotonicInstant) {
+    /// What heartbeats say of the slot that is moved.
+    package var announced: Heartbeat.Move? {
+        guard let move, let term = held[move.slot] else { return nil }
+        return Heartbeat.Move(slot: move.slot, term: term, heir: move.heir)
+    }
+
+    private mutating func moveOn(_ now: MonotonicInstant) {
         refusing = refusing.filter { $0.value > now }
-        guard let move, let end = move.end else { return }
-        let owner = records[move.slot]?.record.owner
-        guard owner != nil || end <= now else { return }
-        self.move = nil
-        if owner == nil {
-            refusing[move.heir] = now + configuration.observerWait * 4
-            order(.report(.notTaken(move.slot, by: move.heir)))
+        guard let move else { return }
+        switch move.step {
+        case .announced(let term, let until):
+            let isReady = isReady(move.heir, for: move.slot, term: term)
+            guard isReady || until <= now else { return }
+            guard loads(now)[move.heir] != nil else { return self.move = nil }
+            self.move?.step = .givingBack
+            drain(move.slot, heir: isReady ? .ready(move.heir) : .chosen(move.heir))
+        case .givingBack: return
+        case .given(let until):
+            let owner = records[move.slot]?.record.owner
+            guard owner != nil || until <= now else { return }
+            self.move = nil
+            if owner == nil {
+                refusing[move.heir] = now + configuration.observerWait * 4
+                order(.report(.notTaken(move.slot, by: move.heir)))
+            }
         }
     }
 }

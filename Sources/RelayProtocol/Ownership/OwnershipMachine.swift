@@ -113,6 +113,46 @@ package struct OwnershipMachine: Machine {
         case waiting(until: MonotonicInstant)
     }
 
+    /// Looking for what the bucket has lost of what is in hand.
+    struct Audits: Sendable {
+        /// Their records the leader is asked for.
+        var asked: Set<Slot> = []
+        /// The leader has not had their records.
+        var missed: Set<Slot> = []
+        /// The same, twice: they are being written again.
+        var lost: Set<Slot> = []
+        /// Asked for last.
+        var last: Slot?
+
+        /// The record is there, or the slot is in hand no more.
+        mutating func forget(_ slot: Slot) {
+            missed.remove(slot)
+            lost.remove(slot)
+        }
+    }
+
+    /// A slot on its way to a relay that has fewer.
+    struct Move: Sendable {
+        enum Step: Sendable {
+            /// Heartbeats say it, and the slot flows here until the other one is ready for it.
+            case announced(term: Int, until: MonotonicInstant)
+            case givingBack
+            /// The other one takes it first.
+            case given(until: MonotonicInstant)
+        }
+
+        let slot: Slot
+        let heir: RelayID
+        var step: Step
+
+        var deadline: MonotonicInstant? {
+            switch step {
+            case .announced(_, let until), .given(let until): until
+            case .givingBack: nil
+            }
+        }
+    }
+
     struct Sighting: Sendable {
         /// The newest.
         var heartbeat: Heartbeat
@@ -162,8 +202,7 @@ package struct OwnershipMachine: Machine {
     /// Since when nobody has the slot.
     var freeSince: [Slot: MonotonicInstant] = [:]
     var assignment = SlotAssignment()
-    /// A slot that was given back for another relay, which is to take it first.
-    var move: (slot: Slot, heir: RelayID, end: MonotonicInstant?)?
+    var move: Move?
     /// Relays that did not take what was given back for them, and until when they get no more.
     var refusing: [RelayID: MonotonicInstant] = [:]
     /// When slots may be taken; nil before all that is in the bucket was seen.
@@ -178,13 +217,12 @@ package struct OwnershipMachine: Machine {
     var sentBeats: [Int: MonotonicInstant] = [:]
     private(set) var beatNumber = 0
     private var nextBeat: MonotonicInstant
-    /// More was prepared than heartbeats have said.
-    var hasNewsOfPreparations = false
+    /// Heartbeats have not said yet what others wait for: of slots that are ready, or on their way.
+    var hasNews = false
     /// A heartbeat that was written for such news, and is not acknowledged: the next one waits for it.
     var newsBeat: Int?
     var rereads: [Slot: MonotonicInstant] = [:]
-    /// Slots in hand whose records the leader is asked for, those that it has not had, and the one that was asked for last.
-    var audits: (asked: Set<Slot>, missed: Set<Slot>, last: Slot?) = ([], [], nil)
+    var audits = Audits()
     private var actions: [Action] = []
     var isDue = false
     private(set) var lastNow: MonotonicInstant
@@ -244,7 +282,7 @@ package struct OwnershipMachine: Machine {
         return [
             nextBeat, lastBeat.map { $0 + configuration.holderLimit + .nanoseconds(1) }, rereads.values.min(),
             firstTaking.flatMap { $0 > lastNow ? $0 : nil }, silence,
-            free.filter { $0 > lastNow }.min(), move?.end,
+            free.filter { $0 > lastNow }.min(), move?.deadline,
             fences.filter { $0 > lastNow }.min(), lateHeirs.filter { $0 > lastNow }.min(),
             leavingSince.map { $0 + configuration.handOverLimit }.flatMap { $0 > lastNow ? $0 : nil },
         ].compactMap(\.self).min()
@@ -256,7 +294,7 @@ package struct OwnershipMachine: Machine {
             handOver()
             takeWhatIsFree(now: lastNow)
         }
-        if hasNewsOfPreparations, newsBeat == nil {
+        if hasNews, newsBeat == nil {
             beat(lastNow)
             newsBeat = beatNumber
         }
@@ -292,7 +330,7 @@ package struct OwnershipMachine: Machine {
         for case .taking(let write, let predecessor) in holdings.values { mayArriveLate(write, predecessor) }
         (holdings, fences) = ([:], [:])
         rereads = [:]
-        (audits.asked, audits.missed) = ([], [])
+        audits = Audits(last: audits.last)
         move = nil
         self.lastBeat = nil
         sentBeats = [:]
@@ -313,7 +351,7 @@ package struct OwnershipMachine: Machine {
     }
 
     mutating func beat(_ now: MonotonicInstant) {
-        (hasNewsOfPreparations, newsBeat) = (false, nil)
+        (hasNews, newsBeat) = (false, nil)
         beatNumber += 1
         sentBeats[beatNumber] = now
         sentBeats = sentBeats.filter { now - $0.value <= configuration.holderLimit }
@@ -322,7 +360,7 @@ package struct OwnershipMachine: Machine {
             .beat(
                 Heartbeat(
                     incarnation: incarnation, number: beatNumber, isLeaving: isLeaving, units: configuration.units,
-                    settled: limitOfSettled, ready: ready, observerWait: configuration.observerWait)))
+                    settled: limitOfSettled, ready: ready, move: announced, observerWait: configuration.observerWait)))
     }
 
     mutating func order(_ action: Action) { actions.append(action) }

@@ -13,10 +13,23 @@ package struct Heartbeat: Hashable, Sendable {
     package var units = ""
     /// All that it had received before then is in the stream. Milliseconds since 1970, on its clock.
     package var settled: Int64?
-    /// Slots of relays that leave, for which its sources have begun, with the terms in which those own them.
+    /// Slots of relays that leave or move them, for which its sources have begun, with the terms in which those own them.
     package var ready: [Slot: Int] = [:]
+    /// What it is about to give to another relay, once that is ready for it.
+    package var move: Move?
     /// How long it may be silent before it has surely given up what it has, an hour at most.
     package var observerWait: Duration
+
+    package struct Move: Hashable, Sendable {
+        package let slot: Slot
+        /// In which it has the slot.
+        package let term: Int
+        package let heir: RelayID
+
+        package init(slot: Slot, term: Int, heir: RelayID) {
+            (self.slot, self.term, self.heir) = (slot, term, heir)
+        }
+    }
 
     package static let usualObserverWait = Duration.seconds(20)
 
@@ -24,10 +37,11 @@ package struct Heartbeat: Hashable, Sendable {
 
     package init(
         incarnation: Int, number: Int, isLeaving: Bool = false, units: String = "", settled: Int64? = nil,
-        ready: [Slot: Int] = [:], observerWait: Duration = Self.usualObserverWait
+        ready: [Slot: Int] = [:], move: Move? = nil, observerWait: Duration = Self.usualObserverWait
     ) {
         (self.incarnation, self.number, self.isLeaving) = (incarnation, number, isLeaving)
-        (self.units, self.settled, self.ready, self.observerWait) = (units, settled, ready, observerWait)
+        (self.units, self.settled, self.ready, self.move) = (units, settled, ready, move)
+        self.observerWait = observerWait
     }
 
     package init?(_ json: JSONView) {
@@ -40,6 +54,11 @@ package struct Heartbeat: Hashable, Sendable {
         for (key, value) in json["ready"]?.members ?? [] {
             guard let slot = Int(key).flatMap({ Slot($0) }), let term = value.int else { continue }
             ready[slot] = term
+        }
+        if let slot = json["move"]?["slot"]?.int.flatMap({ Slot($0) }),
+            let term = json["move"]?["term"]?.int, let heir = json["move"]?["to"]?.string.flatMap({ RelayID($0) })
+        {
+            move = Move(slot: slot, term: term, heir: heir)
         }
     }
 
@@ -57,6 +76,13 @@ package struct Heartbeat: Hashable, Sendable {
             var slots = JSONWriter()
             for (slot, term) in ready.sorted(by: { $0.key < $1.key }) { slots.add("\(slot)", json: "\(term)") }
             writer.add("ready", slots)
+        }
+        if let move {
+            var object = JSONWriter()
+            object.add("slot", json: "\(move.slot)")
+            object.add("term", json: "\(move.term)")
+            object.add("to", move.heir.description)
+            writer.add("move", object)
         }
         return writer.view
     }

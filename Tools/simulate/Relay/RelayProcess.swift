@@ -19,6 +19,8 @@ final class RelayProcess: Shell {
     var leavingSince: MonotonicInstant?
     /// Since when sources of slots are read that are another's; nil as long as they begin.
     var prepared: [Slot: MonotonicInstant?] = [:]
+    /// Slots that were to come here once, and are not prepared again in that term.
+    var withdrawn: Set<Slot> = []
     /// Slots whose sources had begun.
     var sources: Set<Slot> = []
     private var troubleEnd: MonotonicInstant

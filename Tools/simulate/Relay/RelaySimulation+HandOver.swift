@@ -28,9 +28,14 @@ extension RelaySimulation {
         guard let term = process.peek({ $0.held[slot] }) else { return }
         ends[slot, default: [:]][term] = now
         let hadSources = process.sources.remove(slot) != nil
-        guard let start = process.leavingSince else { return }
         let isReady = living.contains { $0 !== process && $0.prepared[slot]?.map { $0 <= now } ?? false }
         if isReady { statistics.count(.handOvers) }
+        guard let start = process.leavingSince else {
+            let heir = process.peek { $0.announced?.heir }
+            let isHeirWell = living.contains { $0.id == heir && $0.isWell && !$0.withdrawn.contains(slot) }
+            guard process.isWell, isHeirWell, hadSources, latency <= .milliseconds(100) else { return }
+            return check(isReady, "\(process.id) moves slot \(slot) before another relay is ready for it")
+        }
         let isOver = process.loop.now - start >= process.peek { $0.configuration.handOverLimit }
         // Of a slot that was taken while it left, the sources have not begun.
         guard process.isWell, !isReady, hadSources, living.contains(where: { !$0.isLeaving && $0.isWell }) else {

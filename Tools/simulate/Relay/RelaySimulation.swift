@@ -155,7 +155,9 @@ final class RelaySimulation: Simulation {
                 $0.fenceWritten(slot, term: term, .failed, now: $1)
             }
         case .prepare(let slot): prepare(slot, process)
-        case .unprepare(let slot): process.prepared[slot] = nil
+        case .unprepare(let slot):
+            process.prepared[slot] = nil
+            process.withdrawn.insert(slot)
         case .start(let slot, let term, let predecessor):
             log("  \(process.id) has slot \(slot), term \(term), after \(predecessor)")
             claim(slot, term, process)
