@@ -1,0 +1,59 @@
+import Basics
+
+/// Slots that go to a relay with fewer, one at a time: its sources start there before they stop here.
+extension OwnershipMachine {
+    /// Begins to move a slot to a relay that has far fewer, and has lived for a while: a process that fails again and again gets
+    /// none.
+    mutating func evenOut(_ loads: [RelayID: Int], _ now: MonotonicInstant) {
+        guard move == nil, let own = loads[configuration.relay] else { return }
+        let settled = loads.filter { relay, _ in
+            relays[relay].map { now - $0.first >= configuration.observerWait * 2 } ?? false && refusing[relay] == nil
+        }
+        guard let (heir, load) = settled.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }), own >= load + 2 else {
+            return
+        }
+        let ours = holdings.compactMap { slot, holding -> Slot? in
+            switch holding {
+            case .held: slot
+            case .fencing: keepsEvents(slot) ? nil : slot
+            case .taking, .draining, .releasing: nil
+            }
+        }
+        guard let slot = assignment.favourite(of: ours, for: heir) else { return }
+        guard case .held(let term) = holdings[slot] else {
+            // Nothing flows that could be missed.
+            move = Move(slot: slot, heir: heir, step: .givingBack)
+            return drain(slot, heir: .chosen(heir))
+        }
+        move = Move(slot: slot, heir: heir, step: .announced(term: term, until: now + configuration.heirLimit))
+        hasNews = true
+    }
+
+    /// What heartbeats say of the slot that is moved.
+    package var announced: Heartbeat.Move? {
+        guard let move, let term = held[move.slot] else { return nil }
+        return Heartbeat.Move(slot: move.slot, term: term, heir: move.heir)
+    }
+
+    mutating func moveOn(_ now: MonotonicInstant) {
+        refusing = refusing.filter { $0.value > now }
+        guard let move else { return }
+        switch move.step {
+        case .announced(let term, let until):
+            let isReady = isReady(move.heir, for: move.slot, term: term)
+            guard isReady || until <= now else { return }
+            guard loads(now)[move.heir] != nil else { return self.move = nil }
+            self.move?.step = .givingBack
+            drain(move.slot, heir: isReady ? .ready(move.heir) : .chosen(move.heir))
+        case .givingBack: return
+        case .given(let until):
+            let owner = records[move.slot]?.record.owner
+            guard owner != nil || until <= now else { return }
+            self.move = nil
+            if owner == nil {
+                refusing[move.heir] = now + configuration.observerWait * 4
+                order(.report(.notTaken(move.slot, by: move.heir)))
+            }
+        }
+    }
+}
