@@ -91,7 +91,7 @@ struct ConsumerBindingTests {
         let server = try await NATSServer()
         let connection = try await server.connectWithStreams()
         let publisher = Lock(0)
-        let async = StreamPublisher(connection) { results in publisher.withLock { $0 += results.count } }
+        let async = JetStreamPublisher(connection) { results in publisher.withLock { $0 += results.count } }
         for batch in 0..<8 {
             async.publish((0..<500).map { ($0, .make(id: "\(batch)-\($0)")) })
             #expect(await eventually { publisher.withLock { $0 } == (batch + 1) * 500 })

@@ -22,7 +22,7 @@ extension NATSServer {
     }
 }
 
-extension StreamPublisher {
+extension JetStreamPublisher {
     func publish(_ messages: [(token: Int, message: OutgoingMessage)]) {
         publish(
             messages.map { token, message in

@@ -92,7 +92,7 @@ struct PermissionTests {
             try await connection.leaderMessage(stream: "KV_RELAY", subject: "$KV.RELAY.s.1")?.sequence
                 == stored.sequence)
         let results = Lock(0)
-        let publisher = StreamPublisher(connection) { new in
+        let publisher = JetStreamPublisher(connection) { new in
             results.withLock { count in
                 for case (_, .stored) in new { count += 1 }
             }

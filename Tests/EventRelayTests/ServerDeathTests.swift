@@ -25,7 +25,7 @@ struct ServerDeathTests {
         var isDone: Bool { state.withLock { $0.waiting.isEmpty && $0.flight.isEmpty } }
         var sequences: [UInt64: UInt64] { state.withLock { $0.sequences } }
 
-        func add(_ results: StreamPublisher.Results) {
+        func add(_ results: JetStreamPublisher.Results) {
             state.withLock { state in
                 for (token, outcome) in results {
                     state.flight.remove(token)
@@ -69,7 +69,7 @@ struct ServerDeathTests {
         }
         let count = 3000
         let sender = Sender(count)
-        let publisher = StreamPublisher(connection) { sender.add($0) }
+        let publisher = JetStreamPublisher(connection) { sender.add($0) }
         let sending = Task {
             while !sender.isDone {
                 let next = sender.next()

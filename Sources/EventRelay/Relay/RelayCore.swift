@@ -66,7 +66,7 @@ final class RelayCore: Shell {
     /// Fences are read beside those that are written.
     let fences = BlockingCalls("nats.fences")
     private let allSources: [any RelaySource]
-    private let publisher = Lock<StreamPublisher?>(nil)
+    private let publisher = Lock<JetStreamPublisher?>(nil)
     private let watch = Lock<RecordWatch?>(nil)
     let state = Lock(State())
 
@@ -114,7 +114,7 @@ final class RelayCore: Shell {
             }
         }
         positions.onFailure = { [weak self] error in self?.report(.natsFailed(error)) }
-        let publisher = StreamPublisher(stream, flight: options.maximumFlight) { [weak self] results in
+        let publisher = JetStreamPublisher(stream, flight: options.maximumFlight) { [weak self] results in
             self?.published(results)
         }
         self.publisher.withLock { $0 = publisher }
@@ -295,7 +295,7 @@ final class RelayCore: Shell {
     }
 
     @NetworkActor
-    private func published(_ results: StreamPublisher.Results) {
+    private func published(_ results: JetStreamPublisher.Results) {
         var isWell = false
         let outcomes = results.map { token, outcome -> (token: UInt64, outcome: PublishOutcome) in
             switch outcome {

@@ -7,7 +7,7 @@ package import RelayProtocol
 ///
 /// Nothing is sent a second time from here, and nothing waits for room: whoever publishes counts what is under way, resends in
 /// order, and stops reading its sources.
-package final class StreamPublisher: Sendable {
+package final class JetStreamPublisher: Sendable {
     package enum Outcome: Hashable, Sendable {
         case stored(StoredMessage)
         /// `mayRetry` says whether the same message, with the same id, may be stored later. After a time-out it may be stored
@@ -170,11 +170,11 @@ private final class PublishContext: @unchecked Sendable {
 /// What is under way, by the address of the library's message, which comes back with the ack.
 private final class PublishFlight: Sendable {
     private let messages = Lock<[UInt: (entry: Outbox.Entry, start: MonotonicInstant)]>([:])
-    private let onResult: @Sendable (UInt64, StreamPublisher.Outcome) -> Void
+    private let onResult: @Sendable (UInt64, JetStreamPublisher.Outcome) -> Void
     private let explain: @Sendable (NATSError, String, MonotonicInstant) -> NATSError
 
     init(
-        onResult: @escaping @Sendable (UInt64, StreamPublisher.Outcome) -> Void,
+        onResult: @escaping @Sendable (UInt64, JetStreamPublisher.Outcome) -> Void,
         explain: @escaping @Sendable (NATSError, String, MonotonicInstant) -> NATSError
     ) {
         (self.onResult, self.explain) = (onResult, explain)

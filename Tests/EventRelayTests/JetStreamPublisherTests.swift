@@ -9,18 +9,18 @@ import Realtime
 @testable import EventRelay
 
 @Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
-struct StreamPublisherTests {
+struct JetStreamPublisherTests {
     /// Results by token, as they come.
     private final class Results: Sendable {
-        private let results = Lock<[UInt64: [StreamPublisher.Outcome]]>([:])
+        private let results = Lock<[UInt64: [JetStreamPublisher.Outcome]]>([:])
 
-        func add(_ new: StreamPublisher.Results) {
+        func add(_ new: JetStreamPublisher.Results) {
             results.withLock { results in
                 for (token, outcome) in new { results[token, default: []].append(outcome) }
             }
         }
 
-        var all: [UInt64: [StreamPublisher.Outcome]] { results.withLock { $0 } }
+        var all: [UInt64: [JetStreamPublisher.Outcome]] { results.withLock { $0 } }
 
         func kind(_ token: UInt64) -> NATSError.Kind? {
             if case .failed(let error) = all[token]?.last { error.kind } else { nil }
@@ -33,9 +33,9 @@ struct StreamPublisherTests {
 
     private func publisher(
         _ connection: NATSConnection, wait: Duration = .seconds(2)
-    ) -> (StreamPublisher, Results) {
+    ) -> (JetStreamPublisher, Results) {
         let results = Results()
-        return (StreamPublisher(connection, wait: wait) { results.add($0) }, results)
+        return (JetStreamPublisher(connection, wait: wait) { results.add($0) }, results)
     }
 
     @Test func eachMessageHasOneResult() async throws {
