@@ -242,6 +242,24 @@ struct OwnershipFenceTests {
         #expect(machine.takeActions().contains(.readSlot(slot)))
     }
 
+    /// Servers know the ids of what was purged for two minutes.
+    @Test func whatWasPurgedIsWrittenWithIDsOfItsOwn() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        machine.timePassed(now: at(3))
+        _ = machine.takeActions()
+        var ids: [String] = []
+        for time in [3.1, 3.7, 6.1, 9.1] {
+            machine.slotSeen(slot, record: nil, revision: 0, isOfLeader: true, now: at(time))
+            ids += writes(machine.takeActions()).map(\.messageID)
+        }
+        machine.leave(now: at(9.2))
+        _ = machine.takeActions()
+        machine.drained(slot, now: at(9.3))
+        ids += writes(machine.takeActions()).map(\.messageID)
+        #expect(ids == ["s.1@0.5.1", "s.1@0.5.2", "s.1@0.5.3", "s.1@0.5.4"])
+    }
+
     /// A watch that is made anew tells all records again.
     @Test func whatTheLeaderCouldNotSayIsAskedForAgain() throws {
         var machine = try fencing()

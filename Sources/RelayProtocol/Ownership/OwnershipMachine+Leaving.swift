@@ -63,7 +63,7 @@ extension OwnershipMachine {
         _ slot: Slot, _ term: Int, _ revision: UInt64, heir: SlotRecord.Heir?, _ settled: Int64?
     ) {
         let record = SlotRecord(owner: nil, incarnation: incarnation, term: term, heir: heir, settled: settled)
-        let write = SlotWrite(slot: slot, record: record, revision: revision)
+        let write = ownWrite(slot, record, over: revision)
         holdings[slot] = .releasing(write)
         order(.write(write))
     }

@@ -31,7 +31,9 @@ extension OwnershipMachine {
     /// - Returns: Whether relays that leave have anything.
     mutating func prepareWhatIsLeft(_ loads: inout [RelayID: Int], _ fair: Int, _ now: MonotonicInstant) -> Bool {
         for slot in preparations.keys.sorted() where isWithdrawn(slot, now) { unprepare(slot) }
-        for slot in configuration.slots.filter({ isMovedHere($0, now) }).sorted() { prepare(slot) }
+        let moved = relays.values.compactMap(\.heartbeat.move?.slot).filter { configuration.slots.contains($0) }
+        for slot in moved.sorted() where isMovedHere(slot, now) { prepare(slot) }
+        guard relays.values.contains(where: \.heartbeat.isLeaving) else { return false }
         let left = configuration.slots.filter { isBeingLeft($0, now) }
         for slot in left.sorted() where preparations[slot] == nil {
             guard let record = records[slot]?.record,

@@ -112,7 +112,14 @@ extension OwnershipMachine {
         guard !isThere else { return audits.forget(slot) }
         guard !audits.missed.insert(slot).inserted else { return rereads[slot] = now + Self.readPause }
         if audits.lost.insert(slot).inserted { order(.report(.forgotten(slot))) }
-        order(.write(SlotWrite(slot: slot, record: own.record, revision: own.revision)))
+        order(.write(ownWrite(slot, own.record, over: own.revision)))
+    }
+
+    /// - Parameter revision: Zero if the bucket has nothing any more.
+    mutating func ownWrite(_ slot: Slot, _ record: SlotRecord, over revision: UInt64) -> SlotWrite {
+        guard revision == 0 else { return SlotWrite(slot: slot, record: record, revision: revision) }
+        attempts += 1
+        return SlotWrite(slot: slot, record: record, revision: 0, attempt: attempts)
     }
 
     /// A record is a sign of life: its owner may have come back since the leader knew nothing newer of it, and its heartbeats may
@@ -180,7 +187,7 @@ extension OwnershipMachine {
         case .releasing(let write):
             if isOurs, let newest {
                 // It has not arrived.
-                let again = SlotWrite(slot: slot, record: write.record, revision: newest.revision)
+                let again = ownWrite(slot, write.record, over: newest.revision)
                 holdings[slot] = .releasing(again)
                 order(.write(again))
             } else {

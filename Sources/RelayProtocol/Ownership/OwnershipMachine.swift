@@ -223,6 +223,8 @@ package struct OwnershipMachine: Machine {
     var newsBeat: Int?
     var rereads: [Slot: MonotonicInstant] = [:]
     var audits = Audits()
+    /// To write what the bucket has no revision of.
+    var attempts = 0
     private var actions: [Action] = []
     var isDue = false
     private(set) var lastNow: MonotonicInstant

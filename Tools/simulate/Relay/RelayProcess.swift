@@ -55,13 +55,14 @@ final class RelayProcess: Shell {
         }
     }
 
-    /// Whether it believes now that it owns a slot.
-    func owns(_ slot: Slot) -> Bool {
+    /// What it believes now that it owns.
+    var owned: Dictionary<Slot, Int>.Keys {
         let now = loop.now
-        return peek { machine in
-            guard machine.held[slot] != nil, let beat = machine.lastBeat else { return false }
-            return now - beat <= machine.configuration.holderLimit
+        let held: [Slot: Int] = peek { machine in
+            guard let beat = machine.lastBeat, now - beat <= machine.configuration.holderLimit else { return [:] }
+            return machine.held
         }
+        return held.keys
     }
 }
 

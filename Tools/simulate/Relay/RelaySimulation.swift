@@ -228,7 +228,7 @@ final class RelaySimulation: Simulation {
             let now = process.loop.now
             guard process.peek({ $0.held[slot] }) == term else { return }
             if process.peek({ $0.maySend(slot, term: term, now: now) }) {
-                check(process.owns(slot), "\(process.id) sends for slot \(slot), which it does not own")
+                check(process.owned.contains(slot), "\(process.id) sends for slot \(slot), which it does not own")
                 statistics.count(.messages)
                 transmit(process) { [unowned self] in
                     if bucket.isLate(slot, term: term) { statistics.count(.lateMessages) }
@@ -312,10 +312,14 @@ final class RelaySimulation: Simulation {
     // MARK: What must hold
 
     func checkAlways() {
-        // Who takes what the bucket has lost cannot know of the other one; each has a term of its own.
-        for slot in slots.subtracting(forgotten) {
-            let owners = living.filter { $0.owns(slot) }
-            check(owners.count <= 1, "slot \(slot) is owned by \(owners.map { "\($0.id)" }.joined(separator: " and "))")
+        var owners: [Slot: RelayID] = [:]
+        for process in processes where !process.isDead {
+            for slot in process.owned {
+                // Who takes what the bucket has lost cannot know of the other one; each has a term of its own.
+                let other = owners.updateValue(process.id, forKey: slot)
+                guard let other, !forgotten.contains(slot) else { continue }
+                check(false, "slot \(slot) is owned by \(other) and \(process.id)")
+            }
         }
     }
 
