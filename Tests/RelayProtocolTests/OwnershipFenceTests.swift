@@ -233,13 +233,29 @@ struct OwnershipFenceTests {
         machine.slotSeen(slot, record: older, revision: 9, isOfLeader: true, now: at(9.7))
         let again = SlotWrite(
             slot: slot, record: SlotRecord(owner: Self.own, incarnation: 1, term: 5, settled: 70, beat: 1), revision: 9)
-        #expect(machine.takeActions() == [.report(.forgotten(slot)), .write(again)])
+        #expect(machine.takeActions() == [.report(.forgotten(slot)), .readFence(slot)])
+        machine.fenceRead(slot, SlotFence(term: 5, relay: Self.own, sequence: 31), now: at(9.7))
+        #expect(machine.takeActions() == [.write(again)])
         #expect(machine.held[slot] == 5)
         // Of a stream that was purged the servers know the id: it is tried again.
         machine.writeEnded(again, .unknown, now: at(9.8))
         #expect(machine.takeActions().isEmpty)
         machine.timePassed(now: at(12))
         #expect(machine.takeActions().contains(.readSlot(slot)))
+    }
+
+    /// Its record is lost, too, and readers drop what is sent here.
+    @Test func aSlotThatAnotherRelayHasHadIsGivenBackWithItsRecordLost() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        machine.timePassed(now: at(3))
+        _ = machine.takeActions()
+        for time in [3.1, 3.7] { machine.slotSeen(slot, record: nil, revision: 0, isOfLeader: true, now: at(time)) }
+        #expect(machine.takeActions().contains(.readFence(slot)))
+        machine.fenceRead(slot, SlotFence(term: 6, relay: Self.other, sequence: 32), now: at(3.8))
+        let released = SlotRecord(owner: nil, incarnation: 1, term: 5)
+        let write = SlotWrite(slot: slot, record: released, revision: 0, attempt: 1)
+        #expect(machine.takeActions() == [.drop(slot), .write(write)])
     }
 
     /// Servers know the ids of what was purged for two minutes.
@@ -251,6 +267,7 @@ struct OwnershipFenceTests {
         var ids: [String] = []
         for time in [3.1, 3.7, 6.1, 9.1] {
             machine.slotSeen(slot, record: nil, revision: 0, isOfLeader: true, now: at(time))
+            machine.fenceRead(slot, SlotFence(term: 5, relay: Self.own, sequence: 31), now: at(time))
             ids += writes(machine.takeActions()).map(\.messageID)
         }
         machine.leave(now: at(9.2))

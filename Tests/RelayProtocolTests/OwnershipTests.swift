@@ -438,7 +438,12 @@ struct OwnershipTests {
         }
         #expect(drains(&machine) == [move.slot.number])
         machine.drained(move.slot, settled: 5, now: start + .seconds(2.6))
-        #expect(writes(machine.takeOrders()).first?.record.heir == (isReady ? .ready(Self.other) : .chosen(Self.other)))
+        let release = try #require(writes(machine.takeOrders()).first)
+        #expect(release.record.heir == (isReady ? .ready(Self.other) : .chosen(Self.other)))
+        // Until that is stored, the other one must not take it for withdrawn.
+        #expect(machine.announced == move)
+        machine.writeEnded(release, .stored(revision: 90), now: start + .seconds(2.7))
+        #expect(machine.announced == nil)
     }
 
     @Test func whatIsMovedStaysIfTheOtherRelayLeaves() throws {

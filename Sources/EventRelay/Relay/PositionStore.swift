@@ -69,9 +69,12 @@ final class PositionStore: Sendable {
             return (position, revision)
         }
         guard let (position, revision) = next else { return }
+        let text = position.json.compactText
+        // Servers know the ids of a bucket that was purged for a while.
+        let id = ["cursor", unit, "\(revision)"] + (revision == 0 ? [text] : [])
         let message = OutgoingMessage(
-            subject: subject(unit), payload: Array(position.json.compactText.utf8),
-            messageID: MessageID.make(["cursor", unit, "\(revision)"]), expectedStream: "KV_" + bucket)
+            subject: subject(unit), payload: Array(text.utf8), messageID: MessageID.make(id),
+            expectedStream: "KV_" + bucket)
         connection.publish(message, expectedLastSubjectSequence: revision) { [weak self] result in
             self?.written(position, of: unit, result)
         }

@@ -56,6 +56,7 @@ extension OwnershipMachine {
             fences[slot] = .known(fence?.term ?? 0)
             return
         }
+        if case .held(let term) = holdings[slot], audits.lost.contains(slot) { return restore(slot, term, fence) }
         guard case .fencing(let term, let predecessor, .reading(let isKnown)) = holdings[slot] else { return }
         if fence?.term == term, fence?.relay == configuration.relay {
             begin(slot, term, predecessor)
@@ -95,6 +96,18 @@ extension OwnershipMachine {
         audits.forget(slot)  // that was another term
         isDue = true
         order(.start(slot, term: term, predecessor))
+    }
+
+    /// The bucket has lost our record. It is written again if the term is the last one; of two relays that do so, the one with the
+    /// lower term sees the other's record. Else another relay has had the slot, whose record is lost, too, and since its fence
+    /// nobody reads what is sent here.
+    private mutating func restore(_ slot: Slot, _ term: Int, _ fence: SlotFence?) {
+        guard let own = records[slot] else { return }
+        guard fence?.term ?? 0 > term else {
+            return order(.write(ownWrite(slot, own.record, over: own.revision)))
+        }
+        order(.drop(slot))
+        release(slot, term, own.revision, heir: nil, nil)
     }
 
     private mutating func read(_ slot: Slot, _ term: Int, _ predecessor: Predecessor, isKnown: Bool) {

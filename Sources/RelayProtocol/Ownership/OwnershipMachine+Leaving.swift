@@ -59,7 +59,7 @@ extension OwnershipMachine {
         }
     }
 
-    private mutating func release(
+    mutating func release(
         _ slot: Slot, _ term: Int, _ revision: UInt64, heir: SlotRecord.Heir?, _ settled: Int64?
     ) {
         let record = SlotRecord(owner: nil, incarnation: incarnation, term: term, heir: heir, settled: settled)

@@ -20,27 +20,31 @@ extension OwnershipMachine {
             }
         }
         guard let slot = assignment.favourite(of: ours, for: heir) else { return }
-        guard case .held(let term) = holdings[slot] else {
+        guard let term = held[slot] else { return }
+        guard case .held = holdings[slot] else {
             // Nothing flows that could be missed.
-            move = Move(slot: slot, heir: heir, step: .givingBack)
+            move = Move(slot: slot, term: term, heir: heir, step: .givingBack)
             return drain(slot, heir: .chosen(heir))
         }
-        move = Move(slot: slot, heir: heir, step: .announced(term: term, until: now + configuration.heirLimit))
+        move = Move(slot: slot, term: term, heir: heir, step: .announced(until: now + configuration.heirLimit))
         hasNews = true
     }
 
     /// What heartbeats say of the slot that is moved.
     package var announced: Heartbeat.Move? {
-        guard let move, let term = held[move.slot] else { return nil }
-        return Heartbeat.Move(slot: move.slot, term: term, heir: move.heir)
+        guard let move else { return nil }
+        switch move.step {
+        case .announced, .givingBack: return Heartbeat.Move(slot: move.slot, term: move.term, heir: move.heir)
+        case .given: return nil
+        }
     }
 
     mutating func moveOn(_ now: MonotonicInstant) {
         refusing = refusing.filter { $0.value > now }
         guard let move else { return }
         switch move.step {
-        case .announced(let term, let until):
-            let isReady = isReady(move.heir, for: move.slot, term: term)
+        case .announced(let until):
+            let isReady = isReady(move.heir, for: move.slot, term: move.term)
             guard isReady || until <= now else { return }
             guard loads(now)[move.heir] != nil else { return self.move = nil }
             self.move?.step = .givingBack

@@ -77,7 +77,7 @@ extension OwnershipMachine {
             records[slot] = (record, revision)
             if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, now) }
         }
-        if let late = lateTakings[slot], records[slot]?.revision ?? 0 != late.revision { lateTakings[slot] = nil }
+        if let late = lateTakings[slot], lastRevision(of: slot) != late.revision { lateTakings[slot] = nil }
         dropPreparation(slot)
         settle(slot)
         if isOfLeader { restoreIfForgotten(slot, record, now) }
@@ -101,19 +101,21 @@ extension OwnershipMachine {
         }
     }
 
-    /// Writes our record again over what the leader has: the term is ours by its fence, whatever the bucket says. Of two relays
-    /// that do so, the one with the lower term sees the other's record. It is asked for twice: a leader may be behind when it
-    /// begins.
+    /// Looks whether the term still counts, and then writes our record again: see ``restore(_:_:_:)``. It is asked for twice: a
+    /// leader may be behind when it begins.
     ///
     /// - Parameter record: Of the leader, where ours should be.
     private mutating func restoreIfForgotten(_ slot: Slot, _ record: SlotRecord?, _ now: MonotonicInstant) {
-        guard case .held(let term) = holdings[slot], let own = records[slot] else { return }
+        guard case .held(let term) = holdings[slot] else { return }
         let isThere = record.map { isOurs($0) && $0.term == term } ?? false
         guard !isThere else { return audits.forget(slot) }
         guard !audits.missed.insert(slot).inserted else { return rereads[slot] = now + Self.readPause }
         if audits.lost.insert(slot).inserted { order(.report(.forgotten(slot))) }
-        order(.write(ownWrite(slot, own.record, over: own.revision)))
+        order(.readFence(slot))
     }
+
+    /// Over which a slot is taken; zero if the bucket has nothing of it.
+    func lastRevision(of slot: Slot) -> UInt64 { records[slot]?.revision ?? deletions[slot] ?? 0 }
 
     /// - Parameter revision: Zero if the bucket has nothing any more.
     mutating func ownWrite(_ slot: Slot, _ record: SlotRecord, over revision: UInt64) -> SlotWrite {
@@ -139,6 +141,7 @@ extension OwnershipMachine {
         advance(now)
         rereads[slot] = nil
         audits.asked.remove(slot)
+        lateTakings[slot] = nil
         if unreadable.insert(slot).inserted { order(.report(.unreadable(slot))) }
         switch holdings[slot] {
         case .taking: holdings[slot] = nil
@@ -210,7 +213,7 @@ extension OwnershipMachine {
 
     /// Nothing is known of the end of a taking, or that it has not arrived yet: it may, as long as the record is the same.
     mutating func mayArriveLate(_ write: SlotWrite, _ predecessor: Predecessor) {
-        guard records[write.slot]?.revision ?? 0 == write.revision, let limit = predecessor.limit else { return }
+        guard lastRevision(of: write.slot) == write.revision, let limit = predecessor.limit else { return }
         lateTakings[write.slot] = (write.revision, min(limit, lateTakings[write.slot]?.limit ?? limit))
     }
 

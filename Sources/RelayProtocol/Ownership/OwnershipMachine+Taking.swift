@@ -51,7 +51,7 @@ extension OwnershipMachine {
         case .settled(let time), .handedOver(let time): (record.settled, record.beat) = (time, beatNumber)
         case .nobody: break
         }
-        let write = SlotWrite(slot: slot, record: record, revision: known?.revision ?? deletions[slot] ?? 0)
+        let write = SlotWrite(slot: slot, record: record, revision: lastRevision(of: slot))
         holdings[slot] = .taking(write, after: predecessor)
         (freeSince[slot], fences[slot]) = (nil, nil)
         order(.write(write))

@@ -135,19 +135,20 @@ package struct OwnershipMachine: Machine {
     struct Move: Sendable {
         enum Step: Sendable {
             /// Heartbeats say it, and the slot flows here until the other one is ready for it.
-            case announced(term: Int, until: MonotonicInstant)
+            case announced(until: MonotonicInstant)
             case givingBack
             /// The other one takes it first.
             case given(until: MonotonicInstant)
         }
 
         let slot: Slot
+        let term: Int
         let heir: RelayID
         var step: Step
 
         var deadline: MonotonicInstant? {
             switch step {
-            case .announced(_, let until), .given(let until): until
+            case .announced(let until), .given(let until): until
             case .givingBack: nil
             }
         }
@@ -328,7 +329,8 @@ package struct OwnershipMachine: Machine {
         lastNow = max(lastNow, now)
         guard let lastBeat, lastNow - lastBeat > configuration.holderLimit else { return }
         let lost = held.keys.sorted()
-        lostSettled = holdings.keys.compactMap { settled(of: $0) }.min() ?? lostSettled
+        let limits = holdings.keys.compactMap { settled(of: $0) } + lateTakings.values.map(\.limit)
+        lostSettled = limits.min() ?? lostSettled
         for case .taking(let write, let predecessor) in holdings.values { mayArriveLate(write, predecessor) }
         (holdings, fences) = ([:], [:])
         rereads = [:]

@@ -5,7 +5,7 @@ struct RelayBucket {
     private(set) var revision: UInt64 = 0
     private(set) var heartbeats: [RelayID: (heartbeat: Heartbeat, revision: UInt64)] = [:]
     /// The records of each slot, the newest last.
-    private var records: [Slot: [(record: SlotRecord, revision: UInt64)]] = [:]
+    private var records: [Slot: [(record: SlotRecord, revision: UInt64, messageID: String)]] = [:]
     private var messageIDs: Set<String> = []
     private var fenceIDs: Set<String> = []
     /// The last fence of each slot, and the highest term.
@@ -16,7 +16,9 @@ struct RelayBucket {
         self.fences = fences.mapValues { (SlotFence(term: $0, relay: nil, sequence: 1), $0) }
     }
 
-    var slots: [Slot: (record: SlotRecord, revision: UInt64)] { records.compactMapValues(\.last) }
+    var slots: [Slot: (record: SlotRecord, revision: UInt64)] {
+        records.compactMapValues { $0.last.map { ($0.record, $0.revision) } }
+    }
 
     mutating func put(_ heartbeat: Heartbeat, of relay: RelayID) {
         revision += 1
@@ -28,7 +30,7 @@ struct RelayBucket {
         guard records[write.slot]?.last?.revision ?? 0 == write.revision else { return .refused }
         messageIDs.insert(write.messageID)
         revision += 1
-        records[write.slot, default: []].append((write.record, revision))
+        records[write.slot, default: []].append((write.record, revision, write.messageID))
         return .stored(revision: revision)
     }
 
@@ -36,8 +38,7 @@ struct RelayBucket {
     mutating func forgetNewest(_ slot: Slot) {
         guard let newest = records[slot]?.popLast() else { return }
         if newest.revision == revision { revision -= 1 }  // which is given again
-        let older = records[slot]?.last?.revision ?? 0
-        messageIDs.remove(SlotWrite(slot: slot, record: newest.record, revision: older).messageID)
+        messageIDs.remove(newest.messageID)
     }
 
     /// Loses everything, as when somebody purges it.

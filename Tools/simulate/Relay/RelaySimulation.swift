@@ -334,8 +334,14 @@ final class RelaySimulation: Simulation {
             look(process)
         }
         if living.allSatisfy(\.isLeaving) { start() }
+        after(.seconds(200)) { [unowned self] in forgotten = [] }
         after(.seconds(300)) { [unowned self] in
             let living = living
+            for process in living {
+                for (slot, term) in process.peek({ $0.held }) {
+                    check(!bucket.isLate(slot, term: term), "readers drop what \(process.id) sends of slot \(slot)")
+                }
+            }
             var loads: [Int] = []
             for process in living { loads.append(process.peek { $0.held.count }) }
             check(loads.reduce(0, +) == slots.count, "of \(slots.count) slots, relays have \(loads)")
