@@ -38,9 +38,8 @@ extension RelaySimulation {
         }
         let isOver = process.loop.now - start >= process.peek { $0.configuration.handOverLimit }
         // Of a slot that was taken while it left, the sources have not begun.
-        guard process.isWell, !isReady, hadSources, living.contains(where: { !$0.isLeaving && $0.isWell }) else {
-            return
-        }
+        let hasHeir = living.contains { !$0.isLeaving && $0.isWell && !$0.withdrawn.contains(slot) }
+        guard process.isWell, !isReady, hadSources, hasHeir else { return }
         let isSlow = latency > .milliseconds(100)
         check(isOver && isSlow, "\(process.id) gives slot \(slot) back before another relay is ready for it")
     }
