@@ -255,7 +255,7 @@ struct OwnershipFenceTests {
         machine.fenceRead(slot, SlotFence(term: 6, relay: Self.other, sequence: 32), now: at(3.8))
         let released = SlotRecord(owner: nil, incarnation: 1, term: 5)
         let write = SlotWrite(slot: slot, record: released, revision: 0, attempt: 1)
-        #expect(machine.takeActions() == [.drop(slot), .write(write)])
+        #expect(machine.takeActions() == [.drop(slot), .report(.taken(slot, by: Self.other)), .write(write)])
     }
 
     /// Servers know the ids of what was purged for two minutes.

@@ -17,7 +17,8 @@ public enum RelayReport: Sendable {
     case notTaken(slot: Int, by: String)
     /// The record of a slot in the bucket cannot be read: no relay takes the slot until somebody deletes the record.
     case recordUnreadable(slot: Int)
-    /// The servers have lost the record of a slot that this relay has: it is written again.
+    /// The servers have lost the record of a slot that this relay has: it is written again, unless the stream tells of another
+    /// owner; then ``taken(slot:by:)`` follows.
     case recordForgotten(slot: Int)
     /// The last fence of a slot has the highest term that there is: no relay takes the slot until somebody purges the fence.
     case termsExhausted(slot: Int)
@@ -57,7 +58,7 @@ extension RelayReport: CustomStringConvertible {
         case .recordUnreadable(let slot):
             "the record of slot \(slot) in the bucket cannot be read: no relay takes the slot until the record is deleted"
         case .recordForgotten(let slot):
-            "the servers have lost the record of slot \(slot), which this relay owns: it is written again"
+            "the servers have lost the record of slot \(slot), which this relay owns: it will be written again"
         case .termsExhausted(let slot):
             "the last fence of slot \(slot) has the highest term that there is: no relay takes the slot until the fence is purged"
         case .otherUnits(let relay):

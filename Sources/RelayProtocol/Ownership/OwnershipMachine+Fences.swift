@@ -107,6 +107,7 @@ extension OwnershipMachine {
             return order(.write(ownWrite(slot, own.record, over: own.revision)))
         }
         order(.drop(slot))
+        order(.report(.taken(slot, by: fence?.relay)))
         release(slot, term, own.revision, heir: nil, nil)
     }
 

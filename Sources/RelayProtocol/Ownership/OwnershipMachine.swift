@@ -191,8 +191,8 @@ package struct OwnershipMachine: Machine {
     var unreadable: Set<Slot> = []
     var fences: [Slot: FenceRead] = [:]
     var holdings: [Slot: Holding] = [:]
-    /// Slots whose taking may still arrive, over this revision, and up to when all of them is in the stream: heartbeats say no
-    /// more, for it would count as said of them.
+    /// Slots whose taking may still arrive: the revision that it is written over, and up to when all of the slot is in the stream.
+    /// Heartbeats say no more than that, since whoever takes the slot next goes by them.
     var lateTakings: [Slot: (revision: UInt64, limit: Int64)] = [:]
     /// The last term of each slot that has begun here: none begins twice.
     var begunTerms: [Slot: Int] = [:]
@@ -224,7 +224,7 @@ package struct OwnershipMachine: Machine {
     var newsBeat: Int?
     var rereads: [Slot: MonotonicInstant] = [:]
     var audits = Audits()
-    /// To write what the bucket has no revision of.
+    /// Writes of our own over no revision: see ``SlotWrite/attempt``.
     var attempts = 0
     private var actions: [Action] = []
     var isDue = false

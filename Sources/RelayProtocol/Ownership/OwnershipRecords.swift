@@ -171,14 +171,15 @@ extension SlotRecord {
 /// A write of a slot's record over the revision that the writer knows (reference 4.3).
 ///
 /// Servers before 2.9.21 let two such writes win at once. The same message id for the same slot and revision keeps the second
-/// from being stored. Servers know the ids of a bucket that was purged for a while: without a revision, the term and the attempt tell writes apart.
+/// from being stored. For a while, servers still know the ids of a bucket that was purged: without a revision, the term and the
+/// attempt tell writes apart.
 package struct SlotWrite: Hashable, Sendable {
     package let slot: Slot
     package let record: SlotRecord
     /// Zero if there is no record.
     package let revision: UInt64
-    /// Tells writes of an owner apart that has no revision: what it writes again, and what it gives back. Nil for a taking: of
-    /// those that take one term, one is stored.
+    /// Tells an owner's writes without a revision apart: what it writes again, and what it gives back. Nil for a taking: of those
+    /// that take one term, one is stored.
     package let attempt: Int?
 
     package init(slot: Slot, record: SlotRecord, revision: UInt64, attempt: Int? = nil) {

@@ -4,7 +4,7 @@ package enum OwnershipReport: Hashable, Sendable {
     case lost(slots: Int, silence: Duration)
     /// The record names somebody else.
     case taken(Slot, by: RelayID?)
-    /// The servers have lost the record of a slot in hand: it is written again.
+    /// The servers have lost the record of a slot in hand: it is written again, unless the stream tells of another owner.
     case forgotten(Slot)
     /// A relay that was given a slot has not taken it.
     case notTaken(Slot, by: RelayID)
