@@ -198,15 +198,74 @@ struct OwnershipFenceTests {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
         let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
-        let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
-        machine.slotSeen(slot, record: rival, revision: 10, isOfLeader: true, now: at(1))
+        let next = SlotRecord(owner: Self.other, incarnation: 1, term: 6)
+        machine.slotSeen(slot, record: next, revision: 11, now: at(1))
         #expect(machine.takeActions().contains(.drop(slot)) && machine.held.isEmpty)
-        // As another server leads.
+        // The bucket loses that, and another relay's taking of our term comes to light, then ours.
+        machine.records[slot] = (SlotRecord(owner: Self.other, incarnation: 1, term: 5), 9)
         machine.slotSeen(slot, record: own, revision: 10, isOfLeader: true, now: at(2))
         let release = SlotWrite(
             slot: slot, record: SlotRecord(owner: nil, incarnation: 1, term: 5), revision: 10)
         #expect(writes(machine.takeActions()).map(\.revision) == [release.revision])
         #expect(machine.held.isEmpty)
+    }
+
+    /// The bucket has lost ours, and brings to light that of a relay that lost the race for the fence. That relay knows ours only:
+    /// each of the two would take the other one for the owner.
+    @Test func anotherRelaysRecordOfATermWhoseFenceIsOursIsWrittenOver() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        machine.timePassed(now: at(3))
+        _ = machine.takeActions()
+        let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
+        for time in [3.1, 3.7] {
+            machine.slotSeen(slot, record: rival, revision: 8, isOfLeader: true, now: at(time))
+            #expect(machine.held[slot] == 5)
+        }
+        #expect(machine.takeActions() == [.report(.forgotten(slot)), .readFence(slot)])
+        machine.fenceRead(slot, SlotFence(term: 5, relay: Self.own, sequence: 31), now: at(3.8))
+        let again = try #require(writes(machine.takeActions()).first)
+        #expect(again.record.owner == Self.own && again.record.term == 5 && again.revision == 8)
+    }
+
+    /// The stream has lost our fence, too: what we write is not read any more.
+    @Test func aTermWhoseFenceIsAnotherRelaysIsGivenBack() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        machine.timePassed(now: at(3))
+        _ = machine.takeActions()
+        let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
+        for time in [3.1, 3.7] { machine.slotSeen(slot, record: rival, revision: 8, isOfLeader: true, now: at(time)) }
+        _ = machine.takeActions()
+        machine.fenceRead(slot, SlotFence(term: 5, relay: Self.other, sequence: 31), now: at(3.8))
+        let actions = machine.takeActions()
+        #expect(Array(actions.prefix(2)) == [.drop(slot), .report(.taken(slot, by: Self.other))])
+        #expect(machine.held.isEmpty)
+    }
+
+    /// Else the slot would stay with a relay that does not know of it.
+    @Test func aSlotWhoseFenceIsOursIsGivenBackOverAnotherRelaysRecord() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        machine.leave(now: at(1))
+        let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: rival, revision: 8, isOfLeader: true, now: at(1.1))
+        _ = machine.takeActions()
+        machine.drained(slot, now: at(1.2))
+        let first = try #require(writes(machine.takeActions()).first)
+        #expect(first.record.owner == nil && first.record.term == 5 && first.revision == 8)
+        machine.writeEnded(first, .refused, now: at(1.3))
+        machine.slotSeen(slot, record: rival, revision: 7, isOfLeader: true, now: at(1.9))
+        let second = try #require(writes(machine.takeActions()).first)
+        #expect(second.record == first.record && second.revision == 7)
+    }
+
+    /// Whose fence it is nobody knows yet.
+    @Test func whileItsFenceIsUnderWay_aTermIsOfTheRelayInTheLeadersRecord() throws {
+        var machine = try fencing()
+        let rival = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: rival, revision: 8, isOfLeader: true, now: at(0.3))
+        #expect(machine.takeActions().contains(.drop(slot)) && machine.held.isEmpty)
     }
 
     /// Nobody would see it otherwise: another relay takes the slot, and readers drop what is written here, for ever.

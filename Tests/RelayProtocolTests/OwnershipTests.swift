@@ -106,22 +106,6 @@ struct OwnershipTests {
         }
     }
 
-    /// The bucket has lost the record of one of the two.
-    @Test func ofTwoOwnersOfATerm_theOneInTheLeadersRecordKeepsIt() throws {
-        var machine = owner()
-        let slot = try #require(Slot(1))
-        let term = try #require(machine.held[slot])
-        let rival = SlotRecord(owner: Self.other, incarnation: 1, term: term)
-        machine.slotSeen(slot, record: rival, revision: 30, now: at(1))
-        #expect(machine.takeOrders().contains(.readSlot(slot)) && machine.held[slot] == term)
-        // A replica that is behind had said so.
-        let own = SlotRecord(owner: Self.own, incarnation: 1, term: term)
-        machine.slotSeen(slot, record: own, revision: 31, isOfLeader: true, now: at(1.1))
-        #expect(machine.held[slot] == term)
-        machine.slotSeen(slot, record: rival, revision: 30, isOfLeader: true, now: at(1.2))
-        #expect(machine.held[slot] == nil && machine.takeOrders().contains(.drop(slot)))
-    }
-
     @Test func aTermThatNobodyCanCountOnIsNone() {
         let record = SlotRecord(owner: Self.other, incarnation: 1, term: .max)
         #expect(SlotRecord(record.json) == nil)

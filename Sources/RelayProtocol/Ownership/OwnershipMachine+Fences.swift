@@ -98,16 +98,16 @@ extension OwnershipMachine {
         order(.start(slot, term: term, predecessor))
     }
 
-    /// The bucket has lost our record. It is written again if the term is the last one; of two relays that do so, the one with the
+    /// The bucket has lost our record. It is written again if the last fence is ours; of two relays that do so, the one with the
     /// lower term sees the other's record. Else another relay has had the slot, whose record is lost, too, and since its fence
     /// nobody reads what is sent here.
     private mutating func restore(_ slot: Slot, _ term: Int, _ fence: SlotFence?) {
         guard let own = records[slot] else { return }
-        guard fence?.term ?? 0 > term else {
+        guard let fence, fence.term > term || fence.term == term && fence.relay != configuration.relay else {
             return order(.write(ownWrite(slot, own.record, over: own.revision)))
         }
         order(.drop(slot))
-        order(.report(.taken(slot, by: fence?.relay)))
+        order(.report(.taken(slot, by: fence.relay)))
         release(slot, term, own.revision, heir: nil, nil)
     }
 

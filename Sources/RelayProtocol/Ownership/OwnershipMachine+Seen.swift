@@ -73,7 +73,7 @@ extension OwnershipMachine {
         if record != nil, case .known = fences[slot] { fences[slot] = nil }
         let isRival = record.flatMap { record in records[slot].map { record.isRival(of: $0.record) } } ?? false
         if isRival, !isOfLeader { order(.readSlot(slot)) }
-        if let record, isRival && isOfLeader || records[slot].map({ record.follows($0.record) }) ?? true {
+        if let record, isRival && isOfLeader && !hasFence(slot) || records[slot].map({ record.follows($0.record) }) ?? true {
             records[slot] = (record, revision)
             if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, now) }
         }
@@ -81,6 +81,16 @@ extension OwnershipMachine {
         dropPreparation(slot)
         settle(slot)
         if isOfLeader { restoreIfForgotten(slot, record, now) }
+    }
+
+    /// Whether the stream has our fence of the term in hand. A record of that term from another relay, which a bucket brings to
+    /// light that has lost ours, counts for nothing then: each of the two would take the other one for the owner, for ever.
+    private func hasFence(_ slot: Slot) -> Bool {
+        switch holdings[slot] {
+        case .held(let term), .draining(let term, _): begunTerms[slot] == term
+        case .releasing(let write): begunTerms[slot] == write.record.term
+        case .taking, .fencing, nil: false
+        }
     }
 
     // MARK: Whether the bucket still has what is ours
