@@ -163,11 +163,9 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.isLeft())
         // In the background it stops itself, and `fg` goes on from there.
         let chat = try scene.chat
-        @Sendable func isStopped() -> Bool {
-            let status = try? String(contentsOfFile: "/proc/\(chat)/stat", encoding: .utf8)
-            return status?.contains(") T ") == true
-        }
-        try #require(isStopped())
+        @Sendable func status() -> String? { try? String(contentsOfFile: "/proc/\(chat)/stat", encoding: .utf8) }
+        @Sendable func isStopped() -> Bool { status()?.contains(") T ") == true }
+        try #require(await eventually { isStopped() })
         try await scene.say("bg")
         #expect(await eventually { !isStopped() })
         #expect(await eventually { isStopped() })
@@ -176,9 +174,13 @@ struct ChatInTmuxTests {
         #expect(await scene.terminal.shows("while it was in the background"))
         try scene.terminal.press("C-z")
         #expect(await scene.terminal.isLeft())
-        // The shell continues a stopped job that it tells to end; it ends without `fg`.
-        try await scene.say("kill %1; wait %1; echo status $?")
-        #expect(await scene.terminal.shows("status 0"))
+        // The shell continues a stopped job that it tells to end; it ends without `fg`. A `wait` that follows at once could find the
+        // job still stopped, and would not wait.
+        try await scene.say("kill %1")
+        #expect(await eventually { status() == nil })
+        // Before its next prompt the shell says what became of the job: "Done" is status 0.
+        try scene.terminal.press("Enter")
+        #expect(await scene.terminal.shows("[1]+  Done "))
         #expect(await scene.terminal.isLeft())
     }
 

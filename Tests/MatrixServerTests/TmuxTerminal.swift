@@ -50,18 +50,28 @@ final class TmuxTerminal: Sendable {
     }
 
     /// Waits until a line has this in it.
-    func shows(_ text: String, within bound: Duration = .seconds(60)) async -> Bool {
-        await eventually(within: bound) { self.lines.contains { $0.contains(text) } }
+    func shows(_ text: String) async -> Bool {
+        await becomes("not there: \(text)") { $0.lines.contains { $0.contains(text) } }
     }
 
     /// Waits until no line has this in it.
-    func hides(_ text: String) async -> Bool { await eventually { !self.lines.contains { $0.contains(text) } } }
+    func hides(_ text: String) async -> Bool {
+        await becomes("still there: \(text)") { !$0.lines.contains { $0.contains(text) } }
+    }
 
     /// Waits until the shell has the terminal again, as it was before.
     func isLeft() async -> Bool {
-        await eventually {
-            self.value("alternate_on") == "0" && self.value("cursor_flag") == "1" && self.value("mouse_any_flag") == "0"
-                && self.lines.last { !$0.isEmpty }?.hasPrefix("ready>") == true
+        await becomes("not left") {
+            $0.value("alternate_on") == "0" && $0.value("cursor_flag") == "1" && $0.value("mouse_any_flag") == "0"
+                && $0.lines.last { !$0.isEmpty }?.hasPrefix("ready>") == true
         }
+    }
+
+    /// - Parameter otherwise: Is printed with what the terminal shows if it does not become so: a test that fails elsewhere is
+    ///   understood by that only.
+    private func becomes(_ otherwise: String, _ condition: @Sendable (TmuxTerminal) -> Bool) async -> Bool {
+        let isSo = await eventually { condition(self) }
+        if !isSo { print("\(otherwise)\n\(lines.map { "| \($0)" }.joined(separator: "\n"))") }
+        return isSo
     }
 }

@@ -73,7 +73,8 @@ extension OwnershipMachine {
         if record != nil, case .known = fences[slot] { fences[slot] = nil }
         let isRival = record.flatMap { record in records[slot].map { record.isRival(of: $0.record) } } ?? false
         if isRival, !isOfLeader { order(.readSlot(slot)) }
-        if let record, isRival && isOfLeader && !hasFence(slot) || records[slot].map({ record.follows($0.record) }) ?? true {
+        let isBelieved = isRival && isOfLeader && !hasFence(slot)
+        if let record, isBelieved || records[slot].map({ record.follows($0.record) }) ?? true {
             records[slot] = (record, revision)
             if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, now) }
         }
