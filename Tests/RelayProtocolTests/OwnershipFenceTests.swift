@@ -228,8 +228,8 @@ struct OwnershipFenceTests {
         #expect(again.record.owner == Self.own && again.record.term == 5 && again.revision == 8)
     }
 
-    /// The stream has lost our fence, too: what we write is not read any more.
-    @Test func aTermWhoseFenceIsAnotherRelaysIsGivenBack() throws {
+    /// The stream has lost our fence. The bucket has the record of whose it is, and that is not written over.
+    @Test func aTermWhoseFenceIsAnotherRelaysIsItsOwn() throws {
         var machine = try fencing()
         machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
         machine.timePassed(now: at(3))
@@ -238,9 +238,8 @@ struct OwnershipFenceTests {
         for time in [3.1, 3.7] { machine.slotSeen(slot, record: rival, revision: 8, isOfLeader: true, now: at(time)) }
         _ = machine.takeActions()
         machine.fenceRead(slot, SlotFence(term: 5, relay: Self.other, sequence: 31), now: at(3.8))
-        let actions = machine.takeActions()
-        #expect(Array(actions.prefix(2)) == [.drop(slot), .report(.taken(slot, by: Self.other))])
-        #expect(machine.held.isEmpty)
+        #expect(machine.takeActions() == [.drop(slot), .report(.taken(slot, by: Self.other))])
+        #expect(machine.held.isEmpty && machine.records[slot]?.record == rival)
     }
 
     /// Else the slot would stay with a relay that does not know of it.
@@ -312,9 +311,87 @@ struct OwnershipFenceTests {
         for time in [3.1, 3.7] { machine.slotSeen(slot, record: nil, revision: 0, isOfLeader: true, now: at(time)) }
         #expect(machine.takeActions().contains(.readFence(slot)))
         machine.fenceRead(slot, SlotFence(term: 6, relay: Self.other, sequence: 32), now: at(3.8))
-        let released = SlotRecord(owner: nil, incarnation: 1, term: 5)
+        let released = SlotRecord(owner: nil, incarnation: 1, term: 5, settled: 0)
         let write = SlotWrite(slot: slot, record: released, revision: 0, attempt: 1)
         #expect(machine.takeActions() == [.drop(slot), .report(.taken(slot, by: Self.other)), .write(write)])
+    }
+
+    /// A stream keeps messages for so long only. Without a fence, whoever finds no record begins at the first term again.
+    @Test(arguments: [nil, 30]) func aFenceThatTheStreamHasDroppedIsWrittenAgain(older: UInt64?) throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        _ = machine.takeActions()
+        machine.timePassed(now: at(3))
+        let actions = machine.takeActions()
+        #expect(actions.contains(.readSlot(slot)) && actions.contains(.readFence(slot)))
+        let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: own, revision: 10, isOfLeader: true, now: at(3.1))
+        machine.fenceRead(slot, older.map { SlotFence(term: 4, relay: Self.other, sequence: $0) }, now: at(3.1))
+        #expect(machine.takeActions() == [.fence(slot, term: 5, over: older ?? 0)])
+        machine.fenceWritten(slot, term: 5, .stored, now: at(3.2))
+        #expect(machine.takeActions().isEmpty && machine.held[slot] == 5)
+    }
+
+    /// A stream without a leader answers nothing for a while.
+    @Test func fencesAreNotAskedForBeforeThoseBeforeAreAnswered() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
+        var asked = 0
+        for time in [3.0, 6, 9] {
+            machine.timePassed(now: at(time))
+            asked += machine.takeActions().count { $0 == .readFence(slot) }
+            machine.slotSeen(slot, record: own, revision: 10, isOfLeader: true, now: at(time))
+        }
+        #expect(asked == 1)
+        machine.fenceReadFailed(slot, now: at(9.1))
+        machine.timePassed(now: at(12))
+        #expect(machine.takeActions().contains(.readFence(slot)))
+    }
+
+    /// Of two relays that have begun one term, one gets the fence. The record follows it.
+    @Test(arguments: [FenceOutcome.stored, .known, .refused, .failed])
+    func aLostRecordWhoseFenceIsLostIsWrittenAfterTheFence(outcome: FenceOutcome) throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        machine.timePassed(now: at(3))
+        for time in [3.1, 3.7] { machine.slotSeen(slot, record: nil, revision: 0, isOfLeader: true, now: at(time)) }
+        _ = machine.takeActions()
+        machine.fenceRead(slot, nil, now: at(3.8))
+        #expect(machine.takeActions() == [.fence(slot, term: 5, over: 0)])
+        machine.fenceWritten(slot, term: 5, outcome, now: at(3.9))
+        let isOurs = outcome == .stored || outcome == .known
+        #expect(writes(machine.takeActions()).map(\.record.term) == (isOurs ? [5] : []))
+        #expect(machine.held[slot] == 5)
+    }
+
+    /// Whoever had the term after ours is dead, and its record lost; ours has come to light again.
+    @Test func aTermThatTheStreamHasOvertakenIsGivenBack() throws {
+        var machine = try fencing()
+        machine.fenceWritten(slot, term: 5, .stored, now: at(0.3))
+        machine.timePassed(now: at(3))
+        _ = machine.takeActions()
+        let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: own, revision: 10, isOfLeader: true, now: at(3.1))
+        machine.fenceRead(slot, SlotFence(term: 6, relay: Self.other, sequence: 32), now: at(3.1))
+        let released = SlotRecord(owner: nil, incarnation: 1, term: 5, settled: 0)
+        let write = SlotWrite(slot: slot, record: released, revision: 10)
+        #expect(machine.takeActions() == [.drop(slot), .report(.taken(slot, by: Self.other)), .write(write)])
+    }
+
+    /// Each of two relays can take the other one for the owner. What a bucket brings to light is told to nobody.
+    @Test func theLeaderIsAskedWhoHasASlotThatIsNotInHand() throws {
+        var machine = machine([slot])
+        machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0))
+        let others = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: others, revision: 11, now: at(0))
+        machine.readCompleted(now: at(0))
+        _ = machine.takeActions()
+        machine.timePassed(now: at(3))
+        #expect(machine.takeActions().contains(.readSlot(slot)))
+        let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: own, revision: 11, isOfLeader: true, now: at(3.1))
+        #expect(machine.held[slot] == 5 && machine.takeActions() == [.readFence(slot)])
     }
 
     /// Servers know the ids of what was purged for two minutes.

@@ -11,7 +11,7 @@ public enum RelayReport: Sendable {
     case stopped(unit: String)
     /// No heartbeat was acknowledged for `silence`: all was given up, and is taken again when the servers answer.
     case lost(slots: Int, silence: Duration)
-    /// A record names another owner: the slot was dropped at once.
+    /// A record, or the last fence in the stream, names another owner: the slot was dropped at once.
     case taken(slot: Int, by: String?)
     /// A slot was given back for a relay that has fewer, and was not taken: that relay gets no others for a while.
     case notTaken(slot: Int, by: String)
@@ -58,7 +58,7 @@ extension RelayReport: CustomStringConvertible {
         case .recordUnreadable(let slot):
             "the record of slot \(slot) in the bucket cannot be read: no relay takes the slot until the record is deleted"
         case .recordForgotten(let slot):
-            "the servers have lost the record of slot \(slot), which this relay owns: it will be written again"
+            "the servers have lost the record of slot \(slot), which this relay owns: it is written again unless another relay has had the slot"
         case .termsExhausted(let slot):
             "the last fence of slot \(slot) has the highest term that there is: no relay takes the slot until the fence is purged"
         case .otherUnits(let relay):

@@ -26,7 +26,8 @@ package enum FenceOutcome: Hashable, Sendable {
 }
 
 /// The fences in the stream, each written over the last one. The stream keeps one of each slot and term, whoever writes it, and so
-/// each term has one owner, even if the bucket loses a record that it has acknowledged, and gives its term to another relay.
+/// each term has one owner, even if the bucket loses a record that it has acknowledged, and gives its term to another relay: as long as
+/// it keeps them. What it drops is written again.
 extension OwnershipMachine {
     // MARK: Before a slot is taken
 
@@ -51,27 +52,32 @@ extension OwnershipMachine {
     /// The last fence of a slot in the stream; nil without any.
     package mutating func fenceRead(_ slot: Slot, _ fence: SlotFence?, now: MonotonicInstant) {
         advance(now)
+        audits.askedFences.remove(slot)
         isDue = true
         if case .asked = fences[slot] {
             fences[slot] = .known(fence?.term ?? 0)
             return
         }
-        if case .held(let term) = holdings[slot], audits.lost.contains(slot) { return restore(slot, term, fence) }
-        guard case .fencing(let term, let predecessor, .reading(let isKnown)) = holdings[slot] else { return }
-        if fence?.term == term, fence?.relay == configuration.relay {
-            begin(slot, term, predecessor)
-        } else if fence?.term ?? 0 < term, !isKnown {
-            holdings[slot] = .fencing(term: term, after: predecessor, .writing)
-            order(.fence(slot, term: term, over: fence?.sequence ?? 0))
-        } else {
-            // Also if somebody has purged the stream, and it still knows the id: a higher term has another one.
-            drain(slot, heir: nil)
+        switch holdings[slot] {
+        case .held(let term): compare(slot, term, fence)
+        case .fencing(let term, let predecessor, .reading(let isKnown)):
+            if fence?.term == term, fence?.relay == configuration.relay {
+                begin(slot, term, predecessor)
+            } else if fence?.term ?? 0 < term, !isKnown {
+                holdings[slot] = .fencing(term: term, after: predecessor, .writing)
+                order(.fence(slot, term: term, over: fence?.sequence ?? 0))
+            } else {
+                // Also if somebody has purged the stream, and it still knows the id: a higher term has another one.
+                drain(slot, heir: nil)
+            }
+        case .fencing, .taking, .draining, .releasing, nil: return
         }
     }
 
     /// The leader could not be asked: it is asked again a little later.
     package mutating func fenceReadFailed(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
+        audits.askedFences.remove(slot)
         if case .asked = fences[slot] {
             fences[slot] = .failed(until: now + Self.readPause)
         } else if case .fencing(let term, let predecessor, .reading) = holdings[slot] {
@@ -83,11 +89,19 @@ extension OwnershipMachine {
 
     package mutating func fenceWritten(_ slot: Slot, term: Int, _ outcome: FenceOutcome, now: MonotonicInstant) {
         advance(now)
-        guard case .fencing(term, let predecessor, .writing) = holdings[slot] else { return }
-        switch outcome {
-        case .stored: begin(slot, term, predecessor)
-        case .known: read(slot, term, predecessor, isKnown: true)
-        case .refused, .failed: wait(slot, term, predecessor, now)
+        switch holdings[slot] {
+        case .fencing(term, let predecessor, .writing):
+            switch outcome {
+            case .stored: begin(slot, term, predecessor)
+            case .known: read(slot, term, predecessor, isKnown: true)
+            case .refused, .failed: wait(slot, term, predecessor, now)
+            }
+        case .held(term):
+            switch outcome {
+            case .stored, .known: restore(slot)
+            case .refused, .failed: return  // it is looked for again
+            }
+        case .fencing, .held, .taking, .draining, .releasing, nil: return
         }
     }
 
@@ -96,19 +110,6 @@ extension OwnershipMachine {
         audits.forget(slot)  // that was another term
         isDue = true
         order(.start(slot, term: term, predecessor))
-    }
-
-    /// The bucket has lost our record. It is written again if the last fence is ours; of two relays that do so, the one with the
-    /// lower term sees the other's record. Else another relay has had the slot, whose record is lost, too, and since its fence
-    /// nobody reads what is sent here.
-    private mutating func restore(_ slot: Slot, _ term: Int, _ fence: SlotFence?) {
-        guard let own = records[slot] else { return }
-        guard let fence, fence.term > term || fence.term == term && fence.relay != configuration.relay else {
-            return order(.write(ownWrite(slot, own.record, over: own.revision)))
-        }
-        order(.drop(slot))
-        order(.report(.taken(slot, by: fence.relay)))
-        release(slot, term, own.revision, heir: nil, nil)
     }
 
     private mutating func read(_ slot: Slot, _ term: Int, _ predecessor: Predecessor, isKnown: Bool) {
@@ -125,5 +126,40 @@ extension OwnershipMachine {
             guard case .fencing(let term, let predecessor, .waiting(let end)) = holding, end <= now else { continue }
             read(slot, term, predecessor, isKnown: false)
         }
+    }
+
+    // MARK: While it is in hand
+
+    /// Whether the last fence of a slot in hand is still ours. A stream keeps messages for so long only: without any or after an
+    /// older one ours is written again, since it tells others the term when the bucket has lost our record. One of a higher term is
+    /// of a relay whose record is lost, too, and since then readers drop what is sent here. One of the same term is there if the
+    /// stream has lost ours, and then two relays have sent in one term.
+    private mutating func compare(_ slot: Slot, _ term: Int, _ fence: SlotFence?) {
+        guard let fence, fence.term >= term else {
+            return order(.fence(slot, term: term, over: fence?.sequence ?? 0))
+        }
+        let isOurs = fence.term == term && fence.relay == configuration.relay
+        if isOurs { restore(slot) } else { yield(slot, term, to: fence.relay) }
+    }
+
+    /// The bucket has lost our record, and the stream says that the term is ours. Of two relays that write theirs again, the one with
+    /// the lower term sees the other's.
+    private mutating func restore(_ slot: Slot) {
+        guard audits.lost.contains(slot), let own = records[slot] else { return }
+        order(.write(ownWrite(slot, own.record, over: own.revision)))
+    }
+
+    /// - Parameter relay: Whose the last fence is; nil if an older version wrote it.
+    private mutating func yield(_ slot: Slot, _ term: Int, to relay: RelayID?) {
+        guard let revision = records[slot]?.revision else { return }
+        if let record = audits.replacements[slot], let owner = record.owner, owner == relay, record.term == term {
+            believe(slot, record, revision)
+            return lose(slot, to: owner)
+        }
+        if move?.slot == slot { move = nil }
+        order(.drop(slot))
+        order(.report(.taken(slot, by: relay)))
+        // Since when readers drop what was sent nobody knows.
+        release(slot, term, revision, heir: nil, 0)
     }
 }

@@ -75,8 +75,7 @@ extension OwnershipMachine {
         if isRival, !isOfLeader { order(.readSlot(slot)) }
         let isBelieved = isRival && isOfLeader && !hasFence(slot)
         if let record, isBelieved || records[slot].map({ record.follows($0.record) }) ?? true {
-            records[slot] = (record, revision)
-            if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, now) }
+            believe(slot, record, revision)
         }
         if let late = lateTakings[slot], lastRevision(of: slot) != late.revision { lateTakings[slot] = nil }
         dropPreparation(slot)
@@ -84,8 +83,14 @@ extension OwnershipMachine {
         if isOfLeader { restoreIfForgotten(slot, record, now) }
     }
 
-    /// Whether the stream has our fence of the term in hand. A record of that term from another relay, which a bucket brings to
-    /// light that has lost ours, counts for nothing then: each of the two would take the other one for the owner, for ever.
+    /// What counts from now on.
+    mutating func believe(_ slot: Slot, _ record: SlotRecord, _ revision: UInt64) {
+        records[slot] = (record, revision)
+        if let owner = record.owner, owner != configuration.relay { wroteRecord(owner, lastNow) }
+    }
+
+    /// Whether the stream has taken our fence of the term in hand. A record of that term from another relay, which a bucket brings
+    /// to light that has lost ours, counts for nothing then: each of the two would take the other one for the owner, for ever.
     private func hasFence(_ slot: Slot) -> Bool {
         switch holdings[slot] {
         case .held(let term), .draining(let term, _): begunTerms[slot] == term
@@ -94,26 +99,50 @@ extension OwnershipMachine {
         }
     }
 
-    // MARK: Whether the bucket still has what is ours
+    // MARK: Whether the servers still have what counts
 
-    /// Records that are asked for at once.
+    /// Slots in hand that are asked for at once, and as many others.
     private static let maximumAudits = 4
 
-    /// Asks the leader for some records of what is in hand, in turn: it may have lost them, and with them the next owner its
-    /// knowledge of the term. Readers would drop what we write below that of another relay, for ever.
+    /// Asks the leader for some records and fences of what is in hand, in turn: it may have lost them, and with them the next owner
+    /// its knowledge of the term. Readers would drop what we write below that of another relay, for ever. Of other slots it asks
+    /// for records: what comes to light when another server leads is told to nobody, and may name us as the owner.
     mutating func audit() {
-        guard audits.asked.isEmpty else { return }
-        let own = holdings.compactMap { slot, holding in if case .held = holding { slot } else { nil } }.sorted()
-        let later = audits.last.map { last in own.filter { $0 > last } } ?? []
-        for slot in (later + own).prefix(min(own.count, Self.maximumAudits)) {
-            audits.asked.insert(slot)
-            audits.last = slot
-            order(.readSlot(slot))
+        // Before the first taking, everything is being read.
+        guard firstTaking != nil, audits.asked.isEmpty, audits.askedFences.isEmpty else { return }
+        var (own, others) = ([Slot](), [Slot]())
+        for slot in configuration.slots {
+            switch holdings[slot] {
+            case .held: own.append(slot)
+            case nil: others.append(slot)
+            case .taking, .fencing, .draining, .releasing: continue  // asked for already
+            }
+        }
+        for slot in Self.turn(of: own, after: audits.last.own) {
+            audits.last.own = slot
+            audits.askedFences.insert(slot)
+            order(.readFence(slot))
+            ask(slot)
+        }
+        for slot in Self.turn(of: others, after: audits.last.other) {
+            audits.last.other = slot
+            ask(slot)
         }
     }
 
-    /// Looks whether the term still counts, and then writes our record again: see ``restore(_:_:_:)``. It is asked for twice: a
-    /// leader may be behind when it begins.
+    private mutating func ask(_ slot: Slot) {
+        audits.asked.insert(slot)
+        order(.readSlot(slot))
+    }
+
+    private static func turn(of slots: [Slot], after last: Slot?) -> ArraySlice<Slot> {
+        let slots = slots.sorted()
+        let later = last.map { last in slots.filter { $0 > last } } ?? []
+        return (later + slots).prefix(min(slots.count, maximumAudits))
+    }
+
+    /// Looks whose the last fence is, and then writes our record again: see ``fenceRead(_:_:now:)``. The record is asked for twice:
+    /// a leader may be behind when it begins.
     ///
     /// - Parameter record: Of the leader, where ours should be.
     private mutating func restoreIfForgotten(_ slot: Slot, _ record: SlotRecord?, _ now: MonotonicInstant) {
@@ -121,6 +150,7 @@ extension OwnershipMachine {
         let isThere = record.map { isOurs($0) && $0.term == term } ?? false
         guard !isThere else { return audits.forget(slot) }
         guard !audits.missed.insert(slot).inserted else { return rereads[slot] = now + Self.readPause }
+        audits.replacements[slot] = record
         if audits.lost.insert(slot).inserted { order(.report(.forgotten(slot))) }
         order(.readFence(slot))
     }

@@ -113,21 +113,26 @@ package struct OwnershipMachine: Machine {
         case waiting(until: MonotonicInstant)
     }
 
-    /// Looking for what the bucket has lost of what is in hand.
+    /// Looking for what the servers have lost of slots in hand, and for what is not told of others.
     struct Audits: Sendable {
         /// Their records the leader is asked for.
         var asked: Set<Slot> = []
+        /// Their last fences are asked for.
+        var askedFences: Set<Slot> = []
         /// The leader has not had their records.
         var missed: Set<Slot> = []
         /// The same, twice: they are being written again.
         var lost: Set<Slot> = []
-        /// Asked for last.
-        var last: Slot?
+        /// What the leader has in the place of those that are lost.
+        var replacements: [Slot: SlotRecord] = [:]
+        /// Asked for last, of those in hand and of the others.
+        var last: (own: Slot?, other: Slot?)
 
         /// The record is there, or the slot is in hand no more.
         mutating func forget(_ slot: Slot) {
             missed.remove(slot)
             lost.remove(slot)
+            replacements[slot] = nil
         }
     }
 

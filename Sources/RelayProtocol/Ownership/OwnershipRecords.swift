@@ -161,8 +161,8 @@ extension SlotRecord {
         term > other.term || term == other.term && owner == nil && other.owner != nil
     }
 
-    /// Whether both have one term: the bucket has lost a record that it had acknowledged. The one that the leader has counts, until
-    /// the stream has a fence of the term.
+    /// Whether both have one term: the bucket has lost a record that it had acknowledged. The one that the leader has counts,
+    /// but for the relay that has the fence of the term.
     func isRival(of other: SlotRecord) -> Bool {
         guard let owner, let rival = other.owner else { return false }
         return term == other.term && owner != rival

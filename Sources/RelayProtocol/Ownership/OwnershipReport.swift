@@ -2,7 +2,7 @@
 package enum OwnershipReport: Hashable, Sendable {
     /// No heartbeat was acknowledged for too long: everything was given up.
     case lost(slots: Int, silence: Duration)
-    /// The record names somebody else.
+    /// The record, or the last fence, names somebody else.
     case taken(Slot, by: RelayID?)
     /// The servers have lost the record of a slot in hand: it is written again, unless the stream tells of another owner.
     case forgotten(Slot)

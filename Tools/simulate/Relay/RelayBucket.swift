@@ -7,13 +7,20 @@ struct RelayBucket {
     /// The records of each slot, the newest last.
     private var records: [Slot: [(record: SlotRecord, revision: UInt64, messageID: String)]] = [:]
     private var messageIDs: Set<String> = []
+    /// What was lost last of each slot.
+    private var lost: [Slot: (record: SlotRecord, revision: UInt64, messageID: String)] = [:]
     private var fenceIDs: Set<String> = []
-    /// The last fence of each slot, and the highest term.
-    private var fences: [Slot: (last: SlotFence, highest: Int)] = [:]
+    /// The last of each slot.
+    private var fences: [Slot: SlotFence]
+    private var highestTerms: [Slot: Int]
+    private var lastSequence: UInt64 = 1
+    /// Slots whose fences were too old for the stream, until they are there again.
+    private(set) var unfenced: Set<Slot> = []
 
     /// - Parameter fences: Those of a stream that is older than the bucket.
     init(fences: [Slot: Int]) {
-        self.fences = fences.mapValues { (SlotFence(term: $0, relay: nil, sequence: 1), $0) }
+        self.fences = fences.mapValues { SlotFence(term: $0, relay: nil, sequence: 1) }
+        highestTerms = fences
     }
 
     var slots: [Slot: (record: SlotRecord, revision: UInt64)] {
@@ -39,13 +46,31 @@ struct RelayBucket {
         guard let newest = records[slot]?.popLast() else { return }
         if newest.revision == revision { revision -= 1 }  // which is given again
         messageIDs.remove(newest.messageID)
+        lost[slot] = newest
+    }
+
+    /// What was lost takes the place of what came after it, as when a server leads that still had it. That one knows no ids of
+    /// what it does not have.
+    ///
+    /// - Returns: Whether there was something.
+    mutating func revive(_ slot: Slot) -> Bool {
+        guard let old = lost.removeValue(forKey: slot) else { return false }
+        var known = records[slot] ?? []
+        messageIDs.subtract(known.map(\.messageID))
+        let newest = known.last
+        known.removeAll { $0.revision >= old.revision }
+        known.append(old)
+        messageIDs.formUnion(known.map(\.messageID))
+        (records[slot], lost[slot]) = (known, newest)
+        revision = max(revision, old.revision)
+        return true
     }
 
     /// Loses everything, as when somebody purges it.
     ///
     /// - Returns: The ids of what is gone. Servers know them until ``expire(_:)``.
     mutating func purge() -> Set<String> {
-        (records, heartbeats) = ([:], [:])
+        (records, heartbeats, lost) = ([:], [:], [:])
         return messageIDs
     }
 
@@ -56,16 +81,30 @@ struct RelayBucket {
     mutating func fence(_ slot: Slot, term: Int, of relay: RelayID, over sequence: UInt64) -> FenceOutcome {
         let id = MessageID.fence(prefix: "ev", slot: slot, term: term)
         guard !fenceIDs.contains(id) else { return .known }
-        let last = fences[slot]?.last.sequence ?? 0
-        guard last == sequence else { return .refused }
+        guard fences[slot]?.sequence ?? 0 == sequence else { return .refused }
         fenceIDs.insert(id)
-        let fence = SlotFence(term: term, relay: relay, sequence: last + 1)
-        fences[slot] = (fence, max(fences[slot]?.highest ?? 0, term))
+        lastSequence += 1
+        fences[slot] = SlotFence(term: term, relay: relay, sequence: lastSequence)
+        highestTerms[slot] = max(highestTerms[slot] ?? 0, term)
+        unfenced.remove(slot)
         return .stored
     }
 
-    func lastFence(_ slot: Slot) -> SlotFence? { fences[slot]?.last }
+    func lastFence(_ slot: Slot) -> SlotFence? { fences[slot] }
+
+    /// The stream drops the last fence of a slot, which is too old for it. The record still has its term.
+    ///
+    /// - Returns: Whether there was such a fence.
+    mutating func dropFence(_ slot: Slot) -> Bool {
+        guard let fence = fences[slot], let record = records[slot]?.last?.record, record.term >= fence.term else {
+            return false
+        }
+        fences[slot] = nil
+        fenceIDs.remove(MessageID.fence(prefix: "ev", slot: slot, term: fence.term))
+        unfenced.insert(slot)
+        return true
+    }
 
     /// Whether a message of a term comes after the fence of a newer one.
-    func isLate(_ slot: Slot, term: Int) -> Bool { term < fences[slot]?.highest ?? 0 }
+    func isLate(_ slot: Slot, term: Int) -> Bool { term < highestTerms[slot] ?? 0 }
 }

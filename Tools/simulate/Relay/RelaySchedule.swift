@@ -19,6 +19,10 @@ struct RelaySchedule: Schedule {
         case latency(Duration)
         /// The bucket loses the newest record of a slot, if it may.
         case forget(Int)
+        /// The bucket loses the newest record of a slot, and has what it lost before in its place.
+        case revive(Int)
+        /// The stream drops the last fence of a slot.
+        case dropFence(Int)
         /// The bucket loses everything, if it may.
         case purge
     }
@@ -66,6 +70,8 @@ struct RelaySchedule: Schedule {
             (1, { .leave($0.below(8)) }), (1, { .blind($0.below(8)) }), (4, { .link($0.below(8), Self.link(&$0)) }),
             (2, { .election($0.seconds(1...11)) }), (1, { .latency($0.seconds(0.001...1)) }),
             (options.isForgetful ? 4 : 0, { .forget($0.below(8)) }), (options.isForgetful ? 1 : 0, { _ in .purge }),
+            (options.isForgetful ? 2 : 0, { .revive($0.below(8)) }),
+            (options.isForgetful ? 2 : 0, { .dropFence($0.below(8)) }),
         ])
         for _ in 0..<(5 + random.below(25)) {
             steps.append(Step(wait: random.seconds(0...20), happening: choices.pick(&random)))
@@ -82,7 +88,8 @@ struct RelaySchedule: Schedule {
 
 enum RelayKind: String, CaseIterable {
     case starts, kills, pauses, leaves, takings, refusals = "refused writes", unknowns = "writes with unknown ends"
-    case forgotten = "records lost", purges, fencesOfOthers = "fences of others"
+    case forgotten = "records lost", revived = "records come to light", purges
+    case droppedFences = "fences dropped", fencesOfOthers = "fences of others"
     case losses = "heartbeats lost", moves = "slots given to another", messages
     case lateMessages = "messages of an old term"
     case preparations, handOvers = "slots handed over"

@@ -67,9 +67,20 @@ final class RelaySimulation: Simulation {
             for process in living { process.trouble(until: now) }
             self.latency = latency
         case .forget(let index):
-            forget(slots.sorted()[index % slots.count])
+            forget(slot(index))
+        case .revive(let index):
+            let slot = slot(index)
+            guard canForget(slot), bucket.revive(slot) else { return }
+            log("  what the bucket had lost of slot \(slot) comes to light: \(String(describing: bucket.slots[slot]))")
+            statistics.count(.revived)
+            hasForgotten(slot)
+        case .dropFence(let index):
+            let slot = slot(index)
+            guard canForget(slot), bucket.dropFence(slot) else { return }
+            log("  the stream drops the last fence of slot \(slot)")
+            statistics.count(.droppedFences)
         case .purge:
-            guard schedule.options.isForgetful else { return }
+            guard schedule.options.isForgetful, bucket.unfenced.isEmpty else { return }
             log("  the bucket is purged")
             statistics.count(.purges)
             let ids = bucket.purge()
@@ -82,11 +93,24 @@ final class RelaySimulation: Simulation {
     /// For so long do servers know what they have stored.
     private static let duplicateWindow = Duration.seconds(120)
 
-    private func forget(_ slot: Slot) {
-        guard schedule.options.isForgetful, !stage.isOver, bucket.slots[slot] != nil else { return }
+    private func slot(_ index: Int) -> Slot { slots.sorted()[index % slots.count] }
+
+    /// Bucket and stream do not lose the term of a slot at the same time.
+    private func canForget(_ slot: Slot) -> Bool {
+        schedule.options.isForgetful && !stage.isOver && !bucket.unfenced.contains(slot)
+    }
+
+    @discardableResult
+    private func forget(_ slot: Slot) -> Bool {
+        guard canForget(slot), bucket.slots[slot] != nil else { return false }
         log("  the bucket loses the newest record of slot \(slot)")
         statistics.count(.forgotten)
         bucket.forgetNewest(slot)
+        hasForgotten(slot)
+        return true
+    }
+
+    private func hasForgotten(_ slot: Slot) {
         forgotten.insert(slot)
         for process in living { process.trouble(until: now) }
     }
@@ -207,10 +231,7 @@ final class RelaySimulation: Simulation {
             switch outcome {
             case .stored(let revision):
                 // The server that has acknowledged it dies before it has told anybody.
-                guard !schedule.options.isForgetful || isHealed || !random.chance(10) else {
-                    forget(write.slot)
-                    break
-                }
+                if schedule.options.isForgetful, !isHealed, random.chance(10), forget(write.slot) { break }
                 changed { $0.slotSeen(write.slot, record: write.record, revision: revision, now: $1) }
             case .refused: statistics.count(.refusals)
             case .unknown: statistics.count(.unknowns)
@@ -340,6 +361,8 @@ final class RelaySimulation: Simulation {
             for process in living {
                 for (slot, term) in process.peek({ $0.held }) {
                     check(!bucket.isLate(slot, term: term), "readers drop what \(process.id) sends of slot \(slot)")
+                    let fence = bucket.lastFence(slot)?.term
+                    check(fence == term, "slot \(slot) is in term \(term), and its last fence is of \(fence ?? 0)")
                 }
             }
             var loads: [Int] = []
