@@ -127,39 +127,4 @@ extension OwnershipMachine {
             read(slot, term, predecessor, isKnown: false)
         }
     }
-
-    // MARK: While it is in hand
-
-    /// Whether the last fence of a slot in hand is still ours. A stream keeps messages for so long only: without any or after an
-    /// older one ours is written again, since it tells others the term when the bucket has lost our record. One of a higher term is
-    /// of a relay whose record is lost, too, and since then readers drop what is sent here. One of the same term is there if the
-    /// stream has lost ours, and then two relays have sent in one term.
-    private mutating func compare(_ slot: Slot, _ term: Int, _ fence: SlotFence?) {
-        guard let fence, fence.term >= term else {
-            return order(.fence(slot, term: term, over: fence?.sequence ?? 0))
-        }
-        let isOurs = fence.term == term && fence.relay == configuration.relay
-        if isOurs { restore(slot) } else { yield(slot, term, to: fence.relay) }
-    }
-
-    /// The bucket has lost our record, and the stream says that the term is ours. Of two relays that write theirs again, the one with
-    /// the lower term sees the other's.
-    private mutating func restore(_ slot: Slot) {
-        guard audits.lost.contains(slot), let own = records[slot] else { return }
-        order(.write(ownWrite(slot, own.record, over: own.revision)))
-    }
-
-    /// - Parameter relay: Whose the last fence is; nil if an older version wrote it.
-    private mutating func yield(_ slot: Slot, _ term: Int, to relay: RelayID?) {
-        guard let revision = records[slot]?.revision else { return }
-        if let record = audits.replacements[slot], let owner = record.owner, owner == relay, record.term == term {
-            believe(slot, record, revision)
-            return lose(slot, to: owner)
-        }
-        if move?.slot == slot { move = nil }
-        order(.drop(slot))
-        order(.report(.taken(slot, by: relay)))
-        // Since when readers drop what was sent nobody knows.
-        release(slot, term, revision, heir: nil, 0)
-    }
 }

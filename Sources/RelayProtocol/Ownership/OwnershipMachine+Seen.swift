@@ -99,62 +99,6 @@ extension OwnershipMachine {
         }
     }
 
-    // MARK: Whether the servers still have what counts
-
-    /// Slots in hand that are asked for at once, and as many others.
-    private static let maximumAudits = 4
-
-    /// Asks the leader for some records and fences of what is in hand, in turn: it may have lost them, and with them the next owner
-    /// its knowledge of the term. Readers would drop what we write below that of another relay, for ever. Of other slots it asks
-    /// for records: what comes to light when another server leads is told to nobody, and may name us as the owner.
-    mutating func audit() {
-        // Before the first taking, everything is being read.
-        guard firstTaking != nil, audits.asked.isEmpty, audits.askedFences.isEmpty else { return }
-        var (own, others) = ([Slot](), [Slot]())
-        for slot in configuration.slots {
-            switch holdings[slot] {
-            case .held: own.append(slot)
-            case nil: others.append(slot)
-            case .taking, .fencing, .draining, .releasing: continue  // asked for already
-            }
-        }
-        for slot in Self.turn(of: own, after: audits.last.own) {
-            audits.last.own = slot
-            audits.askedFences.insert(slot)
-            order(.readFence(slot))
-            ask(slot)
-        }
-        for slot in Self.turn(of: others, after: audits.last.other) {
-            audits.last.other = slot
-            ask(slot)
-        }
-    }
-
-    private mutating func ask(_ slot: Slot) {
-        audits.asked.insert(slot)
-        order(.readSlot(slot))
-    }
-
-    private static func turn(of slots: [Slot], after last: Slot?) -> ArraySlice<Slot> {
-        let slots = slots.sorted()
-        let later = last.map { last in slots.filter { $0 > last } } ?? []
-        return (later + slots).prefix(min(slots.count, maximumAudits))
-    }
-
-    /// Looks whose the last fence is, and then writes our record again: see ``fenceRead(_:_:now:)``. The record is asked for twice:
-    /// a leader may be behind when it begins.
-    ///
-    /// - Parameter record: Of the leader, where ours should be.
-    private mutating func restoreIfForgotten(_ slot: Slot, _ record: SlotRecord?, _ now: MonotonicInstant) {
-        guard case .held(let term) = holdings[slot] else { return }
-        let isThere = record.map { isOurs($0) && $0.term == term } ?? false
-        guard !isThere else { return audits.forget(slot) }
-        guard !audits.missed.insert(slot).inserted else { return rereads[slot] = now + Self.readPause }
-        audits.replacements[slot] = record
-        if audits.lost.insert(slot).inserted { order(.report(.forgotten(slot))) }
-        order(.readFence(slot))
-    }
-
     /// Over which a slot is taken; zero if the bucket has nothing of it.
     func lastRevision(of slot: Slot) -> UInt64 { records[slot]?.revision ?? deletions[slot] ?? 0 }
 
@@ -240,7 +184,7 @@ extension OwnershipMachine {
         }
     }
 
-    private func isOurs(_ record: SlotRecord) -> Bool {
+    func isOurs(_ record: SlotRecord) -> Bool {
         record.owner == configuration.relay && record.incarnation == incarnation
     }
 
