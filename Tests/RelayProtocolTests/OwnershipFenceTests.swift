@@ -279,6 +279,7 @@ struct OwnershipFenceTests {
         machine.slotSeen(
             slot, record: SlotRecord(owner: Self.own, incarnation: 1, term: 5), revision: 10, isOfLeader: true,
             now: at(6.1))
+        machine.fenceRead(slot, SlotFence(term: 5, relay: Self.own, sequence: 31), now: at(6.1))
         #expect(machine.takeActions().isEmpty)
         machine.timePassed(now: at(9))
         #expect(machine.takeActions().contains(.readSlot(slot)))
@@ -420,6 +421,7 @@ struct OwnershipFenceTests {
         machine.timePassed(now: at(3))
         #expect(machine.takeActions().contains(.readSlot(slot)))
         machine.readFailed(slot, now: at(3.1))
+        machine.fenceReadFailed(slot, now: at(3.1))
         let own = SlotRecord(owner: Self.own, incarnation: 1, term: 5)
         machine.slotSeen(slot, record: own, revision: 10, now: at(3.2))
         machine.timePassed(now: at(3.6))
