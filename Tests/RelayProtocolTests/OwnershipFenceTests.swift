@@ -395,6 +395,32 @@ struct OwnershipFenceTests {
         #expect(machine.held[slot] == 5 && machine.takeActions() == [.readFence(slot)])
     }
 
+    /// The answer tells of what was there before the taking, which would count as failed. Whoever had the slot is forgotten then.
+    @Test func aSlotThatTheLeaderIsAskedForIsTakenAfterTheAnswer() throws {
+        var machine = machine([slot])
+        machine.heartbeatSeen(Self.other, Heartbeat(incarnation: 1, number: 1), revision: 1, now: at(0))
+        let others = SlotRecord(owner: Self.other, incarnation: 1, term: 5)
+        machine.slotSeen(slot, record: others, revision: 11, now: at(0))
+        machine.readCompleted(now: at(0))
+        machine.timePassed(now: at(3))
+        machine.heartbeatStored(Heartbeat(incarnation: 1, number: 2), now: at(3.1))
+        #expect(machine.takeActions().contains(.readSlot(slot)))
+        let left = Heartbeat(incarnation: 1, number: 2, isLeaving: true)
+        machine.heartbeatSeen(Self.other, left, revision: 12, now: at(3.2))
+        let free = SlotRecord(owner: nil, incarnation: 1, term: 5, settled: 70)
+        machine.slotSeen(slot, record: free, revision: 13, now: at(3.2))
+        let fence = SlotFence(term: 5, relay: Self.other, sequence: 30)
+        if machine.takeActions().contains(.readFence(slot)) { machine.fenceRead(slot, fence, now: at(3.3)) }
+        #expect(writes(machine.takeActions()).isEmpty)
+        machine.slotSeen(slot, record: free, revision: 13, isOfLeader: true, now: at(3.4))
+        if machine.takeActions().contains(.readFence(slot)) { machine.fenceRead(slot, fence, now: at(3.5)) }
+        let write = try #require(writes(machine.takeActions()).first)
+        machine.writeEnded(write, .stored(revision: 14), now: at(3.6))
+        machine.fenceRead(slot, fence, now: at(3.7))
+        machine.fenceWritten(slot, term: 6, .stored, now: at(3.8))
+        #expect(machine.takeActions().contains(.start(slot, term: 6, .settled(70))))
+    }
+
     /// Servers know the ids of what was purged for two minutes.
     @Test func whatWasPurgedIsWrittenWithIDsOfItsOwn() throws {
         var machine = try fencing()

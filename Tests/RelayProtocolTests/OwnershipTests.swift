@@ -691,6 +691,7 @@ extension OwnershipMachine {
         for action in takeActions() {
             switch action {
             case .readFence(let slot): fenceRead(slot, nil, now: lastNow)
+            case .readSlot(let slot) where audits.asked.contains(slot): readFailed(slot, now: lastNow)
             case .fence(let slot, let term, _): fenceWritten(slot, term: term, .stored, now: lastNow)
             case .beat, .write, .readSlot, .readHeartbeat, .prepare, .unprepare, .start, .drain, .drop, .report,
                 .finished:

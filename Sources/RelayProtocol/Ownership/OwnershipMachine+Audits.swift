@@ -15,8 +15,8 @@ extension OwnershipMachine {
         for slot in configuration.slots {
             switch holdings[slot] {
             case .held: own.append(slot)
-            case nil: others.append(slot)
-            case .taking, .fencing, .draining, .releasing: continue  // asked for already
+            case nil where freeSince[slot] == nil: others.append(slot)
+            case nil, .taking, .fencing, .draining, .releasing: continue  // on their way from one relay to another
             }
         }
         for slot in Self.turn(of: own, after: audits.last.own) {
@@ -50,8 +50,8 @@ extension OwnershipMachine {
         guard case .held(let term) = holdings[slot] else { return }
         let isThere = record.map { isOurs($0) && $0.term == term } ?? false
         guard !isThere else { return audits.forget(slot) }
-        guard !audits.missed.insert(slot).inserted else { return rereads[slot] = now + Self.readPause }
         audits.replacements[slot] = record
+        guard !audits.missed.insert(slot).inserted else { return rereads[slot] = now + Self.readPause }
         if audits.lost.insert(slot).inserted { order(.report(.forgotten(slot))) }
         order(.readFence(slot))
     }
@@ -70,7 +70,7 @@ extension OwnershipMachine {
         if isOurs { restore(slot) } else { giveUp(slot, term, to: fence.relay) }
     }
 
-    /// The bucket has lost our record, and the stream says that the term is ours. Of two relays that write theirs again, the one with
+    /// The bucket has lost our record, and the stream says that the term is ours, or takes no other fence of it yet. Of two relays that write theirs again, the one with
     /// the lower term sees the other's.
     mutating func restore(_ slot: Slot) {
         guard audits.lost.contains(slot), let own = records[slot] else { return }

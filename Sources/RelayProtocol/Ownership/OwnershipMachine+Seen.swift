@@ -141,7 +141,9 @@ extension OwnershipMachine {
     /// The leader could not be asked: it is asked again a little later.
     package mutating func readFailed(_ slot: Slot, now: MonotonicInstant) {
         advance(now)
-        if holdings[slot] != nil { rereads[slot] = now + Self.readPause } else { audits.asked.remove(slot) }
+        guard holdings[slot] == nil else { return rereads[slot] = now + Self.readPause }
+        audits.asked.remove(slot)
+        isDue = true
     }
 
     /// All that is in the bucket was seen once.

@@ -29,6 +29,8 @@ extension OwnershipMachine {
             // What is prepared here counts already.
             if taker != configuration.relay || preparations[slot] == nil { loads[taker, default: 0] += 1 }
             guard taker == configuration.relay, !isFenceAwaited(slot, now) else { continue }
+            // An answer that is under way tells of what was there before: the taking would count as failed.
+            guard !audits.asked.contains(slot) else { continue }
             writes += 1
             take(slot, now)
         }
