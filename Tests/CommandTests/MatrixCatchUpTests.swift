@@ -20,6 +20,7 @@ struct MatrixCatchUpTests {
         first.interrupt()
         #expect(await first.status() == 0)
         #expect(first.objects.allSatisfy { $0["type"] as? String == "state" })
+        let firstSyncs = scene.syncTokens.count { $0 == nil }  // a slow answer is asked for again
 
         stream.add(MatrixScene.message("$1", "one"))
         #expect(try await scene.matrix("rooms").status == 0)  // stores it
@@ -41,7 +42,7 @@ struct MatrixCatchUpTests {
         #expect(await silent.status() == 0)
         #expect(silent.objects.compactMap { $0["event_id"] as? String } == ["$5"])
         #expect(scene.server.requests("GET", "v3/sync").count > syncs)
-        #expect(scene.syncTokens.count(where: { $0 == nil }) == 1)
+        #expect(scene.syncTokens.count { $0 == nil } == firstSyncs)
     }
 
     @Test func eventsThatCountStoppedBeforeComeWithTheNextListen_once() async throws {
