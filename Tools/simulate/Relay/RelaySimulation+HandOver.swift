@@ -16,7 +16,8 @@ extension RelaySimulation {
         process.prepared[slot] = .some(nil)
         after(latency * 2) { [weak process] in
             process?.loop.run { [weak process, weak self] in
-                guard let self, let process, !process.isDead, process.prepared[slot] != nil else { return }
+                // Those of an earlier term, which began slowly, change nothing.
+                guard let self, let process, !process.isDead, process.prepared[slot] == .some(nil) else { return }
                 process.prepared[slot] = now
                 process.handle { $0.prepared(slot, now: $1) }
             }
