@@ -58,7 +58,7 @@ extension RelayReport: CustomStringConvertible {
         case .recordUnreadable(let slot):
             "the record of slot \(slot) in the bucket cannot be read: no relay takes the slot until the record is deleted"
         case .recordForgotten(let slot):
-            "the servers have lost the record of slot \(slot), which this relay owns: it is written again unless another relay has had the slot"
+            "the servers have lost the record of slot \(slot), which this relay owns: it is written again unless another relay has taken the slot"
         case .termsExhausted(let slot):
             "the last fence of slot \(slot) has the highest term that there is: no relay takes the slot until the fence is purged"
         case .otherUnits(let relay):

@@ -70,8 +70,8 @@ extension OwnershipMachine {
         if isOurs { restore(slot) } else { giveUp(slot, term, to: fence.relay) }
     }
 
-    /// The bucket has lost our record, and the stream says that the term is ours, or takes no other fence of it yet. Of two relays that write theirs again, the one with
-    /// the lower term sees the other's.
+    /// The bucket has lost our record. The stream says that the term is ours, or has dropped its fence so lately that it still takes
+    /// no other one. Of two relays that write theirs again, the one with the lower term sees the other's.
     mutating func restore(_ slot: Slot) {
         guard audits.lost.contains(slot), let own = records[slot] else { return }
         order(.write(ownWrite(slot, own.record, over: own.revision)))
