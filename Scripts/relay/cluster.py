@@ -99,6 +99,11 @@ cluster {{
         except (OSError, ValueError):
             return None
 
+    @property
+    def leads(self):
+        """Whether it leads any stream."""
+        return any(stream["cluster"].get("leader") == self.name for stream in self.streams().values())
+
     def streams(self):
         """What it has of each stream, by name."""
         answer = self.get("/jsz?streams=1") or {}
@@ -127,7 +132,9 @@ class Cluster:
     @property
     def survives_cuts(self):
         """Whether servers that lose each other for seconds keep all that they have acknowledged, under the numbers that they
-        have told. Those of 2.9 do not, whatever client there is: they lose messages, and replicas differ for good."""
+        have told. Those of 2.9 do not, whatever client there is: they lose messages, and replicas differ for good. One that
+        led a stream and was paused is as bad: what waits in its connections goes into its copy before it hears of the new
+        leader, and stays there."""
         return not self.version.startswith("2.9.")
 
     def wait_until_ready(self):
@@ -180,6 +187,10 @@ class Cluster:
                 return False
             leaders.add(meta["leader"])
         return len(leaders) == 1
+
+    def can_resume(self, server):
+        """Whether a pause of it ends without harm. Asked before, since it does not answer then."""
+        return self.survives_cuts or not server.leads
 
     def leader(self, stream="EVENTS"):
         for server in self.servers:

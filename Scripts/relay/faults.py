@@ -190,12 +190,23 @@ class Faults:
                     target.kill()
                 return lambda: [target.restart() for target in targets]
             case "paused":
-                targets[0].pause()
-                return targets[0].resume
+                return self.pause(targets[0])
             case "cut":
                 return self.cut(targets[0])
             case "parted":
                 return self.part(*targets)
+
+    def pause(self, target):
+        """A server that must not go on hangs until it is killed."""
+        can_resume = target not in self.cluster.servers or self.cluster.can_resume(target)
+        target.pause()
+        if can_resume:
+            return target.resume
+
+        def replace():
+            target.kill()
+            target.restart()
+        return replace
 
     def cut(self, target):
         machine = target.machine
