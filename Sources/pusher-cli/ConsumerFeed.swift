@@ -41,7 +41,7 @@
         private let refreshTimer = RefreshTimer()
         /// Nil if events are printed.
         private let commands: Commands?
-        private let hasGroup: Bool
+        private let hasGroup, dropsLate: Bool
         private let state = Lock(State())
         private let (sends, sender) = AsyncStream.makeStream(of: Send.self)
         private let sending: Task<Void, Never>
@@ -56,7 +56,7 @@
             serverName: String
         ) {
             (self.consumer, self.event, self.commands, self.serverName) = (consumer, event, commands, serverName)
-            hasGroup = options.group != nil
+            (hasGroup, dropsLate) = (options.group != nil, options.late == .drop)
             sending = Task { [sends] in
                 for await send in sends { try? await send() }  // what is not acknowledged comes again
             }
@@ -106,7 +106,7 @@
             for number in open.keys.sorted() { _ = answer(number, .notBegun) }
             sender.finish()
             await sending.value
-            let late = consumer.lateEventCount
+            let late = dropsLate ? consumer.lateEventCount : 0
             await consumer.shutDown()
             guard late > 0 else { return }
             StandardError.write(

@@ -44,6 +44,26 @@ struct ConsumeCommandTests {
         #expect(run.output == ["poison", "poison"])
     }
 
+    @Test(arguments: [[], ["ev.pusher.*.changed"], [">"], ["--event", "changed"], ["--channel", "price"]])
+    func deadLettersOfAGroupArePrinted(reading: [String]) async throws {
+        let scene = try await RelayScene.start()
+        try await scene.publish(["poison", "venom"])
+        // Those of another group are not its own.
+        for group in ["other", "g"] {
+            let run = try scene.run(
+                ["consume", "--group", group, "--since", "all", "--dead-after", "1", "--exec", "exit 1"] + reading)
+            let expected = group == "g" ? 4 : 2
+            #expect(
+                await eventually { (try? await scene.connection.streamStatus("DEAD"))??.messages == UInt64(expected) })
+            run.interrupt()
+            _ = await run.status()
+        }
+        let letters = try scene.run(
+            ["consume", "--group", "g", "--dead-letters", "--count", "2", "--raw", "--timeout", "30"] + reading)
+        #expect(await letters.status() == 0, "\(letters.errors)")
+        #expect(letters.output == ["poison", "venom"])
+    }
+
     @Test func aCommandThatRunsAtTheInterruptIsFinishedAndItsEventAcknowledged() async throws {
         let scene = try await RelayScene.start()
         try await scene.publish(["one", "two"])
@@ -147,6 +167,7 @@ struct ConsumeCommandTests {
             (["--stream", "a b"], "--stream"),
             (["--prefix", "a.b"], "--prefix"), (["--dead-after", "3"], "--group"),
             (["--group", "g", "--exec", "x", "--dead-after", "0"], "--dead-after"), (["--ack-wait", "5"], "--group"),
+            (["--dead-letters"], "--group"), (["--group", "g", "--dead-letters", "--ack-wait", "5"], "--ack-wait"),
         ] as [([String], String)])
     func whatCannotWorkIsWrongUse(arguments: [String], name: String) async throws {
         let run = try CommandRun(["consume"] + arguments, environment: ["NATS_URL": "nats://127.0.0.1:1"])

@@ -85,7 +85,7 @@ public struct EventConsumerOptions: Sendable {
         try require(
             NATSSubject.isName(stream) && !stream.hasPrefix("KV_"),
             "the stream to read cannot be \(stream): it is named with letters, digits, - and _, and is no bucket")
-        try require(NATSSubject.isToken(prefix), "a prefix is letters, digits, - and _")
+        try require(NATSSubject.isValid(prefix), "a prefix is words with dots between them")
         try require(
             subject.map { NATSSubject.isValid($0, allowsWildcards: true) } ?? true,
             "the subject to read cannot be used: it is words with dots between them, in which * stands for one word, and > at "
@@ -135,5 +135,30 @@ public struct EventConsumerOptions: Sendable {
             case .time(let date): .time(Int64(min(date.timeIntervalSince1970, 9e9) * 1e9))
             }
         return settings
+    }
+}
+
+extension EventConsumerOptions {
+    /// Those that read the dead letters of this group in place of its events, from the oldest on. Nobody keeps the place.
+    ///
+    /// Dead letters keep the terms of their events, and are stored when the group gives up: late ones are delivered, too.
+    /// - Parameters:
+    ///   - event: The name by which the group reads events: those of a name have dead letters of their own. Nil: the group reads
+    ///     all names together.
+    ///   - stream: Where they are; see ``RelaySetup/deadLetterStream``.
+    /// - Throws: `NATSError` if there is no group, which has none.
+    public func forDeadLetters(event: String? = nil, stream: String = "DEAD") throws(NATSError) -> Self {
+        guard let group = durableName(event: event) else {
+            throw NATSError(.invalidArgument, "dead letters are those of a group, and there is none")
+        }
+        var options = self
+        (options.group, options.start, options.late) = (nil, .beginning, .flag)
+        (options.stream, options.prefix) = (stream, "\(deadLetterPrefix).\(group).\(prefix)")
+        if let subject, subject != ">" {
+            options.subject = options.prefix + subject.drop { $0 != "." }
+        } else if filter(event: event) == nil || subject != nil {
+            options.subject = options.prefix + ".>"
+        }
+        return options
     }
 }

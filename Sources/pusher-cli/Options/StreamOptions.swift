@@ -20,8 +20,7 @@ struct StreamOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             #"""
-            Print each event as this text, in which {{channel}}, {{event}}, {{data}}, {{data.price}} (a path into JSON \
-            \#
+            Print each event as this text, in which {{channel}}, {{event}}, {{data}}, {{data.price}} (a path into JSON \#
             data), {{user_id}}, {{time}} and {{type}} are replaced, and so are the escapes \n, \t, \\ and \{. Line \#
             breaks and other control characters in values are escaped. Members, states and errors are printed only if \#
             the text has {{type}}, with their JSON as data; otherwise they go to standard error.

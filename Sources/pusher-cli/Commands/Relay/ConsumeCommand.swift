@@ -15,8 +15,8 @@
 
                 With --group and --exec, an event is done when its command exits with 0. If the command fails, the event is \
                 delivered again after 1, 2, 4 and at last 300 seconds, and becomes a dead letter after --dead-after tries: \
-                it is then in the stream DEAD. While a command runs, no other worker gets its event. At Ctrl-C, commands \
-                that run are finished; what has not begun goes to other workers.
+                --dead-letters prints those of the group. While a command runs, no other worker gets its event. At Ctrl-C, \
+                commands that run are finished; what has not begun goes to other workers.
 
                 Times are those of the events. Gaps tell when events of a channel may be missing; with --event they are not \
                 shown. Events that an earlier owner of a channel wrote too late are left out, and counted at the end.
@@ -24,6 +24,7 @@
                 Examples:
                   pusher-cli consume --channel price --json
                   pusher-cli consume --event changed --group billing --exec ./bill
+                  pusher-cli consume --event changed --group billing --dead-letters
                   pusher-cli consume 'ev.pusher.*.changed' --since 2h
                 """)
 
@@ -67,6 +68,13 @@
                     + "what it was created with. Default: 30.", valueName: "seconds"))
         var ackWait: Double?
 
+        @Flag(
+            help: """
+                With --group: print the events that became dead letters, from the oldest on or --since. Use the --event that \
+                the group's workers use.
+                """)
+        var deadLetters = false
+
         @OptionGroup var nats: NATSOption
         @OptionGroup var stream: StreamOptions
 
@@ -86,6 +94,10 @@
             guard deadAfter == nil || group != nil && stream.exec != nil else {
                 throw ValidationError("--dead-after needs --group and --exec.")
             }
+            guard !deadLetters || group != nil && deadAfter == nil && ackWait == nil else {
+                throw ValidationError(
+                    "--dead-letters needs --group, and goes with neither --dead-after nor --ack-wait.")
+            }
             guard deadAfter ?? 1 >= 1 else { throw ValidationError("--dead-after must be 1 or more.") }
             guard ackWait == nil || group != nil else { throw ValidationError("--ack-wait needs --group.") }
             guard (0.5...86_400).contains(ackWait ?? 1) else {
@@ -98,6 +110,7 @@
             (options.stream, options.prefix) = (nats.stream, nats.prefix)
             (options.source, options.channel, options.group) = (source, channel, group)
             options.subject = subject
+            if deadLetters { options = try options.forDeadLetters(event: event) }
             if let since { options.start = since.start }
             if let ackWait { options.ackWait = .seconds(ackWait) }
             let tries = deadAfter ?? options.maximumDeliveries ?? .max
