@@ -19,23 +19,35 @@ struct LateKeyTests {
         scene.home.server.requests("PUT", "v3/rooms/*/send/*/*").count
     }
 
+    /// With less patience, a busy machine leaves him out of the first messages.
+    private func bobHasRead(in scene: EncryptedScene) async -> Bool {
+        await eventually {
+            try? scene.crypto.discardOutboundGroupSessionForRoom(withRoomId: "!r:s")
+            guard let id = try? await scene.room.sendTextMessage("before") else { return false }
+            return (try? scene.reads(id, bob)) == "before"
+        }
+    }
+
     /// Whoever read it would lack its key.
     @Test func aMessageWhoseKeysAreNotTakenFails_soDoThoseAfterIt_andBothCanBeSentAgain() async throws {
         let scene = try await EncryptedScene { options in
             options.keyPatience = .seconds(3)
             options.keySharingPatience = .milliseconds(300)
         }
+        let room = try scene.room
+        #expect(await bobHasRead(in: scene))
+        let before = sent(in: scene)
+        try scene.crypto.discardOutboundGroupSessionForRoom(withRoomId: "!r:s")
         scene.home.server.setGate { request in
             request.rawPath.contains("/sendToDevice/") ? .error(503, "M_UNKNOWN") : nil
         }
-        let room = try scene.room
         for text in ["first", "second"] {
             await #expect { try await room.sendTextMessage(text) } throws: { error in
                 let error = error as? MatrixError
                 return error?.code == .timedOut && error?.message.contains("not sent") == true
             }
         }
-        #expect(sent(in: scene) == 0)
+        #expect(sent(in: scene) == before)
         #expect(room.outgoingMessages.map(\.sentState) == [.failed, .failed])
         scene.home.server.setGate(nil)
         for (message, text) in zip(room.outgoingMessages, ["first", "second"]) {
@@ -72,7 +84,7 @@ struct LateKeyTests {
             options.keyPatience = .seconds(3)
             options.keySharingPatience = .seconds(30)
         }
-        #expect(try scene.reads(try await scene.room.sendTextMessage("first"), bob) == "first")
+        #expect(await bobHasRead(in: scene))
         scene.home.server.setGate { request in
             request.rawPath.contains("/keys/claim") ? FakeAnswer.silence : nil
         }
