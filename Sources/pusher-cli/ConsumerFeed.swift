@@ -10,7 +10,7 @@
         struct Commands: Sendable {
             /// At a time.
             let jobs: Int
-            /// An event whose command has failed so often is given back at once: the next reader makes it a dead letter.
+            /// An event whose command has failed so often becomes a dead letter.
             let maximumDeliveries: Int
         }
 
@@ -161,17 +161,29 @@
                 return nil
             case .failed:
                 guard hasGroup, let commands else { return nil }
+                if message.deliveries >= commands.maximumDeliveries {
+                    sender.yield { await Self.putAside(message) }
+                    return "message \(Int(clamping: message.sequence)) becomes a dead letter"
+                }
                 if isClosing {
                     sender.yield { try await message.nak() }
                     return "it is given back"
                 }
-                if message.deliveries >= commands.maximumDeliveries {
-                    sender.yield { try await message.nak() }
-                    return "it becomes a dead letter"
-                }
                 let pause = min(.seconds(1 << min(message.deliveries - 1, 20)), Self.longestPause)
                 sender.yield { try await message.nak(after: pause) }
                 return "it is delivered again in \(pause.components.seconds) s"
+            }
+        }
+
+        private static func putAside(_ message: ConsumedEvent<RealtimeEvent>) async {
+            do throws(NATSError) {
+                try await message.putAside("its command failed")
+            } catch {
+                StandardError.write(
+                    """
+                    error: message \(Int(clamping: message.sequence)) did not become a dead letter, and is delivered again: \
+                    \(error.description)
+                    """)
             }
         }
 

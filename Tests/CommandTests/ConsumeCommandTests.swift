@@ -44,6 +44,29 @@ struct ConsumeCommandTests {
         #expect(run.output == ["poison", "poison"])
     }
 
+    /// The command ends with the event that its last delivery has failed for.
+    @Test func theLastEventBecomesADeadLetterBeforeTheCommandEnds() async throws {
+        let scene = try await RelayScene.start()
+        try await scene.publish(["poison"])
+        let run = try scene.run([
+            "consume", "--group", "g", "--since", "all", "--count", "1", "--dead-after", "1", "--exec", "exit 1",
+        ])
+        #expect(await run.status() == 69)
+        #expect(run.errors.contains { $0.contains("becomes a dead letter") }, "\(run.errors)")
+        #expect(try await scene.connection.streamStatus("DEAD")?.messages == 1)
+    }
+
+    @Test func aGroupWhoseNameHasASlashIsAnother() async throws {
+        let scene = try await RelayScene.start()
+        try await scene.publish(["one"])
+        for arguments in [["--group", "g", "--event", "changed"], ["--group", "g/changed", "ev.pusher.*.changed"]] {
+            let run = try scene.run(
+                ["consume", "--since", "all", "--count", "1", "--raw", "--timeout", "30"] + arguments)
+            #expect(await run.status() == 0, "\(run.errors)")
+            #expect(run.output == ["one"])
+        }
+    }
+
     @Test(arguments: [[], ["ev.pusher.*.changed"], [">"], ["--event", "changed"], ["--channel", "price"]])
     func deadLettersOfAGroupArePrinted(reading: [String]) async throws {
         let scene = try await RelayScene.start()

@@ -104,7 +104,9 @@ struct MatrixCatchUpTests {
         }
     }
 
-    @Test(arguments: ["90s", "30m", "2h", "7d", "2026-01-31", "2026-01-31T12:00", "2026-01-31T12:00:30Z"])
+    @Test(arguments: [
+        "90s", "30m", "2h", "7d", "2026-01-31", "2026-01-31T12:00", "2026-01-31T12:00:30Z", "2026-01-31T12:00:30.123Z",
+    ])
     func timesThatArePast(text: String) throws {
         let date = try #require(PastTime(argument: text)?.date)
         #expect(date < Date())

@@ -52,6 +52,24 @@ struct NATSIdentityTests {
         #expect(error?.message.contains(".c:") == false)
     }
 
+    /// libnats connects without any.
+    @Test(arguments: ["", "-----BEGIN NATS USER JWT-----\nx\n"], [false, true])
+    func aCredentialsFileThatHasNoneIsRefused(text: String, isFolder: Bool) async throws {
+        let server = try await NATSServer()
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).creds").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        if isFolder {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        } else {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        }
+        var options = try NATSOptions(server.url)
+        options.credentials = .file(path)
+        let error = await refusal(options)
+        #expect(error?.kind == .invalidArgument)
+        #expect(error?.message.contains(path) == true, "\(error?.message ?? "")")
+    }
+
     @Test func anNKeyIsTaken() async throws {
         let server = try await NATSServer(
             configuration: "authorization { users: [ { nkey: \(Self.publicKey) } ] }\n")

@@ -36,6 +36,8 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
     /// with, whatever ``EventConsumerOptions/ackWait`` is here. Without a group it means nothing.
     public let ackWait: Duration
     let receipt: DeliveryReceipt
+    private let delivery: Delivery
+    private let deadLetters: DeadLetters?
 
     /// Whether it was delivered before, to this worker or another one, and may have been handled.
     public var isRedelivered: Bool { deliveries > 1 }
@@ -47,6 +49,7 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
         (isLate, relaySequence) = (received.isLate, received.relaySequence)
         mayBeRepeated = received.mayBeRepeated
         (relayTime, gap, ackWait) = (received.relayTime, received.gap, received.ackWait)
+        (delivery, deadLetters) = (received.delivery, received.deadLetters)
     }
 
     /// It was handled.
@@ -64,6 +67,15 @@ public struct ConsumedEvent<Value: Sendable>: Sendable {
 
     /// It is not to be delivered again, though it was not handled.
     public func terminate() async throws(NATSError) { try await receipt.terminate() }
+
+    /// It cannot be handled: it is kept as a dead letter of the group, and not delivered again. Without a group, nothing happens.
+    ///
+    /// - Parameter reason: Stored with it.
+    /// - Throws: If it could not be kept. It is delivered again, unless something else ends it.
+    public func putAside(_ reason: String) async throws(NATSError) {
+        guard let deadLetters else { return }
+        try await receipt.putAside(deadLetters.letter(delivery, reason))
+    }
 }
 
 extension ConsumedEvent: CustomStringConvertible {
@@ -83,6 +95,8 @@ struct ReceivedEvent: Sendable {
     let ackWait: Duration
     let delivery: Delivery
     let receipt: DeliveryReceipt
+    /// Nil without a group.
+    let deadLetters: DeadLetters?
 }
 
 /// Where the answer to one delivery goes. The first that ends it counts.
@@ -114,6 +128,14 @@ final class DeliveryReceipt: Sendable {
 
     func terminate() async throws(NATSError) {
         try await end { connection, subject throws(NATSError) in try await connection.send(subject, "+TERM") }
+    }
+
+    /// Ends the delivery only when the letter is kept.
+    func putAside(_ letter: OutgoingMessage) async throws(NATSError) {
+        try await end { connection, subject throws(NATSError) in
+            _ = try await connection.publish(letter)
+            try await connection.send(subject, "+TERM")
+        }
     }
 
     func inProgress() async throws(NATSError) {

@@ -102,7 +102,8 @@ final class ConsumerReader {
         case .began(_, let ackWait): if hasAcks, ackWait > .zero { self.ackWait = ackWait }
         case .remade(let sequence):
             core.expectNewStream()
-            let what = core.options.durableName(event: name).map { "group \($0)" } ?? "the reader"
+            let ofEvent = name.map { " for event \($0)" } ?? ""
+            let what = core.options.group.map { "group \($0)\(ofEvent)" } ?? "the reader"
             core.failed(
                 "\(what) was gone from stream \(core.options.stream) and was created again: it resumes at message \(sequence), "
                     + "and events that were handled lately may come again", willRetry: false)
@@ -132,6 +133,7 @@ final class ConsumerReader {
     /// - Returns: Nil if there is nothing in it to hand on.
     private func read(_ delivery: Delivery) -> ReceivedEvent? {
         let receipt = DeliveryReceipt(core.connection, subject: hasAcks ? delivery.message.reply : nil)
+        let deadLetters = core.options.durableName(event: name).map { DeadLetters(core.options.deadLetterPrefix, $0) }
         let message: RelayMessage
         do throws(RelayMessage.Malformed) {
             message = try RelayMessage(
@@ -162,7 +164,7 @@ final class ConsumerReader {
                     .withData(delivery.message.payload),
                 info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
                 mayBeRepeated: false, relayTime: message.time.map { Date(milliseconds: $0) }, gap: ConsumedGap(gap),
-                ackWait: ackWait, delivery: delivery, receipt: receipt)
+                ackWait: ackWait, delivery: delivery, receipt: receipt, deadLetters: deadLetters)
         case .event(let event):
             if let limit = core.options.maximumDeliveries, hasAcks, delivery.info.deliveries > limit {
                 putAside(delivery, receipt, "it was delivered \(limit) times without an ack")
@@ -171,7 +173,7 @@ final class ConsumerReader {
             return ReceivedEvent(
                 event: event, info: delivery.info, isLate: isLate, relaySequence: message.author?.sequence,
                 mayBeRepeated: message.mayBeRepeated, relayTime: message.time.map { Date(milliseconds: $0) }, gap: nil,
-                ackWait: ackWait, delivery: delivery, receipt: receipt)
+                ackWait: ackWait, delivery: delivery, receipt: receipt, deadLetters: deadLetters)
         }
         return nil
     }
@@ -206,7 +208,7 @@ final class ConsumerReader {
             receipt.terminateSoon()
             return core.failed("\(what) is not delivered again: \(reason)", willRetry: false)
         }
-        let letter = deadLetter(delivery, consumer, reason)
+        let letter = DeadLetters(core.options.deadLetterPrefix, consumer).letter(delivery, reason)
         core.connection.publish(letter) { result in
             switch result {
             case .success:
@@ -218,30 +220,6 @@ final class ConsumerReader {
                     "\(what) cannot be made a dead letter, and will be delivered again: \(error)", willRetry: true,
                     error)
             }
-        }
-    }
-
-    private func deadLetter(_ delivery: Delivery, _ consumer: String, _ reason: String) -> OutgoingMessage {
-        let (prefix, info) = ("\(core.options.deadLetterPrefix).\(consumer)", delivery.info)
-        var subject = "\(prefix).\(delivery.message.subject)"
-        if !NATSSubject.isValid(subject) { subject = "\(prefix).\(info.streamSequence)" }
-        var headers = delivery.message.encodedHeaders
-        headers.append(("Relay-Dead-Stream", info.stream))
-        headers.append(("Relay-Dead-Sequence", "\(info.streamSequence)"))
-        headers.append(("Relay-Dead-Reason", HeaderValue.encode(reason)))
-        return OutgoingMessage(
-            subject: subject, headers: headers, payload: delivery.message.payload,
-            messageID: MessageID.deadLetter(
-                stream: info.stream, consumer: info.consumer, sequence: info.streamSequence))
-    }
-}
-
-extension IncomingMessage {
-    /// Those that were read and can be sent again as they are.
-    fileprivate var encodedHeaders: [(name: String, value: String)] {
-        RelayMessage.headerNames.compactMap { name in
-            guard let value = header(name), NATSSubject.isHeader(value) else { return nil }
-            return (name, value)
         }
     }
 }

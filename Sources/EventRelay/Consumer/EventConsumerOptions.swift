@@ -94,6 +94,7 @@ public struct EventConsumerOptions: Sendable {
             subject.map { $0 == ">" || $0.hasPrefix("*.") || $0.hasPrefix(prefix + ".") } ?? true,
             "the subject to read does not begin with the prefix \(prefix)")
         try require(group != "" && channel != "" && source != "", "a group, a channel or a source has no name")
+        try require(group?.utf8.contains(0) != true, "a group's name has no zero byte")
         try require(maximumDeliveries ?? 1 >= 1, "an event is delivered once at least")
         try require(ackWait >= .milliseconds(100), "the wait for an ack is 100 ms at least")
     }
@@ -115,9 +116,9 @@ public struct EventConsumerOptions: Sendable {
         channel.firstIndex(of: ":").map { String(channel[..<$0]) } ?? "pusher"
     }
 
-    /// One for each name of events that is read: they have different filters.
+    /// One for each name of events that is read: they have different filters. No group has the zero byte in its own name.
     func durableName(event: String?) -> String? {
-        group.map { group in SubjectToken.encode(event.map { "\(group)/\($0)" } ?? group) }
+        group.map { group in SubjectToken.encode(event.map { "\(group)\0\($0)" } ?? group) }
     }
 
     func settings(event: String?) -> ConsumerSettings {

@@ -1,5 +1,6 @@
 import CNATS
 import Dispatch
+import Foundation
 import Glibc
 import Basics
 
@@ -63,6 +64,7 @@ final class NATSLink: @unchecked Sendable {
         let task = "the connection to \(options)"
         guard LibCrypto.isReady else { throw NATSError(.other, "\(task) failed: libcrypto cannot be used") }
         try options.validate()
+        if case .file(let path) = options.credentials { try check(credentialsFile: path) }
         var raw: OpaquePointer?
         guard natsOptions_Create(&raw) == NATS_OK, let raw else {
             throw NATSError(.other, "\(task) failed: out of memory")
@@ -79,6 +81,17 @@ final class NATSLink: @unchecked Sendable {
         status = natsConnection_Connect(&connection, raw)
         guard status == NATS_OK, let connection else { throw NATSError(status, during: task) }
         return connection
+    }
+
+    /// libnats takes an empty file or a folder for no credentials.
+    private static func check(credentialsFile path: String) throws(NATSError) {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw NATSError(.invalidArgument, "the credentials file \(path) cannot be read")
+        }
+        let text = String(decoding: data, as: UTF8.self)
+        guard text.contains("BEGIN NATS USER JWT"), text.contains("BEGIN USER NKEY SEED") else {
+            throw NATSError(.invalidArgument, "the credentials file \(path) has no JWT of a user and its seed")
+        }
     }
 
     // MARK: Options

@@ -49,8 +49,8 @@ extension RelayReport: CustomStringConvertible {
         case .stopped(let unit): "no longer relaying \(unit)"
         case .lost(let slots, let silence):
             slots == 1
-                ? "no heartbeat was acknowledged for \(silence.seconds) s: 1 slot is given up, and taken again once NATS answers"
-                : "no heartbeat was acknowledged for \(silence.seconds) s: \(slots) slots are given up, and taken again once NATS answers"
+                ? "no heartbeat was acknowledged for \(silence.seconds) s: 1 slot is given up, and taken again once NATS answers; gaps tell what channels lose"
+                : "no heartbeat was acknowledged for \(silence.seconds) s: \(slots) slots are given up, and taken again once NATS answers; gaps tell what channels lose"
         case .taken(let slot, let owner):
             "slot \(slot) belongs to \(owner ?? "nobody") now: nothing more of it is sent from here"
         case .notTaken(let slot, let relay):
@@ -85,7 +85,7 @@ extension RelayReport: CustomStringConvertible {
                     + "if it is gone, set it up again"
             case .invalidArgument, .notConnected, .unreachable, .authentication, .permission, .tls, .unsupportedServer,
                 .timeout, .wrongLastSequence, .quotaExceeded, .tooLarge, .unavailable, .differentSettings, .other:
-                "stream \(stream) does not take events, which wait here and are sent again: \(error)"
+                "stream \(stream) does not take events, which wait here while their slots are kept: \(error)"
             }
         case .natsFailed(let error): "\(error)"
         }

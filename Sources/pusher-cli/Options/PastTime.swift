@@ -19,7 +19,10 @@ struct PastTime: ExpressibleByArgument, Sendable {
     }
 
     private static func absolute(_ text: String) -> Date? {
-        if let date = ISO8601DateFormatter().date(from: text) { return date }
+        let standard = ISO8601DateFormatter()
+        if let date = standard.date(from: text) { return date }
+        standard.formatOptions.insert(.withFractionalSeconds)  // then they must be there
+        if let date = standard.date(from: text) { return date }
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.isLenient = false
