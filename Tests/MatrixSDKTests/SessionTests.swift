@@ -153,9 +153,7 @@ struct SessionTests {
         await #expect(throws: CancellationError.self) { try await start.value }
         await scene.next(Sync.answer("s1"))
         #expect(await eventually { scene.session.state == .running })
-        let clock = ContinuousClock.now
-        try await scene.session.start()
-        #expect(ContinuousClock.now - clock < .seconds(10))
+        try await scene.session.start()  // there is no answer for it to wait for
     }
 
     @Test func aPauseThatWaitsIsNotForgottenWhenTheNetworkFails() async throws {
