@@ -41,7 +41,12 @@ final class RelayProcess: Shell {
     func trouble(until end: MonotonicInstant) { troubleEnd = max(troubleEnd, end) }
 
     /// Nothing has gone wrong for so long that nothing of it is left.
-    var isWell: Bool { !isDead && link.isFaultless && !isBlind && simulation.now - troubleEnd > .seconds(90) }
+    var isWell: Bool { isWell(for: .seconds(90)) }
+
+    /// Nothing has gone wrong for that long.
+    func isWell(for time: Duration) -> Bool {
+        !isDead && link.isFaultless && !isBlind && simulation.now - troubleEnd > time
+    }
 
     func carryOut(_ action: OwnershipMachine.Action) {
         if !isDead { simulation.perform(action, of: self) }

@@ -33,8 +33,10 @@ extension RelaySimulation {
         if isReady { statistics.count(.handOvers) }
         guard let start = process.leavingSince else {
             let heir = process.peek { $0.announced?.heir }
-            let isHeirWell = living.contains { $0.id == heir && $0.isWell && !$0.withdrawn.contains(slot) }
-            guard process.isWell, isHeirWell, hadSources, latency <= .milliseconds(100) else { return }
+            // Slots are moved soon after relays are well again, and then no more.
+            let quiet = Duration.seconds(30)
+            let isHeirWell = living.contains { $0.id == heir && $0.isWell(for: quiet) && !$0.withdrawn.contains(slot) }
+            guard process.isWell(for: quiet), isHeirWell, hadSources, latency <= .milliseconds(100) else { return }
             return check(isReady, "\(process.id) moves slot \(slot) before another relay is ready for it")
         }
         let isOver = process.loop.now - start >= process.peek { $0.configuration.handOverLimit }
