@@ -31,11 +31,13 @@ struct DrippingServerTests {
         let requests = (drip: request(dripping), slow: request(slow))
         let options = NetworkOptions(proxy: "")
         async let slowAnswer = HTTPClient.send(requests.slow, options: options)
+        let start = ContinuousClock.now
         await #expect {
             try await HTTPClient.send(requests.drip, options: options)
         } throws: { error in
             (error as? TransportError)?.code == .timedOut && "\(error)".contains("less than 64 bytes a second")
         }
+        #expect(start.duration(to: .now) < .seconds(30))  // for which the server goes on
         #expect(try await slowAnswer.body.count == 12_000)
     }
 }

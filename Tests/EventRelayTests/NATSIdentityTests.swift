@@ -70,6 +70,17 @@ struct NATSIdentityTests {
         #expect(error?.message.contains(path) == true, "\(error?.message ?? "")")
     }
 
+    /// As a shell makes one of a command that prints them: libnats would wait for it for ever.
+    @Test func aPipeIsRefused() async throws {
+        let server = try await NATSServer()
+        let pipe = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).creds").path
+        try #require(mkfifo(pipe, 0o600) == 0)
+        defer { try? FileManager.default.removeItem(atPath: pipe) }
+        var options = try NATSOptions(server.url)
+        options.credentials = .file(pipe)
+        #expect(await refusal(options)?.kind == .invalidArgument)
+    }
+
     @Test func anNKeyIsTaken() async throws {
         let server = try await NATSServer(
             configuration: "authorization { users: [ { nkey: \(Self.publicKey) } ] }\n")

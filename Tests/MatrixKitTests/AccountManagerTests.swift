@@ -177,7 +177,7 @@ struct AccountManagerTests {
         manager.addAccount(account, andOpenSession: true)
         let start = ContinuousClock.now
         await manager.removeAccount(account)
-        #expect(ContinuousClock.now - start < .seconds(50))
+        #expect(ContinuousClock.now - start < .seconds(20))
         #expect(server.requests("POST", "v3/logout").count == 1)
         #expect(manager.accounts.isEmpty)
         #expect(MXKAccountManager(folder: accountsFolder).accounts.isEmpty)

@@ -16,6 +16,8 @@ final class ConsumerReader {
     private nonisolated let includesGaps: Bool
     private nonisolated let take: Take
     private nonisolated let onEnd: @Sendable () -> Void
+    /// Nil without a group, which has acks.
+    private nonisolated let deadLetters: DeadLetters?
     /// Nil before the start, and after the end.
     private var reader: PullReader?
     /// What waits to be handled, by its number.
@@ -34,9 +36,11 @@ final class ConsumerReader {
     ) {
         (self.core, self.name, self.includesGaps) = (core, name, includesGaps)
         (self.take, self.onEnd, ackWait) = (take, onEnd, core.options.ackWait)
+        let options = core.options
+        deadLetters = options.durableName(event: name).map { DeadLetters(options.deadLetterPrefix, $0) }
     }
 
-    private nonisolated var hasAcks: Bool { core.options.group != nil }
+    private nonisolated var hasAcks: Bool { deadLetters != nil }
 
     // MARK: Life
 
@@ -133,7 +137,6 @@ final class ConsumerReader {
     /// - Returns: Nil if there is nothing in it to hand on.
     private func read(_ delivery: Delivery) -> ReceivedEvent? {
         let receipt = DeliveryReceipt(core.connection, subject: hasAcks ? delivery.message.reply : nil)
-        let deadLetters = core.options.durableName(event: name).map { DeadLetters(core.options.deadLetterPrefix, $0) }
         let message: RelayMessage
         do throws(RelayMessage.Malformed) {
             message = try RelayMessage(
@@ -199,7 +202,7 @@ final class ConsumerReader {
     private func putAside(_ delivery: Delivery, _ receipt: DeliveryReceipt, _ reason: String) {
         let core = core
         let what = "message \(delivery.info.streamSequence) of stream \(core.options.stream)"
-        guard hasAcks, let consumer = core.options.durableName(event: name) else {
+        guard let deadLetters else {
             return core.failed("\(what) is left out: \(reason)", willRetry: false)
         }
         let isKept =
@@ -208,7 +211,7 @@ final class ConsumerReader {
             receipt.terminateSoon()
             return core.failed("\(what) is not delivered again: \(reason)", willRetry: false)
         }
-        let letter = DeadLetters(core.options.deadLetterPrefix, consumer).letter(delivery, reason)
+        let letter = deadLetters.letter(delivery, reason)
         core.connection.publish(letter) { result in
             switch result {
             case .success:

@@ -83,14 +83,19 @@ final class NATSLink: @unchecked Sendable {
         return connection
     }
 
-    /// libnats takes an empty file or a folder for no credentials.
+    /// libnats takes an empty file or a folder for no credentials, and waits for ever for a pipe, which it reads twice.
     private static func check(credentialsFile path: String) throws(NATSError) {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw NATSError(.invalidArgument, "the credentials file \(path) cannot be read")
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw NATSError(
+                .invalidArgument, "the credentials file \(path) cannot be read: \(String(cString: strerror(errno)))")
         }
-        let text = String(decoding: data, as: UTF8.self)
-        guard text.contains("BEGIN NATS USER JWT"), text.contains("BEGIN USER NKEY SEED") else {
-            throw NATSError(.invalidArgument, "the credentials file \(path) has no JWT of a user and its seed")
+        let isFile = status.st_mode & S_IFMT == S_IFREG && status.st_size <= 1 << 20
+        let text = isFile ? FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) } : nil
+        guard let text, text.contains("BEGIN NATS USER JWT"), text.contains("BEGIN USER NKEY SEED") else {
+            throw NATSError(
+                .invalidArgument,
+                "the credentials file \(path) cannot be used: it is no file with a user JWT and its seed")
         }
     }
 
