@@ -170,7 +170,7 @@ final class ConsumerReader {
                 ackWait: ackWait, delivery: delivery, receipt: receipt, deadLetters: deadLetters)
         case .event(let event):
             if let limit = core.options.maximumDeliveries, hasAcks, delivery.info.deliveries > limit {
-                putAside(delivery, receipt, "it was delivered \(limit) times without an ack")
+                putAside(delivery, receipt, "it was delivered \(limit == 1 ? "once" : "\(limit) times") without an ack")
                 return nil
             }
             return ReceivedEvent(
