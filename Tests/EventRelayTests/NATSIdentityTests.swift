@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Realtime
 import RelayTestSupport
@@ -88,6 +89,32 @@ struct NATSIdentityTests {
         #expect(await refusal(options)?.kind == .authentication)
         options.credentials = .nkey(Self.publicKey, seedFile: try path("user.seed"))
         try await check(options)
+    }
+
+    /// libnats leaves it out, as it does one of 256.
+    @Test(arguments: [false, true])
+    func aSignatureThatBeginsWithZeroDoesNotEndTheLogin(isOfAFile: Bool) async throws {
+        let nonces = Lock(["jupF4qC0EvSJK_o", "AbjuiCMAU7fVKBQ"])  // with such a signature by user.seed
+        let server = SocketServer { peer in
+            let nonce = nonces.withLock { $0.popLast() } ?? "AAAAAAAAAAAAAAA"
+            peer.write(
+                #"INFO {"version":"2.9.10","proto":1,"headers":true,"max_payload":1048576,"nonce":"\#(nonce)"}"# + "\r\n")
+            var login = ""
+            while !login.contains("PING\r\n") {
+                let bytes = peer.read()
+                if bytes.isEmpty { return }
+                login += String(decoding: bytes, as: UTF8.self)
+            }
+            peer.write(login.contains(#""sig":""#) ? "PONG\r\n" : "-ERR 'Authorization Violation'\r\n")
+            while !peer.read().isEmpty {}
+        }
+        var options = try NATSOptions("nats://127.0.0.1:\(server.port)")
+        options.credentials =
+            try isOfAFile ? .file(path("user.creds")) : .nkey(Self.publicKey, seedFile: path("user.seed"))
+        let connection = NATSConnection(options)
+        try await connection.connect()
+        #expect(nonces.withLock { $0 } == [])
+        await withCheckedContinuation { done in connection.close { done.resume() } }
     }
 
     @Test func aClientCertificateIsTaken() async throws {

@@ -78,7 +78,11 @@ final class NATSLink: @unchecked Sendable {
         status = setCallbacks(on: raw, UnsafeMutableRawPointer(bitPattern: closure))
         guard status == NATS_OK else { throw NATSError(status, during: task) }
         var connection: OpaquePointer?
-        status = natsConnection_Connect(&connection, raw)
+        // libnats 3.4.1 leaves out a signature that begins with a zero byte, as one of 256 does; the next login has another one.
+        for _ in 1...(options.credentials?.isSigned == true ? 3 : 1) {
+            status = natsConnection_Connect(&connection, raw)
+            if status != NATS_CONNECTION_AUTH_FAILED { break }
+        }
         guard status == NATS_OK, let connection else { throw NATSError(status, during: task) }
         return connection
     }

@@ -9,6 +9,14 @@ public enum NATSCredentials: Hashable, Sendable {
     case token(String)
     /// A public key (`U…`), and the file that holds its seed.
     case nkey(String, seedFile: String)
+
+    /// Whether a login signs what the server has sent.
+    var isSigned: Bool {
+        switch self {
+        case .file, .nkey: true
+        case .user, .token: false
+        }
+    }
 }
 
 extension NATSCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
