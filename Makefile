@@ -10,6 +10,8 @@ SEEDS ?= 10000
 FIRST ?= 1
 CONFIGURATION ?= release
 export PREFIX DESTDIR CONFIGURATION
+# As Scripts/release: otherwise everything would be compiled anew for either.
+STATIC = $(if $(filter release,$(CONFIGURATION)),--static-swift-stdlib)
 # Every trait of the package is on: the manifest reads it.
 export ALL_TRAITS = 1
 # SwiftPM 6.3 passes traits to the compiler in hash order, and a different order rebuilds the whole package.
@@ -25,9 +27,8 @@ setup: ## Installs missing system packages (Debian, Ubuntu) and checks the versi
 	@Scripts/setup
 
 demo: setup ## Shows events arriving over a real WebSocket, from an embedded server.
-	@env -u ALL_TRAITS swift build --quiet --disable-default-traits --scratch-path .build-demo --product pusher-cli \
-		--disable-index-store -Xswiftc -gnone -Xcc -g0  # an index and debug information take a fifth of the CPU
-	@.build-demo/debug/pusher-cli demo
+	@Scripts/build-without-traits --disable-default-traits --product pusher-cli
+	@.build-plain/debug/pusher-cli demo
 
 test: setup ## Builds and runs all tests. For some, use swift test --filter.
 	@swift build --build-tests
@@ -106,14 +107,14 @@ pydio-transfer: setup ## Compares uploads and downloads by pusher-cli with those
 	@Scripts/pydio/transfer $(or $(SIZE),1024) $(or $(ROUNDS),5)
 
 simulate: setup ## Runs random schedules on a simulated clock and network. SEEDS=10000 FIRST=1 MACHINE=pusher|matrix|rooms|encryption|pydio|relay.
-	@swift build --quiet -c $(CONFIGURATION) --product simulate
+	@swift build --quiet -c $(CONFIGURATION) $(STATIC) --product simulate
 	@SWIFT_DETERMINISTIC_HASHING=1 .build/$(CONFIGURATION)/simulate $(MACHINE) $(SEEDS) $(FIRST)
 
 simulate-bugs: setup ## Checks that simulate finds deliberate bugs; takes minutes. BUGS="01 02" tries some.
 	@Scripts/simulate-bugs $(patsubst %,Scripts/simulation-bugs/%-*.patch,$(BUGS))
 
 herd: setup ## Counts reconnects per second after 10,000 clients lose one server, with and without jitter.
-	@swift build --quiet -c $(CONFIGURATION) --product simulate
+	@swift build --quiet -c $(CONFIGURATION) $(STATIC) --product simulate
 	@.build/$(CONFIGURATION)/simulate herd
 
 mutants: setup ## Makes small mutations of the pure targets, which tests must notice. COUNT=12 tries a few.
@@ -147,4 +148,4 @@ smoke: setup ## Runs a short form of every target that CI does not run as it is.
 	@Scripts/smoke $(ONLY)
 
 clean: ## Removes everything that was built.
-	@rm -rf .build .build-* Examples/.build Benchmarks/.build
+	@rm -rf .build .build-*

@@ -4,7 +4,7 @@ import PackageDescription
 
 let package = Package(
     name: "Examples",
-    dependencies: [.package(name: "PusherSwift", path: "..")],
+    dependencies: [.package(name: "PusherSwift", path: "..", traits: [])],
     targets: examples + servers + readme
 )
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from matrix import install_peers
-from programs import BUILD, CONFIGURATION, LIBRARIES, ROOT, ROUNDS, few, measure, run
+from programs import BUILD, CONFIGURATION, LIBRARIES, ROOT, ROUNDS, build_product, few, measure, run
 from report import Aim, Line, cost_ratios
 
 SIZE = 250
@@ -17,7 +17,7 @@ def build():
     BUILD.mkdir(parents=True, exist_ok=True)
     flags = run("pkg-config", "--cflags", "--libs", *LIBRARIES, capture_output=True, text=True).stdout.split()
     run("cc", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-o", BUILD / "ratchets", ROOT / "Benchmarks/C/ratchets.c", *flags)
-    run("swift", "build", "--quiet", "-c", CONFIGURATION, "--product", "EncryptionBench", cwd=ROOT)
+    build_product("EncryptionBench")
 
 
 def ours(kind, count):

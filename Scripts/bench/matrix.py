@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections import defaultdict
 
-from programs import BUILD, CONFIGURATION, ROOT, ROUNDS, measure, run
+from programs import BUILD, CONFIGURATION, ROOT, ROUNDS, build_product, measure, run
 from report import Aim, Line, cost_ratios
 
 sys.path.append(str(ROOT / "Benchmarks/Matrix"))
@@ -15,7 +15,7 @@ INITIAL, INCREMENTAL = DATA / "initial.json", DATA / "incremental.jsonl"
 def build():
     """Only what this section needs."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    run("swift", "build", "--quiet", "-c", CONFIGURATION, "--product", "MatrixBench", cwd=ROOT)
+    build_product("MatrixBench")
 
 
 def install_peers():

@@ -30,17 +30,20 @@ def build():
     flags = run("pkg-config", "--cflags", "--libs", *LIBRARIES, capture_output=True, text=True).stdout.split()
     for source in (ROOT / "Benchmarks/C").glob("*.c"):
         run("cc", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE", "-o", BUILD / source.stem, source, *flags)
-    run("swift", "build", "--quiet", "-c", CONFIGURATION, "--package-path", ROOT / "Benchmarks")
+    run(ROOT / "Scripts/build-without-traits", "-c", CONFIGURATION, "--package-path", ROOT / "Benchmarks")
 
 
 def build_command():
-    """In release mode as Scripts/release does."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    options = ["-c", CONFIGURATION, "--product", "pusher-cli"]
-    if CONFIGURATION == "release":
-        options.append("--static-swift-stdlib")
-    run("swift", "build", "--quiet", *options, cwd=ROOT, stderr=subprocess.DEVNULL)  # the linker's word on mktemp
+    build_product("pusher-cli")
     run("strip", "-o", CLI, ROOT / ".build" / CONFIGURATION / "pusher-cli")
+
+
+def build_product(name):
+    """In release mode as Scripts/release does: other options would compile everything anew."""
+    options = ["--static-swift-stdlib"] if CONFIGURATION == "release" else []
+    run("swift", "build", "--quiet", "-c", CONFIGURATION, *options, "--product", name, cwd=ROOT,
+        stderr=subprocess.DEVNULL)  # the linker's word on mktemp
 
 
 def make_certificate():
@@ -53,7 +56,7 @@ def make_certificate():
 
 
 def swift_program(name):
-    return ROOT / "Benchmarks/.build" / CONFIGURATION / name
+    return ROOT / ".build-plain" / CONFIGURATION / name
 
 
 def swift_command(name, **arguments):

@@ -244,7 +244,7 @@ struct ContextTests {
     @Test func theContextLocalStaysForTheNextServer() async throws {
         defer { try? FileManager.default.removeItem(at: home) }
         let environment = ["XDG_CONFIG_HOME": home.path]
-        let serve = try CommandRun(["serve", "--port", "0", "--context"], environment: environment)
+        let serve = try CommandRun(["serve", "--port", "\(FreePort.next())", "--context"], environment: environment)
         #expect(await serve.waitFor { !$0.isEmpty })
         #expect(try await run("channels").status == 0)
         serve.interrupt()

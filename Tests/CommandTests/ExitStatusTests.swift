@@ -150,6 +150,14 @@ struct ExitStatusTests {
         (["subscribe", "c", "--count", "--json"], "missing value for '--count <count>'"),
         (["serve", "--profile", "x"], "the value 'x' is invalid for '--profile <profile>': it must be vendor"),
         (["pydio", "get", "x"], "the value 'x' is invalid for '<remote>': a path on the server is"),
+        (
+            ["matrix", "listen", "--since", "soon"],
+            "the value 'soon' is invalid for '--since <time>': it is no time such as"
+        ),
+        (
+            ["consume", "ev.>", "--since", "2999-01-01"],
+            "the value '2999-01-01' is invalid for '--since <start>': that time is still to come"
+        ),
     ])
     func theMistakeItselfIsNamed(arguments: [String], words: String) async throws {
         let run = try CommandRun(arguments)

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import MatrixTestSupport
 import TestSupport
@@ -108,13 +109,21 @@ struct MatrixCatchUpTests {
         "90s", "30m", "2h", "7d", "2026-01-31", "2026-01-31T12:00", "2026-01-31T12:00:30Z", "2026-01-31T12:00:30.123Z",
     ])
     func timesThatArePast(text: String) throws {
-        let date = try #require(PastTime(argument: text)?.date)
+        let date = try PastTime(text).date
         #expect(date < Date())
         if text.hasSuffix("m") { #expect(abs(date.timeIntervalSinceNow + 1800) < 60) }
     }
 
-    @Test(arguments: ["", "h", "-1h", "1.5h", "1y", "tomorrow", "2026-13-01", "2999-01-01"])
-    func whatIsNoTimeThatIsPast(text: String) { #expect(PastTime(argument: text) == nil) }
+    @Test(arguments: ["", "h", "-1h", "1.5h", "1y", "tomorrow", "2026-13-01"])
+    func whatIsNoTimeIsRefusedWithItsForms(text: String) {
+        let error = #expect(throws: ValidationError.self) { try PastTime(text) }
+        #expect(error?.message.contains("30m") == true)
+    }
+
+    @Test(arguments: ["2999-01-01", "2999-01-31T12:00"]) func whatIsNotPastIsRefused(text: String) {
+        let error = #expect(throws: ValidationError.self) { try PastTime(text) }
+        #expect(error?.message.contains("still to come") == true)
+    }
 }
 
 /// One room's stream of events, as a homeserver gives it: everything since a token at once, the newest of it if it is much.

@@ -98,7 +98,8 @@ struct NATSIdentityTests {
         let server = SocketServer { peer in
             let nonce = nonces.withLock { $0.popLast() } ?? "AAAAAAAAAAAAAAA"
             peer.write(
-                #"INFO {"version":"2.9.10","proto":1,"headers":true,"max_payload":1048576,"nonce":"\#(nonce)"}"# + "\r\n")
+                #"INFO {"version":"2.9.10","proto":1,"headers":true,"max_payload":1048576,"nonce":"\#(nonce)"}"#
+                    + "\r\n")
             var login = ""
             while !login.contains("PING\r\n") {
                 let bytes = peer.read()

@@ -61,7 +61,7 @@ final class NATSLink: @unchecked Sendable {
     var maximumPayload: Int { Int(natsConnection_GetMaxPayload(connection)) }
 
     private static func connect(_ options: NATSOptions, _ closure: UInt) throws(NATSError) -> OpaquePointer {
-        let task = "the connection to \(options)"
+        let task = "the connection to \(options)" + (options.credentials?.seedFile.map { " with \($0)" } ?? "")
         guard LibCrypto.isReady else { throw NATSError(.other, "\(task) failed: libcrypto cannot be used") }
         try options.validate()
         if case .file(let path) = options.credentials { try check(credentialsFile: path) }
@@ -79,7 +79,7 @@ final class NATSLink: @unchecked Sendable {
         guard status == NATS_OK else { throw NATSError(status, during: task) }
         var connection: OpaquePointer?
         // libnats 3.4.1 leaves out a signature that begins with a zero byte, as one of 256 does; the next login has another one.
-        for _ in 1...(options.credentials?.isSigned == true ? 3 : 1) {
+        for _ in 1...(options.credentials?.seedFile == nil ? 1 : 3) {
             status = natsConnection_Connect(&connection, raw)
             if status != NATS_CONNECTION_AUTH_FAILED { break }
         }

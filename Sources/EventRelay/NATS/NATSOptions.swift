@@ -10,11 +10,11 @@ public enum NATSCredentials: Hashable, Sendable {
     /// A public key (`U…`), and the file that holds its seed.
     case nkey(String, seedFile: String)
 
-    /// Whether a login signs what the server has sent.
-    var isSigned: Bool {
+    /// What holds the seed that signs what a server sends at login.
+    var seedFile: String? {
         switch self {
-        case .file, .nkey: true
-        case .user, .token: false
+        case .file(let path), .nkey(_, seedFile: let path): path
+        case .user, .token: nil
         }
     }
 }

@@ -19,7 +19,7 @@ struct MatrixListenOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "First print the Matrix events of your rooms since this time, instead of those since the last listen ended: "
-                + "\(PastTime.forms).", valueName: "time"))
+                + "\(PastTime.forms).", valueName: "time"), transform: { try PastTime($0) })
     var since: PastTime?
 
     func validate() throws {

@@ -2,13 +2,16 @@ import ArgumentParser
 import Foundation
 
 /// A moment in the past, as an option: how long ago, or when.
-struct PastTime: ExpressibleByArgument, Sendable {
+struct PastTime: Sendable {
     let date: Date
 
     static let forms = "30m, 2h, 7d, 2026-01-31, 2026-01-31T12:00, or 2026-01-31T12:00:00Z"
 
-    init?(argument: String) {
-        guard let date = Self.before(argument) ?? Self.absolute(argument), date <= Date() else { return nil }
+    init(_ argument: String) throws {
+        guard let date = Self.before(argument) ?? Self.absolute(argument) else {
+            throw ValidationError("it is no time such as \(Self.forms).")
+        }
+        guard date <= Date() else { throw ValidationError("that time is still to come.") }
         self.date = date
     }
 

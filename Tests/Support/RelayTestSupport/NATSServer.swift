@@ -22,7 +22,7 @@ package final class NATSServer: Sendable {
     /// - Parameter configuration: Lines of a configuration file, beside port and store.
     package convenience init(configuration: String = "") async throws {
         let folder = try Self.makeFolder()
-        try await self.init(folder: folder, port: Self.freePort(), configuration: configuration)
+        try await self.init(folder: folder, port: FreePort.next(), configuration: configuration)
     }
 
     private init(folder: URL, port: Int, configuration: String) async throws {
@@ -48,7 +48,7 @@ package final class NATSServer: Sendable {
 
     /// Three servers that replicate.
     package static func cluster(configuration: String = "") async throws -> [NATSServer] {
-        let ports = try (0..<3).map { _ in (client: try freePort(), route: try freePort()) }
+        let ports = try (0..<3).map { _ in (client: try FreePort.next(), route: try FreePort.next()) }
         let routes = ports.map { "\"nats://127.0.0.1:\($0.route)\"" }.joined(separator: ", ")
         var servers: [NATSServer] = []
         for (index, port) in ports.enumerated() {
@@ -96,46 +96,11 @@ package final class NATSServer: Sendable {
 
     package func waitUntilReachable() async throws {
         let port = port
-        guard await eventually(within: .seconds(15), { Self.accepts(port) }) else { throw NotReady(log: log) }
+        guard await eventually(within: .seconds(15), { FreePort.isTaken(port) }) else { throw NotReady(log: log) }
     }
 
     package var log: String {
         (try? String(contentsOf: folder.appending(path: "\(port).log"), encoding: .utf8)) ?? ""
-    }
-
-    private static func accepts(_ port: Int) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        return withAddress(port) { Glibc.connect(descriptor, $0, $1) } == 0
-    }
-
-    private static let nextPort = Lock(Int.random(in: 10_000..<30_000))
-
-    /// Each once, and below those that the system gives to connections: one of them could take it before the server does, and a
-    /// server of another test would answer here.
-    private static func freePort() throws -> Int {
-        for _ in 0..<1000 {
-            let port = nextPort.withLock { port in
-                port = port < 32_000 ? port + 1 : 10_000
-                return port
-            }
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(descriptor) }
-            if withAddress(port, { bind(descriptor, $0, $1) }) == 0 { return port }
-        }
-        throw NotReady(log: "no free port")
-    }
-
-    private static func withAddress(_ port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return withUnsafePointer(to: address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
     }
 
     private static func makeFolder() throws -> URL {

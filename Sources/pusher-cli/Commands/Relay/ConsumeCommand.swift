@@ -53,7 +53,7 @@
         @Option(
             help: ArgumentHelp(
                 "Where to begin: all, the number of an event, or a time: \(PastTime.forms). A group that exists goes on where "
-                    + "it was. Default: with what comes now.", valueName: "start"))
+                    + "it was. Default: with what comes now.", valueName: "start"), transform: { try ConsumeStart($0) })
         var since: ConsumeStart?
 
         @Option(
@@ -129,18 +129,16 @@
     }
 
     /// Where to begin in a stream.
-    struct ConsumeStart: ExpressibleByArgument, Sendable {
+    struct ConsumeStart: Sendable {
         let start: EventConsumerOptions.Start
 
-        init?(argument: String) {
+        init(_ argument: String) throws {
             if argument == "all" {
                 start = .beginning
             } else if let sequence = UInt64(argument) {
                 start = .sequence(sequence)
-            } else if let time = PastTime(argument: argument) {
-                start = .time(time.date)
             } else {
-                return nil
+                start = .time(try PastTime(argument).date)
             }
         }
     }

@@ -33,7 +33,7 @@
         @Option(
             help: ArgumentHelp(
                 "Where a new group begins: all, the number of an event, or a time: \(PastTime.forms). Default: with what "
-                    + "comes now.", valueName: "start"))
+                    + "comes now.", valueName: "start"), transform: { try ConsumeStart($0) })
         var since: ConsumeStart?
 
         @OptionGroup var nats: NATSOption
