@@ -10,7 +10,7 @@ SEEDS ?= 10000
 FIRST ?= 1
 CONFIGURATION ?= release
 export PREFIX DESTDIR CONFIGURATION
-# As Scripts/release: otherwise everything would be compiled anew for either.
+# As in Scripts/release: a build with other options would compile everything again.
 STATIC = $(if $(filter release,$(CONFIGURATION)),--static-swift-stdlib)
 # Every trait of the package is on: the manifest reads it.
 export ALL_TRAITS = 1
@@ -148,4 +148,4 @@ smoke: setup ## Runs a short form of every target that CI does not run as it is.
 	@Scripts/smoke $(ONLY)
 
 clean: ## Removes everything that was built.
-	@rm -rf .build .build-*
+	@rm -rf .build .build-* Examples/.build Benchmarks/.build

@@ -4,7 +4,7 @@ import PackageDescription
 
 let package = Package(
     name: "Examples",
-    dependencies: [.package(name: "PusherSwift", path: "..", traits: [])],
+    dependencies: [.package(name: "PusherSwift", path: "..")],
     targets: examples + servers + readme
 )
 

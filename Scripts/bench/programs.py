@@ -42,8 +42,11 @@ def build_command():
 def build_product(name):
     """In release mode as Scripts/release does: other options would compile everything anew."""
     options = ["--static-swift-stdlib"] if CONFIGURATION == "release" else []
-    run("swift", "build", "--quiet", "-c", CONFIGURATION, *options, "--product", name, cwd=ROOT,
-        stderr=subprocess.DEVNULL)  # the linker's word on mktemp
+    # What the linker says of mktemp is shown with real errors only.
+    result = subprocess.run(["swift", "build", "--quiet", "-c", CONFIGURATION, *options, "--product", name], cwd=ROOT,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if result.returncode != 0:
+        sys.exit(result.stdout)
 
 
 def make_certificate():

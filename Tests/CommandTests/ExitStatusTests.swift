@@ -152,11 +152,11 @@ struct ExitStatusTests {
         (["pydio", "get", "x"], "the value 'x' is invalid for '<remote>': a path on the server is"),
         (
             ["matrix", "listen", "--since", "soon"],
-            "the value 'soon' is invalid for '--since <time>': it is no time such as"
+            "the value 'soon' is invalid for '--since <time>': expected a time such as"
         ),
         (
             ["consume", "ev.>", "--since", "2999-01-01"],
-            "the value '2999-01-01' is invalid for '--since <start>': that time is still to come"
+            "the value '2999-01-01' is invalid for '--since <start>': this time is in the future"
         ),
     ])
     func theMistakeItselfIsNamed(arguments: [String], words: String) async throws {

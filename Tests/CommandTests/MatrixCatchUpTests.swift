@@ -122,7 +122,7 @@ struct MatrixCatchUpTests {
 
     @Test(arguments: ["2999-01-01", "2999-01-31T12:00"]) func whatIsNotPastIsRefused(text: String) {
         let error = #expect(throws: ValidationError.self) { try PastTime(text) }
-        #expect(error?.message.contains("still to come") == true)
+        #expect(error?.message.contains("in the future") == true)
     }
 }
 

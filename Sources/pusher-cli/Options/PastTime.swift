@@ -9,9 +9,9 @@ struct PastTime: Sendable {
 
     init(_ argument: String) throws {
         guard let date = Self.before(argument) ?? Self.absolute(argument) else {
-            throw ValidationError("it is no time such as \(Self.forms).")
+            throw ValidationError("expected a time such as \(Self.forms).")
         }
-        guard date <= Date() else { throw ValidationError("that time is still to come.") }
+        guard date <= Date() else { throw ValidationError("this time is in the future.") }
         self.date = date
     }
 
