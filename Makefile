@@ -144,8 +144,8 @@ uninstall: ## Removes what install installed.
 check-install: release ## Installs into a temporary folder and checks the result.
 	@Scripts/check-install
 
-smoke: setup ## Runs a short form of every target that CI does not run as it is. ONLY="bench soak" runs some.
-	@Scripts/smoke $(ONLY)
+smoke: setup ## Runs a short form of every target that CI does not run as it is. ONLY="bench soak", TURNS=900 (seconds).
+	@Scripts/smoke $(if $(TURNS),--seconds $(TURNS)) $(ONLY)
 
 clean: ## Removes everything that was built.
 	@rm -rf .build .build-* Examples/.build Benchmarks/.build
