@@ -1,3 +1,4 @@
+import Basics
 import Realtime
 
 /// How frames of events begin, one for each channel: what follows may be recognised by it.

@@ -1,3 +1,4 @@
+import Basics
 import Realtime
 
 /// Signed requests of this connection that the server still owes an answer, in the order in which they were sent.

@@ -1,3 +1,4 @@
+import Basics
 import Realtime
 
 /// Names whose events are dropped without another word on this connection: their channels were left, or have been

@@ -1,3 +1,5 @@
+import Basics
+
 /// Who wants which events: bindings to everything, to a channel, and to one event of a channel.
 ///
 /// For one event the global bindings come first, then the channel's, each in order of binding. A lookup costs one

@@ -1,3 +1,4 @@
+import Basics
 import Synchronization
 
 /// Where an event goes: global bindings first, then the channel's. Kept by who delivers events, since often the next
