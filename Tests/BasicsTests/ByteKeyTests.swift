@@ -23,3 +23,27 @@ struct ByteKeyTests {
         #expect(ByteKey(Array("xay".utf8)[1..<2]) == ByteKey("a"))
     }
 }
+
+/// Collections with byte keys, looked up by text.
+struct ByteKeyCollectionTests {
+    @Test func aDictionaryTellsCanonicallyEqualTextsApart() {
+        var counts: [ByteKey: Int] = [:]
+        counts["\u{E9}"] = 1
+        counts["e\u{301}", default: 10] += 1
+        // The Kelvin sign is canonically equal to a plain letter.
+        counts["K"] = 3
+        #expect(counts["\u{E9}"] == 1 && counts["e\u{301}"] == 11 && counts["\u{212A}"] == nil)
+        #expect(counts.removeValue(forKey: "e\u{301}") == 11)
+        #expect(counts["\u{E9}"] == 1 && counts.count == 2)
+    }
+
+    @Test func aSetTellsCanonicallyEqualTextsApart() {
+        var ids: Set<ByteKey> = Set(texts: ["\u{E9}"])
+        #expect(!ids.contains("e\u{301}"))
+        #expect(ids.insert("e\u{301}"))
+        #expect(!ids.insert("e\u{301}"))
+        #expect(ids.remove("\u{E9}"))
+        #expect(!ids.remove("\u{E9}"))
+        #expect(ids.contains("e\u{301}") && ids.count == 1)
+    }
+}
