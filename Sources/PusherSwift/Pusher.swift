@@ -147,8 +147,8 @@ public final class Pusher: Sendable {
     // MARK: Global bindings
 
     /// Calls back for every event of every channel, before the channel's own bindings. Includes the protocol's public
-    /// events such as `pusher:subscription_succeeded`, `pusher:member_added` and `pusher:ping`; errors go to the
-    /// delegate.
+    /// events such as `pusher:subscription_succeeded`, `pusher:member_added`, `pusher:ping` and `pusher:error`. The
+    /// delegate and ``errors`` tell of all errors, not only of those that the server sends.
     ///
     /// - Returns: The id for ``unbind(callbackId:)``.
     @preconcurrency

@@ -168,7 +168,7 @@ struct ClientConnectionTests {
         client.machine.connect(now: client.now)
         _ = client.take()
         client.receive(frame)
-        let lines = client.take()
+        let lines = client.takeReports()
         #expect(lines.first == "drop 1")
         #expect(lines.last == "connecting → reconnecting")
         #expect(lines.contains { $0.hasPrefix("error the server did not open with pusher:connection_established") })
@@ -251,7 +251,7 @@ struct ClientConnectionTests {
         _ = client.take()
         client.receive(#"{"event":"pusher:error","data":{"code":4001,"message":"no such app"}}"#)
         #expect(
-            client.take() == [
+            client.takeReports() == [
                 "drop 1",
                 "error the server refused the connection: the application does not exist: wrong key or wrong cluster (“no such app”) (code 4001)",
                 "connecting → disconnected",
@@ -265,7 +265,7 @@ struct ClientConnectionTests {
         client.receive(#"{"event":"pusher:error","data":{"code":4009,"message":"unauthorized"}}"#)
         client.close(4009)
         #expect(
-            client.take() == [
+            client.takeReports() == [
                 "error the server closed the connection: the connection is unauthorized (“unauthorized”) (code 4009)",
                 "connected → disconnected",
             ])
@@ -274,7 +274,7 @@ struct ClientConnectionTests {
     @Test func anErrorThatAnnouncesARetryIsReportedWithIt() {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher:error","data":{"code":4201,"message":"Pong reply not received in time"}}"#)
-        #expect(client.take() == [])
+        #expect(client.takeReports() == [])
         client.close(4201)
         #expect(client.take().first?.hasSuffix("(code 4201); will retry at once") == true)
     }
@@ -282,9 +282,9 @@ struct ClientConnectionTests {
     @Test func anErrorWithoutTheCloseItSeemsToAnnounceIsReportedSoon() {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher:error","data":{"code":4200,"message":"Invalid message format"}}"#)
-        #expect(client.take() == [])
+        #expect(client.takeReports() == [])
         client.pass(.seconds(1))
-        #expect(client.take() == ["error the server reports: Invalid message format (code 4200)"])
+        #expect(client.takeReports() == ["error the server reports: Invalid message format (code 4200)"])
         client.close(4200)  // late: it tells nothing new
         #expect(client.take() == ["connected → reconnecting"])
     }
@@ -293,7 +293,7 @@ struct ClientConnectionTests {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher:error","data":{"code":4305,"message":"enough"}}"#)
         client.close(4305)
-        let lines = client.take()
+        let lines = client.takeReports()
         #expect(lines.count == 2)
         #expect(lines.first?.hasPrefix("error the server closed the connection: ") == true)
         #expect(lines.first?.hasSuffix("(“enough”) (code 4305)") == true)
@@ -305,7 +305,7 @@ struct ClientConnectionTests {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher:error","data":{"code":4301,"message":"slow down"}}"#)
         client.close(1006)
-        let lines = client.take()
+        let lines = client.takeReports()
         #expect(lines.first == "error the server reports: slow down (code 4301)")
         #expect(lines.count { $0.hasPrefix("error") } == 2)
         #expect(lines.last == "connected → reconnecting")
@@ -338,7 +338,7 @@ struct ClientConnectionTests {
     func everyShapeOfErrorIsReported(data: String, expected: String) {
         var client = ClientScript.connected()
         client.receive(#"{"event":"pusher:error","data":\#(data)}"#)
-        #expect(client.take() == [expected])
+        #expect(client.takeReports() == [expected])
         #expect(client.machine.connectionState == .connected)
     }
 
@@ -536,7 +536,7 @@ struct ClientConnectionTests {
         client.succeed("c")
         _ = client.take()
         client.receive(#"{"event":"pusher:error","channel":"c","data":{"code":4001,"message":"gone"}}"#)
-        #expect(client.take() == ["error channel c: the server reports: gone (code 4001)"])
+        #expect(client.takeReports() == ["error channel c: the server reports: gone (code 4001)"])
         client.close(1006)
         #expect(client.take().last == "connected → reconnecting")
     }

@@ -39,6 +39,9 @@ extension ClientScript {
         return count
     }
 
+    /// As ``take()``, without the `pusher:error` that bindings get as it came: ``ServerErrorTests`` look at that.
+    mutating func takeReports() -> [String] { take().filter { !$0.hasPrefix("event pusher:error") } }
+
     /// Errors among the notices so far.
     mutating func takeErrors() -> [PusherError] {
         machine.takeNotices().compactMap { if case .error(let error) = $0 { error } else { nil } }

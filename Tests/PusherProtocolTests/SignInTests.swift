@@ -92,7 +92,7 @@ struct SignInTests {
         _ = client.take()
         client.receive(#"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature"}}"#)
         #expect(
-            client.take() == [
+            client.takeReports() == [
                 "error the server reports: Invalid signature",
                 "sign-in failed the server refused the sign-in: Invalid signature pusher:signin_error",
             ])
@@ -107,7 +107,7 @@ struct SignInTests {
         _ = client.take()
         client.receive(#"{"event":"pusher:error","data":{"code":null,"message":"Invalid signature"}}"#)
         #expect(
-            client.take() == [
+            client.takeReports() == [
                 "failed channel private-x: the server refused the subscription: Invalid signature"
             ])
         client.receive(success)
@@ -124,7 +124,7 @@ struct SignInTests {
         let message = "Invalid signature: Expected HMAC SHA256 hex digest of 1.1::user::\(userData), but got 00"
         client.receive(#"{"event":"pusher:error","data":{"code":null,"message":\#(JSONString.quoted(message))}}"#)
         #expect(
-            client.take() == [
+            client.takeReports() == [
                 "error the server reports: Invalid signature",
                 "sign-in failed the server refused the sign-in: Invalid signature pusher:signin_error",
             ])
@@ -248,7 +248,7 @@ struct SignInTests {
         _ = client.take()
         client.receive(#"{"event":"pusher:error","data":{"code":4009,"message":"bad"}}"#)
         #expect(
-            client.take() == ["sign-in failed the server refused the sign-in: bad pusher:signin_error"])
+            client.takeReports() == ["sign-in failed the server refused the sign-in: bad pusher:signin_error"])
         client.close(4009)
         #expect(
             client.take() == [

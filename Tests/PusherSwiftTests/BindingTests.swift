@@ -62,6 +62,36 @@ struct BindingTests {
         }
     }
 
+    /// As the document of version 5 has it, for each way in which servers send the data.
+    @Test(
+        .overSockets, .regression("pusher:error never reached a binding."),
+        arguments: [#"{"code":4301,"message":"m"}"#, #""{\"code\":4301,\"message\":\"m\"}""#], [true, false])
+    func errorsReachBindingsAsInVersion5(data: String, parses: Bool) async throws {
+        try await withServer { server in
+            let pusher = Pusher.make(server, recorder) { $0.attemptToReturnJSONObject = parses }
+            pusher.bind({ [recorder] (message: Any?) in
+                guard let message = message as? [String: Any], message["event"] as? String == "pusher:error",
+                    let data = message["data"] as? [String: Any], let text = data["message"] as? String
+                else { return }
+                recorder.add("global \(text) \(message["channel"] as? String ?? "-")")
+            })
+            pusher.subscribe("c").bind(
+                eventName: "pusher:error",
+                callback: { [recorder] data in
+                    recorder.add("channel \((data as? [String: Any])?["message"] as? String ?? "-")")
+                })
+            pusher.connect()
+            #expect(await recorder.waitFor("subscribed c"))
+            let socketID = try #require(pusher.connection.socketId)
+            try await server.send(raw: #"{"event":"pusher:error","data":\#(data)}"#, to: socketID)
+            #expect(await recorder.waitFor("global m -"))
+            try await server.send(raw: #"{"event":"pusher:error","channel":"c","data":\#(data)}"#, to: socketID)
+            #expect(await recorder.waitFor("channel m"))
+            #expect(recorder.contains("global m c"))
+            #expect(recorder.count("channel m") == 1)
+        }
+    }
+
     @Test(.overSockets, .regression("Unbinding twice removed another binding."))
     func unbindingAnUnboundIDRemovesNothingElse() async throws {
         try await withServer { server in

@@ -88,11 +88,13 @@ extension ClientMachine {
             if isReadingPaused { applyReadingPause(now: now) }
             startSignIn(now: now)
             startAllSubscriptions(now: now)
-        case .error(let code?, let message, _):
+        case .error(let event, let code?, let message):
+            deliverError(event, message)
             end(
                 id, isAlive: true, draft: .refused(code: code, message: message), code: CloseCode(rawValue: code),
                 now: now)
-        case .error(nil, let message, _):
+        case .error(let event, nil, let message):
+            deliverError(event, message)
             handshakeFailed(id, "it sent an error without a code (“\(message.prefix(200))”)", now: now)
         case .ping, .pong, .subscriptionSucceeded, .subscriptionFailed, .memberAdded, .memberRemoved,
             .subscriptionCount, .cacheMissed, .signedIn, .watchlist, .unknownInternal, .application:
@@ -138,8 +140,9 @@ extension ClientMachine {
         case .subscriptionCount(let event, let count): subscriptionCountChanged(event, count)
         case .signedIn(let user): signedIn(user, now: now)
         case .watchlist(let changes): watchlistChanged(changes)
-        case .error(let code, let message, let channel):
-            serverError(code: code, message: message, channel: channel, now: now)
+        case .error(let event, let code, let message):
+            deliverError(event, message)
+            serverError(code: code, message: message, channel: event.channelName, now: now)
         case .connectionEstablished(let newSocketID, _): socketID = newSocketID  // no server does this
         case .unknownInternal: break  // of a later version of the protocol; not for the application
         }
@@ -171,7 +174,7 @@ extension ClientMachine {
         _ event: RealtimeEvent, on id: EventRouter.ChannelID, now: MonotonicInstant
     ) -> RealtimeEvent {
         let name = event.eventName
-        guard !name.hasPrefix("client-"), !name.hasPrefix("pusher:"),
+        guard !name.utf8.starts(with: "client-".utf8), !name.utf8.starts(with: "pusher:".utf8),
             let origin = channels[id]?.cache.origin(of: event, now: now)
         else { return event }
         return origin == .live ? event : event.withOrigin(origin)
@@ -196,6 +199,20 @@ extension ClientMachine {
         latestKey = entries[index].key  // the key's own bytes: those of the event need not live on
         latestEntry = entries[index].value
         return latestEntry
+    }
+
+    /// Bindings get it as it came, as in older versions, but for what its text tells of signed data.
+    private mutating func deliverError(_ event: RealtimeEvent, _ message: String) {
+        let event = Self.withoutSignedText(event, message)
+        let entry = event.channelKey.flatMap { entries[$0] }
+        notices.append(event, on: entry.flatMap { $0.isWanted ? $0.id : nil })
+    }
+
+    private static func withoutSignedText(_ event: RealtimeEvent, _ message: String) -> RealtimeEvent {
+        let words = withoutSignedText(message)
+        guard words.utf8.count < message.utf8.count, var data = event.data.flatMap(JSON.object) else { return event }
+        data["message"] = words
+        return JSON.text(data).map { event.withData(Array($0.utf8)) } ?? event
     }
 
     /// Once connected an error never changes the state; only a close does.

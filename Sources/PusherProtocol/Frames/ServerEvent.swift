@@ -6,7 +6,7 @@ package enum ServerEvent: Sendable {
     /// - Parameter activityTimeout: Nil if missing, zero, or not a number.
     case connectionEstablished(SocketID, activityTimeout: Duration?)
     /// `code` is null or absent for errors that concern a single request.
-    case error(code: Int?, message: String, channel: String?)
+    case error(RealtimeEvent, code: Int?, message: String)
     case ping
     case pong
     case subscriptionSucceeded(RealtimeEvent)
@@ -49,7 +49,7 @@ package enum ServerEvent: Sendable {
         case "pusher_internal:watchlist_events" where isOfConnection:
             self = .watchlist(try WatchlistChange.list(event.data))
         default:
-            self = name.hasPrefix("pusher_internal:") ? .unknownInternal(name: name) : .application(event)
+            self = name.utf8.starts(with: "pusher_internal:".utf8) ? .unknownInternal(name: name) : .application(event)
         }
     }
 
@@ -67,8 +67,7 @@ package enum ServerEvent: Sendable {
     private static func error(_ event: RealtimeEvent) -> ServerEvent {
         let object = event.data.flatMap(JSON.object) ?? [:]
         return .error(
-            code: JSON.integer(object["code"]), message: object["message"] as? String ?? "",
-            channel: event.channelName)
+            event, code: JSON.integer(object["code"]), message: object["message"] as? String ?? "")
     }
 
     private static func subscriptionCount(_ event: RealtimeEvent) throws(MalformedFrame) -> ServerEvent {

@@ -39,7 +39,7 @@ public class PusherEventEmitter: @unchecked Sendable {
     @discardableResult
     public func bind(eventName: String, callback: @escaping @Sendable (Any?) -> Void) -> String {
         let parses = core.options.attemptToReturnJSONObject
-        return bind(eventName: eventName, eventCallback: { callback($0.value(parsed: parses)) })
+        return bind(eventName: eventName, eventCallback: { callback($0.value(parsed: parses || $0.isServerError)) })
     }
 
     /// Calls back for each event of this name with its data decoded. Data that is of another form is reported as an

@@ -207,7 +207,7 @@ extension ClientCore {
 
     func bindGlobally(message callback: @escaping @Sendable (Any?) -> Void) -> String {
         let parses = options.attemptToReturnJSONObject
-        return bindGlobally { callback($0.message(parsed: parses)) }
+        return bindGlobally { callback($0.message(parsed: parses || $0.isServerError)) }
     }
 
     func unbindGlobally(_ callbackId: String) {

@@ -53,6 +53,9 @@ extension RealtimeEvent {
         return JSON.value(data) ?? data
     }
 
+    /// Servers send the data of `pusher:error` as an object, so older versions always gave it parsed.
+    var isServerError: Bool { eventName == "pusher:error" }
+
     func message(parsed: Bool) -> [String: Any] {
         var message = unknownMembers
         message["event"] = eventName
