@@ -217,12 +217,28 @@ def members(trial):
     tell(trial, messages(), "--user-id", "me", channels=("calm", "victim", "presence-victim"), environment=SECRET)
 
 
+def tell_members(trial, messages):
+    """Sends these as the answer to a subscription: only that one is read."""
+    server = trial.peer(PusherPeer())
+    server.answer = lambda connection, channel: channel == "presence-victim"
+    tell(trial, messages, "--user-id", "me", server=server, channels=("calm", "victim", "presence-victim"),
+         environment=SECRET)
+
+
 @scenario("messages: a presence list of 9 MiB, again and again", grows=128, cpu=60, back=20)
 def presence_lists(trial):
     members = {f"user-{step}": {"n": "n" * 60} for step in range(40_000)}
     message = succeeded("presence-victim", {"presence": {"ids": list(members), "hash": members, "count": -7}})
-    tell(trial, [message] * trial.scale(5), "--user-id", "me", channels=("calm", "victim", "presence-victim"),
-         environment=SECRET)
+    tell_members(trial, [message] * trial.scale(5))
+
+
+@scenario("messages: a presence list of 100,000 members", grows=52, cpu=30, back=20, smoke=True)
+def large_presence_list(trial):
+    """5.5 MB on the wire. What is kept of each member and what reading takes for a moment are ten times that at most."""
+    ids = [f"user-{step}" for step in range(100_000)]
+    message = succeeded("presence-victim", {"presence": {"ids": ids, "hash": {id: {"n": "n" * 8} for id in ids}}})
+    trial.expect(5.2 * MIB < len(message) < 5.3 * MIB, f"the message has {len(message) / MIB:.1f} MiB")
+    tell_members(trial, [message])
 
 
 @scenario("messages: members who come and go", cpu=20, back=10)

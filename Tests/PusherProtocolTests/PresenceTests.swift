@@ -38,7 +38,7 @@ struct PresenceTests {
             (#"{"presence":{"ids":["a"]}}"#, ["a"]),
         ] as [(String, [String])])
     func everyShapeOfListIsRead(data: String, expected: [String]) {
-        #expect(PresenceMembers(subscriptionData: data)?.all.map(\.userID) == expected)
+        #expect(PresenceList(Array(data.utf8))?.members.all.map(\.userID) == expected)
     }
 
     @Test(arguments: ["{}", "", "nonsense", "[]", #"{"presence":[]}"#, #"{"presence":{"ids":7,"hash":"x"}}"#])

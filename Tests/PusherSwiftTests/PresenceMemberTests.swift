@@ -58,4 +58,38 @@ struct PresenceMemberTests {
             for pusher in [watcher, last] { pusher.disconnect() }
         }
     }
+
+    @Test(.overSockets, .regression("Two members whose ids Unicode considers equal were one."))
+    func membersWhoseIDsUnicodeConsidersEqualAreTwo() async throws {
+        let (composed, decomposed) = ("\u{E9}ve", "e\u{301}ve")
+        try await withServer { server in
+            func makeClient(_ user: String, _ recorder: Recorder) -> (Pusher, PusherPresenceChannel) {
+                let pusher = Pusher.make(server, recorder)
+                pusher.connection.userDataFetcher = { PusherPresenceChannelMember(userId: user) }
+                let channel = pusher.subscribeToPresenceChannel(channelName: "presence-room")
+                pusher.connect()
+                return (pusher, channel)
+            }
+            let (watcher, room) = makeClient(composed, recorder)
+            room.onMemberAdded = { [recorder] in recorder.add("added \($0.userId.utf8.count)") }
+            room.onMemberRemoved = { [recorder] in recorder.add("removed \($0.userId.utf8.count)") }
+            try await room.subscribed()
+            let (other, seen) = makeClient(decomposed, Recorder())
+            try await seen.subscribed()
+            #expect(await recorder.waitFor("added \(decomposed.utf8.count)"))
+            for channel in [room, seen] {
+                #expect(channel.members.count == 2)
+                for id in [composed, decomposed] {
+                    let found = channel.findMember(userId: id)
+                    #expect(found.map { Array($0.userId.utf8) } == Array(id.utf8))
+                }
+            }
+            #expect(seen.me().map { Array($0.userId.utf8) } == Array(decomposed.utf8))
+            other.disconnect()
+            #expect(await recorder.waitFor("removed \(decomposed.utf8.count)"))
+            #expect(room.members.map { Array($0.userId.utf8) } == [Array(composed.utf8)])
+            #expect(room.findMember(userId: decomposed) == nil)
+            watcher.disconnect()
+        }
+    }
 }

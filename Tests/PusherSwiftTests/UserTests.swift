@@ -70,6 +70,7 @@ struct UserTests {
             try await friend.user.signedIn()
             #expect(await recorder.waitFor(#"online {"name":"online","user_ids":["u2"]}"#))
             #expect(watcher.user.watchlist.online == ["u2"])
+            #expect(watcher.user.watchlist.isOnline(userId: "u2") && !watcher.user.watchlist.isOnline(userId: "u3"))
             friend.disconnect()
             #expect(await recorder.waitFor(#"offline {"name":"offline","user_ids":["u2"]}"#))
             #expect(watcher.user.watchlist.online == [])

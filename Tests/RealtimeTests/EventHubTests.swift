@@ -311,6 +311,18 @@ private final class Sink: RealtimeEventSink {
         #expect(heard.withLock { $0 }.isEmpty)
     }
 
+    /// As `String`s, the names are equal.
+    @Test(.regression("Two channels of a source whose names Unicode considers equal were one."))
+    func channelsWhoseNamesUnicodeConsidersEqualAreTwo() {
+        let source = Source()
+        let (composed, decomposed) = ("test:\u{E9}", "test:e\u{301}")
+        let first = source.hub.channel(named: composed)
+        let second = source.hub.channel(named: decomposed)
+        #expect(first != second && source.hub.channelNames.count == 2)
+        #expect(source.hub.removeChannel(named: decomposed) == second)
+        #expect(source.hub.channel(named: composed) == first)
+    }
+
     @Test func removingAChannelEndsItsSequences() async {
         let source = Source()
         let channel = source.hub.channel(named: "test:a")

@@ -33,6 +33,21 @@ struct EventRouterTests {
         return router
     }
 
+    /// As `String`s, the names are equal.
+    @Test func eventsWhoseNamesUnicodeConsidersEqualAreTwo() {
+        var router = makeRouter()
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let id = router.bind(to: channel, event: composed, handler("1"))
+        _ = router.bind(to: channel, event: decomposed, handler("2"))
+        #expect(route(composed, on: channel, in: &router).map(\.first) == ["1"])
+        #expect(route(decomposed, on: channel, in: &router).map(\.first) == ["2"])
+        _ = router.unbind(id, from: channel, event: decomposed)
+        #expect(route(composed, on: channel, in: &router).count == 1)
+        _ = router.unbindAll(from: channel, event: composed)
+        #expect(route(composed, on: channel, in: &router).isEmpty)
+        #expect(route(decomposed, on: channel, in: &router).count == 1)
+    }
+
     @Test func globalComesFirstThenTheChannelInOrderOfBinding() {
         var router = makeRouter()
         _ = router.bind(to: channel, event: "e", handler("1"))

@@ -53,7 +53,7 @@ struct BombTests {
                     #expect(throws: AuthFailure.self) { try AuthAnswer(body: Array(body.utf8)) }
                     #expect(throws: AuthFailure.self) { try UserAuthAnswer(body: Array(body.utf8)) }
                 }
-                #expect(PresenceMembers(subscriptionData: #"{"presence":{"hash":\#(json)}}"#) == nil)
+                #expect(PresenceList(Array(#"{"presence":{"hash":\#(json)}}"#.utf8)) == nil)
                 #expect(PresenceMembers.Member(data: #"{"user_id":"1","user_info":\#(json)}"#) == nil)
                 #expect(SignedInUser(signinData: #"{"user_data":\#(json)}"#) == nil)
                 #expect(throws: MalformedFrame.self) { try WatchlistChange.list(#"{"events":\#(json)}"#) }

@@ -1,8 +1,11 @@
-import Foundation
+import Basics
+import JSONBytes
 
-/// Who is on a presence channel. User ids compare as strings, however the server sends them.
-package struct PresenceMembers: Hashable, Sendable {
-    package struct Member: Hashable, Sendable {
+/// Who is on a presence channel. User ids compare byte for byte; a number is the same id as its digits in a string.
+///
+/// There may be 100,000 members: what is kept of each takes about as many bytes as the server sent.
+package struct PresenceMembers: Sendable {
+    package struct Member: Sendable {
         package let userID: String
         /// JSON text; nil if the server gave nothing or null.
         package let userInfo: String?
@@ -25,7 +28,7 @@ package struct PresenceMembers: Hashable, Sendable {
     package static let maximumBytes = 16 << 20
     private static let overhead = 128
 
-    private var members: [String: (order: Int, member: Member)] = [:]
+    private var members: [ByteKey: (order: Int, userInfo: String?)] = [:]
     private var lastOrder = 0
     private var byteCount = 0
 
@@ -35,63 +38,96 @@ package struct PresenceMembers: Hashable, Sendable {
 
     /// In order of arrival.
     package var all: [Member] {
-        members.values.sorted { $0.order < $1.order }.map(\.member)
+        members.sorted { $0.value.order < $1.value.order }
+            .map { Member(userID: $0.key.string, userInfo: $0.value.userInfo) }
     }
 
-    package subscript(userID: String) -> Member? { members[userID]?.member }
+    package subscript(userID: String) -> Member? {
+        members[ByteKey(userID)].map { Member(userID: userID, userInfo: $0.userInfo) }
+    }
+
+    /// Makes room for so many, or for as many as there may be.
+    mutating func reserveCapacity(_ count: Int) {
+        members.reserveCapacity(min(count, Self.maximumBytes / Self.overhead))
+    }
 
     /// Adds a member, or updates what is known of one.
     package mutating func add(_ member: Member) -> Addition {
-        let known = members[member.userID]
-        let byteCount = byteCount - (known.map { Self.cost(of: $0.member) } ?? 0) + Self.cost(of: member)
+        let key = ByteKey(member.userID)
+        let known = members[key]
+        let byteCount =
+            byteCount - (known.map { Self.cost(key, $0.userInfo) } ?? 0) + Self.cost(key, member.userInfo)
         guard byteCount <= Self.maximumBytes else { return .tooMany }
         self.byteCount = byteCount
         if known == nil { lastOrder += 1 }
-        members[member.userID] = (known?.order ?? lastOrder, member)
+        members[key] = (known?.order ?? lastOrder, member.userInfo)
         return known == nil ? .new : .known
     }
 
-    private static func cost(of member: Member) -> Int {
-        member.userID.utf8.count + (member.userInfo?.utf8.count ?? 0) + overhead
+    private static func cost(_ key: ByteKey, _ userInfo: String?) -> Int {
+        key.bytes.count + (userInfo?.utf8.count ?? 0) + overhead
     }
 
     /// Removes a member and returns what was known last, or nil for an unknown one.
     package mutating func remove(userID: String) -> Member? {
-        guard let member = members.removeValue(forKey: userID)?.member else { return nil }
-        byteCount -= Self.cost(of: member)
-        return member
-    }
-
-    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.all == rhs.all }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(all) }
-}
-
-extension PresenceMembers {
-    /// The list in the data of a successful subscription: `{"presence":{"ids":[…],"hash":{…},"count":n}}`. `ids` may be
-    /// missing, and an empty `hash` may be `[]`. Nil if there is neither.
-    package init?(subscriptionData: String?) {
-        guard let data = subscriptionData.flatMap(JSON.object), let presence = data["presence"] as? [String: Any],
-            presence["hash"] is [String: Any] || presence["hash"] is [Any] || presence["ids"] is [Any]
-        else { return nil }
-        self.init()
-        let hash = presence["hash"] as? [String: Any] ?? [:]
-        let ids = (presence["ids"] as? [Any] ?? []).compactMap(JSON.identifier)
-        for id in ids + hash.keys.sorted() {
-            guard self[id] == nil else { continue }
-            _ = add(Member(userID: id, userInfo: hash[id].flatMap(Member.infoText)))
-        }
+        let key = ByteKey(userID)
+        guard let (_, userInfo) = members.removeValue(forKey: key) else { return nil }
+        byteCount -= Self.cost(key, userInfo)
+        return Member(userID: userID, userInfo: userInfo)
     }
 }
 
 extension PresenceMembers.Member {
     /// A member in the data of `member_added`, `member_removed` or in `channel_data`. Nil without a user id.
     package init?(data: String?) {
-        guard let object = data.flatMap(JSON.object), let id = JSON.identifier(object["user_id"]) else { return nil }
+        guard let data = data.map({ Array($0.utf8) }), JSONView.isJSON(data), let object = JSONView(data),
+            let id = Self.userID(object["user_id"])
+        else { return nil }
         self.init(userID: id, userInfo: object["user_info"].flatMap(Self.infoText))
     }
 
-    fileprivate static func infoText(_ value: Any) -> String? {
-        value is NSNull ? nil : JSON.text(value)
+    /// A string that is not empty, or a number.
+    fileprivate static func userID(_ value: JSONView?) -> String? {
+        JSON.identifier(value).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    fileprivate static func infoText(_ value: JSONView) -> String? { value.isNull ? nil : value.compactText }
+}
+
+/// The members in the data of a successful subscription: `{"presence":{"ids":[…],"hash":{…},"count":n}}`. `ids` may be
+/// missing, and an empty `hash` may be `[]`.
+package struct PresenceList: Sendable {
+    package private(set) var members = PresenceMembers()
+    /// Entries that were left out because they are no user ids: null, an empty string, an object and the like.
+    package private(set) var withoutID = 0
+    /// Whether some were left out because there are more bytes of members than is allowed.
+    package private(set) var isCut = false
+
+    /// Nil if there is neither `ids` nor `hash`.
+    package init?(_ data: [UInt8]) {
+        guard JSONView.isJSON(data), let presence = JSONView(data)?["presence"] else { return nil }
+        let ids = presence["ids"]?.array
+        let hash = presence["hash"]
+        guard ids != nil || hash?.isObject == true || hash?.array != nil else { return nil }
+        let infos = hash?.members ?? []
+        members.reserveCapacity(max(ids?.count ?? 0, infos.count))
+        for id in ids ?? [] { add(PresenceMembers.Member.userID(id), nil) }
+        // Those who are in the hash alone follow in the order of their ids.
+        var others: [(key: String, value: JSONView)] = []
+        for info in infos {
+            if members[info.key] == nil { others.append(info) } else { add(info.key, info.value) }
+        }
+        for other in others.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+            add(other.key.isEmpty ? nil : other.key, other.value)
+        }
+    }
+
+    private mutating func add(_ id: String?, _ info: JSONView?) {
+        guard let id else { return withoutID += 1 }
+        let member = PresenceMembers.Member(
+            userID: id, userInfo: info.flatMap(PresenceMembers.Member.infoText))
+        guard members.add(member) == .tooMany else { return }
+        isCut = true
+        _ = members.remove(userID: id)
     }
 }

@@ -23,7 +23,7 @@ extension ClientMachine {
                 .clientEventRejected, "“\(event.prefix(200))” was not sent: \(reason)",
                 channelName: channel.name.string)
         }
-        guard event.hasPrefix("client-"), event.utf8.count > 7 else {
+        guard event.utf8.starts(with: "client-".utf8), event.utf8.count > 7 else {
             throw rejected("the name of a client event starts with “client-”")
         }
         guard event.utf8.count <= Self.maximumEventNameLength else {

@@ -4,11 +4,15 @@ import Realtime
 extension ClientMachine {
     /// The list that came with a success takes the place of whatever was known.
     mutating func replaceMembers(of id: EventRouter.ChannelID, with event: RealtimeEvent) {
-        guard let members = PresenceMembers(subscriptionData: event.data) else {
+        guard let list = PresenceList(event.dataBytes) else {
             reportPresence(event, "its member list cannot be read")
             return
         }
-        channels[id]?.members = members
+        channels[id]?.members = list.members
+        if list.withoutID > 0 {
+            reportPresence(event, "entries of its member list without a user id were left out: \(list.withoutID)")
+        }
+        if list.isCut { reportTooManyMembers(event) }
     }
 
     mutating func memberAdded(_ event: RealtimeEvent) {
@@ -19,9 +23,7 @@ extension ClientMachine {
         switch channels[entry.id]?.members.add(member) {
         case .new: break
         case .known, nil: return  // no arrival
-        case .tooMany:
-            return reportPresence(
-                event, "a member was left out: more than \(PresenceMembers.maximumBytes) bytes of members")
+        case .tooMany: return reportTooManyMembers(event)
         }
         notices.append(.memberAdded(entry.id, member))
         notices.append(event.renamed("pusher:member_added"), on: entry.id)
@@ -35,6 +37,11 @@ extension ClientMachine {
         guard let known = channels[entry.id]?.members.remove(userID: member.userID) else { return }
         notices.append(.memberRemoved(entry.id, known))
         notices.append(event.renamed("pusher:member_removed"), on: entry.id)
+    }
+
+    private mutating func reportTooManyMembers(_ event: RealtimeEvent) {
+        reportPresence(
+            event, "members were left out: there are more than \(PresenceMembers.maximumBytes) bytes of them")
     }
 
     private mutating func reportPresence(_ event: RealtimeEvent, _ what: String) {

@@ -18,7 +18,9 @@ extension ClientMachine {
 
     package var signedInUser: SignedInUser? { user.signedIn }
 
-    package var onlineUsers: Set<String> { user.online.ids }
+    package var onlineUsers: [String] { user.online.ids.map(\.string) }
+
+    package func isOnline(_ userID: String) -> Bool { user.online.ids.contains(ByteKey(userID)) }
 
     /// Whether a sign-in is done or on its way, on this connection.
     package var isSigningIn: Bool { user.isOnItsWay || user.signedIn != nil }
@@ -178,6 +180,12 @@ extension ClientMachine {
                 }
             case "offline": user.online.remove(change.userIDs)
             default: break  // of a later version of the protocol
+            }
+            if change.withoutID > 0 {
+                report(
+                    PusherError(
+                        .malformedMessage,
+                        "entries of the watchlist without a user id were left out: \(change.withoutID)"))
             }
             notices.append(.watchlistChanged(change))
         }

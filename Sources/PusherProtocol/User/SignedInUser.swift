@@ -22,6 +22,8 @@ package struct WatchlistChange: Hashable, Sendable {
     /// `online`, `offline`, or a name of a later version.
     package let name: String
     package let userIDs: [String]
+    /// Entries of its list that are no user ids.
+    package let withoutID: Int
     /// The whole entry as JSON text.
     package let data: String
 
@@ -34,8 +36,9 @@ package struct WatchlistChange: Hashable, Sendable {
             guard let entry = entry as? [String: Any], let name = entry["name"] as? String,
                 let data = JSON.text(entry)
             else { return nil }
-            let ids = (entry["user_ids"] as? [Any] ?? []).compactMap(JSON.identifier)
-            return WatchlistChange(name: name, userIDs: ids, data: data)
+            let listed = entry["user_ids"] as? [Any] ?? []
+            let ids = listed.compactMap(JSON.identifier).filter { !$0.isEmpty }
+            return WatchlistChange(name: name, userIDs: ids, withoutID: listed.count - ids.count, data: data)
         }
     }
 }

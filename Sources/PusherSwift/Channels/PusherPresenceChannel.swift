@@ -23,7 +23,8 @@ public final class PusherPresenceChannel: PusherChannel, @unchecked Sendable {
     /// The own entry among the members; nil unless subscribed.
     public func me() -> PusherPresenceChannelMember? { myId.flatMap(findMember(userId:)) }
 
-    /// The member of this id; nil if there is none.
+    /// The member of this id; nil if there is none. Ids compare byte for byte, as on the server: `é` in one Unicode scalar
+    /// and in two are two members.
     public func findMember(userId: String) -> PusherPresenceChannelMember? {
         core.read { $0.members(of: id)[userId] }.map(PusherPresenceChannelMember.init)
     }

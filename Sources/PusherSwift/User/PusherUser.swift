@@ -56,6 +56,10 @@ public final class PusherWatchlist: PusherEventEmitter, @unchecked Sendable {
         super.init(id: .watchlist, core: core)
     }
 
-    /// Ids of the watched users who are online, as far as the server has told on this connection.
-    public var online: Set<String> { core.read { $0.onlineUsers } }
+    /// Ids of the watched users who are online, as far as the server has told on this connection. A set of `String`
+    /// holds one of two ids that are canonically equal in Unicode; ``isOnline(userId:)`` tells them apart.
+    public var online: Set<String> { Set(core.read { $0.onlineUsers }) }
+
+    /// Whether a watched user is online, as far as the server has told on this connection. Ids compare byte for byte.
+    public func isOnline(userId: String) -> Bool { core.read { $0.isOnline(userId) } }
 }

@@ -225,29 +225,36 @@ public struct RealtimeEvent: Sendable {
 
     /// The same event under another name.
     package func renamed(_ newName: String) -> RealtimeEvent {
-        RealtimeEvent(name: newName, channel: channelName, data: data, userId: userId).withOrigin(origin)
+        copy(name: ArraySlice(newName.utf8), data: part(dataSpan, isPresent: hasData), form: layout.dataForm)
     }
 
     /// The same event with other data, which must be UTF-8.
     package func withData(_ data: [UInt8]) -> RealtimeEvent {
+        copy(name: slice(layout.name), data: data[...], form: .text)
+    }
+
+    /// The data may be megabytes: it is copied once, as it stands.
+    private func copy(name: ArraySlice<UInt8>, data: ArraySlice<UInt8>, form: DataForm) -> RealtimeEvent {
+        let channel = part(layout.channel, isPresent: layout.channel.isPresent)
+        let user = part(layout.user, isPresent: layout.user.isPresent)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(data.count + 64)
-        func append(_ part: Span) -> Span {
-            guard part.isPresent else { return .none }
+        bytes.reserveCapacity(name.count + channel.count + user.count + data.count)
+        func append(_ part: ArraySlice<UInt8>) -> Span {
             let start = UInt32(bytes.count)
-            bytes += slice(part)
+            bytes += part
             return Span(start, UInt32(bytes.count))
         }
         var layout = layout
         layout.isFrame = false
-        layout.name = append(layout.name)
-        layout.channel = append(layout.channel)
-        layout.user = append(layout.user)
-        layout.dataStart = UInt32(bytes.count)
-        layout.dataForm = .text
-        bytes += data
-        return RealtimeEvent(bytes: bytes, range: bytes.indices, layout: layout, dataEnd: UInt32(bytes.count))
+        layout.name = append(name)
+        if layout.channel.isPresent { layout.channel = append(channel) }
+        if layout.user.isPresent { layout.user = append(user) }
+        let dataSpan = append(data)
+        (layout.dataStart, layout.dataForm) = (dataSpan.start, form)
+        return RealtimeEvent(bytes: bytes, range: bytes.indices, layout: layout, dataEnd: dataSpan.end)
     }
+
+    private func part(_ span: Span, isPresent: Bool) -> ArraySlice<UInt8> { isPresent ? slice(span) : [] }
 
     /// The same event, told apart from a new one.
     package func withOrigin(_ origin: EventOrigin) -> RealtimeEvent {

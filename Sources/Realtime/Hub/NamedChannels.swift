@@ -1,23 +1,25 @@
+import Basics
+
 /// Channels that nobody subscribes: those of sources.
 ///
 /// They have bindings as other channels do; their ids are never those of a machine's subscriptions.
 struct NamedChannels: Sendable {
     private static let first = -1_000_000
 
-    private var ids: [String: EventRouter.ChannelID] = [:]
+    private var ids: [ByteKey: EventRouter.ChannelID] = [:]
     private var last = Self.first
 
     /// The channel's id, if it is bound to.
-    subscript(name: String) -> EventRouter.ChannelID? { ids[name] }
+    subscript(name: String) -> EventRouter.ChannelID? { ids[ByteKey(name)] }
 
-    var names: [String] { Array(ids.keys) }
+    var names: [String] { ids.keys.map(\.string) }
 
     mutating func add(_ name: String) -> EventRouter.ChannelID {
         last -= 1
         let id = EventRouter.ChannelID(number: last)
-        ids[name] = id
+        ids[ByteKey(name)] = id
         return id
     }
 
-    mutating func remove(_ name: String) -> EventRouter.ChannelID? { ids.removeValue(forKey: name) }
+    mutating func remove(_ name: String) -> EventRouter.ChannelID? { ids.removeValue(forKey: ByteKey(name)) }
 }

@@ -35,15 +35,18 @@ private func isInside(_ bytes: [UInt8]) -> Bool {
 
 func fuzzPresence(_ bytes: [UInt8]) throws(BrokenClaim) {
     let text = String(decoding: bytes, as: UTF8.self)
-    if var members = PresenceMembers(subscriptionData: text) {
+    if var members = PresenceList(Array(text.utf8))?.members {
         try claim("as many as listed", members.count == members.all.count)
         for member in members.all {
-            try claim("each can be found", members[member.userID] == member)
+            try claim("each can be found", members[member.userID]?.userInfo == member.userInfo)
+            try claim("each has an id", !member.userID.isEmpty)
             try claim("info is JSON", member.userInfo.map { JSONView.isJSON($0) } ?? true)
         }
         let first = members.all.first
         try claim("a known member is not new", first.map { members.add($0) == .known } ?? true)
-        try claim("a removed member is gone", first.map { members.remove(userID: $0.userID) == $0 } ?? true)
+        try claim(
+            "a removed member is gone",
+            first.map { members.remove(userID: $0.userID) != nil && members[$0.userID] == nil } ?? true)
     }
     if let member = PresenceMembers.Member(data: text) {
         try claim("info is JSON", member.userInfo.map { JSONView.isJSON($0) } ?? true)
