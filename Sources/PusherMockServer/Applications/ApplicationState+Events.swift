@@ -40,7 +40,7 @@ extension ApplicationState {
             return send(frames.event(entry.event, channel: channel, text: entry.data), to: [socketID])
         }
         send(frames.cacheMiss(channel: channel), to: [socketID])
-        if toldMisses.insert(channel).inserted { tell(.cacheMiss(channel)) }
+        if toldMisses.insert(channel) { tell(.cacheMiss(channel)) }
     }
 
     mutating func clientEvent(_ event: ClientMessage.ClientEvent, from socketID: SocketID, now: MonotonicInstant) {

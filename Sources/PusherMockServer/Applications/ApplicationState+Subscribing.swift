@@ -42,7 +42,7 @@ extension ApplicationState {
         }
         if name.kind == .serverToUser {
             let user = connections[socketID]?.user?.id
-            guard let user, name.string == ChannelName.serverToUserPrefix + user else {
+            guard let user, ByteKey(name.string) == ByteKey(ChannelName.serverToUserPrefix + user) else {
                 throw SubscriptionRefusal(.unauthorized, "Invalid channel name: \(name) is for internal use")
             }
         }
@@ -116,14 +116,14 @@ extension ApplicationState {
         if let member, isFirstOfUser {
             send(frames.memberAdded(member, channel: name.string), to: others)
             arrived(
-                .memberAdded(channel: name.string, userID: member.userID),
-                after: .memberRemoved(channel: name.string, userID: member.userID))
+                .memberAdded(channel: name.string, userID: ByteKey(member.userID)),
+                after: .memberRemoved(channel: name.string, userID: ByteKey(member.userID)))
         }
         countChanged(of: name, now: now)
     }
 
     mutating func unsubscribe(_ socketID: SocketID, from name: String, now: MonotonicInstant) {
-        guard connections[socketID]?.channels.remove(name) != nil else {
+        guard connections[socketID]?.channels.remove(name) == true else {
             guard profile.subscriptionRefusal == .error else { return }
             return sendError(
                 "No current subscription to channel \(name.prefix(200)), or subscription in progress", to: socketID)
@@ -138,7 +138,7 @@ extension ApplicationState {
         if !channel.subscribers.isEmpty { channels[name] = channel }
         if let goneUser {
             send(frames.memberRemoved(userID: goneUser, channel: name), to: Array(channel.subscribers.keys))
-            left(.memberRemoved(channel: name, userID: goneUser), now: now)
+            left(.memberRemoved(channel: name, userID: ByteKey(goneUser)), now: now)
         }
         if channel.subscribers.isEmpty {
             toldMisses.remove(name)

@@ -1,3 +1,4 @@
+import Basics
 import PusherProtocol
 
 extension ApplicationState {
@@ -22,7 +23,7 @@ extension ApplicationState {
                 message: "Invalid signature: Expected HMAC SHA256 hex digest of \(socketID)::user::\(userData)")
         }
         let user = try UserData(userData)
-        guard connections[socketID]?.user.map({ $0.id == user.id }) ?? true else {
+        guard connections[socketID]?.user.map({ $0.key == user.key }) ?? true else {
             throw UserData.Malformed(message: "Connection is already signed in as another user")
         }
         return user
@@ -39,12 +40,13 @@ extension ApplicationState {
     private mutating func signedIn(_ socketID: SocketID, as user: UserData, userData: String) {
         connections[socketID]?.user = user
         connections[socketID]?.authorizationDeadline = nil
-        let isFirstConnection = users[user.id] == nil
-        users[user.id, default: []].insert(socketID)
+        let isFirstConnection = users[user.key] == nil
+        users[user.key, default: []].insert(socketID)
         send(frames.signInSucceeded(userData: userData), to: [socketID])
         if !user.watchlist.isEmpty {
             let frame = frames.watchlist(
-                online: user.watchlist.filter { users[$0] != nil }, offline: user.watchlist.filter { users[$0] == nil })
+                online: user.watchlist.filter { users[$0] != nil }.map(\.string),
+                offline: user.watchlist.filter { users[$0] == nil }.map(\.string))
             send(frame, to: [socketID])
         }
         if user.exceedsWatchlistLimit {
@@ -53,19 +55,19 @@ extension ApplicationState {
                 to: socketID)
         }
         if isFirstConnection {
-            send(frames.watchlist(online: [user.id], offline: []), to: watchers(of: user.id, except: socketID))
+            send(frames.watchlist(online: [user.id], offline: []), to: watchers(of: user.key, except: socketID))
         }
     }
 
-    mutating func signedOut(_ socketID: SocketID, of user: String) {
+    mutating func signedOut(_ socketID: SocketID, of user: ByteKey) {
         users[user]?.remove(socketID)
         guard users[user]?.isEmpty == true else { return }
         users[user] = nil
-        send(frames.watchlist(online: [], offline: [user]), to: watchers(of: user, except: socketID))
+        send(frames.watchlist(online: [], offline: [user.string]), to: watchers(of: user, except: socketID))
     }
 
     /// - Parameter socketID: knows already.
-    private func watchers(of user: String, except socketID: SocketID) -> [SocketID] {
+    private func watchers(of user: ByteKey, except socketID: SocketID) -> [SocketID] {
         connections.filter { $0.key != socketID && $0.value.user?.watchlist.contains(user) == true }.map(\.key)
     }
 

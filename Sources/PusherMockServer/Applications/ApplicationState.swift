@@ -11,7 +11,7 @@ struct ApplicationState {
     static let maximumDataSize = 10_240
 
     struct Connection {
-        var channels: Set<String> = []
+        var channels: Set<ByteKey> = []
         var clientEvents: RateLimiter
         /// Nil until it signs in.
         var user: UserData?
@@ -24,12 +24,12 @@ struct ApplicationState {
     let frames: FrameWriter
     var connections: [SocketID: Connection] = [:]
     /// Occupied channels only.
-    var channels: [String: ChannelState] = [:]
+    var channels: [ByteKey: ChannelState] = [:]
     /// The connections of each signed-in user.
-    var users: [String: Set<SocketID>] = [:]
+    var users: [ByteKey: Set<SocketID>] = [:]
     var cache: EventCache
     /// Cache channels whose miss was told, until something is published or the last subscriber leaves.
-    var toldMisses: Set<String> = []
+    var toldMisses: Set<ByteKey> = []
     var counts = CountAnnouncements()
     var departures: Departures
     private var actions: [ServerAction] = []
@@ -95,8 +95,8 @@ struct ApplicationState {
 
     mutating func connectionClosed(_ socketID: SocketID, now: MonotonicInstant) {
         guard let connection = connections.removeValue(forKey: socketID) else { return }
-        for channel in connection.channels.sorted() { leave(channel, socketID, now: now) }
-        if let user = connection.user { signedOut(socketID, of: user.id) }
+        for channel in connection.channels.map(\.string).sorted() { leave(channel, socketID, now: now) }
+        if let user = connection.user { signedOut(socketID, of: user.key) }
     }
 
     /// Answers one text frame.

@@ -51,7 +51,7 @@ enum ClientMessage: Hashable {
         case "pusher:signin":
             let data = try Self.data(of: frame, event: event)
             self = .signIn(auth: data.string("auth"), userData: data.string("user_data"))
-        case _ where event.hasPrefix("client-"):
+        case _ where event.utf8.starts(with: "client-".utf8):
             let data = frame.text("data")
             let text = frame.string("data")
             self = .clientEvent(

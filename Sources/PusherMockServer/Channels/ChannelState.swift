@@ -1,3 +1,4 @@
+import Basics
 import PusherProtocol
 
 /// The subscribers of one occupied channel and, on a presence channel, its members.
@@ -25,16 +26,21 @@ struct ChannelState {
 
     func userID(of socketID: SocketID) -> String? { subscribers[socketID] ?? nil }
 
+    private func position(of userID: String) -> Int? {
+        let key = ByteKey(userID)
+        return members.firstIndex { ByteKey($0.userID) == key }
+    }
+
     /// Whether one more connection of `userID` would make too many members.
     func isFull(for userID: String) -> Bool {
-        members.count >= Self.maximumMemberCount && !members.contains { $0.userID == userID }
+        members.count >= Self.maximumMemberCount && position(of: userID) == nil
     }
 
     /// Says whether it is the user's first connection here.
     mutating func join(_ socketID: SocketID, as member: PresenceMember?) -> Bool {
         subscribers[socketID] = .some(member?.userID)
         guard let member else { return false }
-        if let index = members.firstIndex(where: { $0.userID == member.userID }) {
+        if let index = position(of: member.userID) {
             members[index].connectionCount += 1
             return false
         }
@@ -45,7 +51,7 @@ struct ChannelState {
     /// Gives the user whose last connection this was.
     mutating func leave(_ socketID: SocketID) -> String? {
         guard let userID = subscribers.removeValue(forKey: socketID) ?? nil,
-            let index = members.firstIndex(where: { $0.userID == userID })
+            let index = position(of: userID)
         else { return nil }
         members[index].connectionCount -= 1
         guard members[index].connectionCount == 0 else { return nil }

@@ -1,10 +1,11 @@
+import Basics
 import PusherProtocol
 
 /// `GET channels`, `GET channels/{name}`, and its `users` and `stats`.
 extension HTTPAPI {
     func getChannels(_ target: RequestTarget) throws(APIFailure) -> APIResponse {
         let prefix = target.parameter("filter_by_prefix") ?? ""
-        let listed = application.listedChannels.filter { $0.name.string.hasPrefix(prefix) }
+        let listed = application.listedChannels.filter { $0.name.string.utf8.starts(with: prefix.utf8) }
         let channels: [(String, String)]
         switch application.profile.channelInfo {
         case .asked, .fitting:

@@ -1,3 +1,4 @@
+import Basics
 import PusherProtocol
 
 extension PusherMockServer {
@@ -18,7 +19,8 @@ extension PusherMockServer {
             applications.flatMap { application in
                 application.connections.map { socketID, connection in
                     Connection(
-                        socketID: socketID.string, app: application.app.key, channels: connection.channels,
+                        socketID: socketID.string, app: application.app.key,
+                        channels: Set(connection.channels.map(\.string)),
                         user: connection.user?.id)
                 }
             }
@@ -31,7 +33,7 @@ extension PusherMockServer {
         ///
         /// - Parameter app: key of the application; nil is the first one. The same everywhere below.
         public func channels(app: String? = nil) -> [String] {
-            application(app)?.channels.keys.sorted() ?? []
+            application(app)?.channels.keys.map(\.string).sorted() ?? []
         }
 
         /// Socket ids of the connections subscribed to `channel`.

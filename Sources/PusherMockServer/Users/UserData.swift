@@ -1,3 +1,5 @@
+import Basics
+
 /// Who a connection signs in as: the signed `user_data`, checked. Pusher protocol, "Signing in users".
 struct UserData: Hashable {
     static let maximumIDLength = 200
@@ -5,8 +7,10 @@ struct UserData: Hashable {
 
     let id: String
     /// Each user once, without those beyond the limit.
-    let watchlist: [String]
+    let watchlist: [ByteKey]
     let exceedsWatchlistLimit: Bool
+
+    var key: ByteKey { ByteKey(id) }
 
     struct Malformed: Error, Hashable {
         let message: String
@@ -28,8 +32,8 @@ struct UserData: Hashable {
         guard let watched, watched.count == object.array("watchlist")?.count else {
             throw Malformed(message: "The watchlist of a user must be an array of strings")
         }
-        var seen: Set<String> = []
-        let unique = watched.filter { seen.insert($0).inserted }
+        var seen: Set<ByteKey> = []
+        let unique = watched.map { ByteKey($0) }.filter { seen.insert($0).inserted }
         watchlist = Array(unique.prefix(Self.maximumWatchlistSize))
         exceedsWatchlistLimit = unique.count > Self.maximumWatchlistSize
     }

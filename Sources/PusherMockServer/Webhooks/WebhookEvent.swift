@@ -1,9 +1,11 @@
+import Basics
+
 /// What an application's own server is told. Pusher protocol, "Webhooks".
 enum WebhookEvent: Hashable {
     case channelOccupied(String)
     case channelVacated(String)
-    case memberAdded(channel: String, userID: String)
-    case memberRemoved(channel: String, userID: String)
+    case memberAdded(channel: String, userID: ByteKey)
+    case memberRemoved(channel: String, userID: ByteKey)
     case clientEvent(channel: String, event: String, data: String?, socketID: String, userID: String?)
     case cacheMiss(String)
     case subscriptionCount(channel: String, count: Int)
@@ -14,9 +16,9 @@ enum WebhookEvent: Hashable {
         case .channelOccupied(let channel): object("channel_occupied", channel)
         case .channelVacated(let channel): object("channel_vacated", channel)
         case .memberAdded(let channel, let userID):
-            object("member_added", channel, [("user_id", JSONText.quoted(userID))])
+            object("member_added", channel, [("user_id", JSONText.quoted(userID.string))])
         case .memberRemoved(let channel, let userID):
-            object("member_removed", channel, [("user_id", JSONText.quoted(userID))])
+            object("member_removed", channel, [("user_id", JSONText.quoted(userID.string))])
         case .clientEvent(let channel, let event, let data, let socketID, let userID):
             object(
                 "client_event", channel,
