@@ -27,6 +27,23 @@ struct OutboxTests {
         #expect(numbers(outbox.takeNext(now: Self.start)) == [4])
     }
 
+    /// As `String`s, the names are equal.
+    @Test func unitsWhoseNamesUnicodeConsidersEqualAreTwo() throws {
+        let (composed, decomposed) = ("matrix:@\u{E9}:x", "matrix:@e\u{301}:x")
+        var outbox = try outbox(units: [composed, decomposed])
+        for unit in [composed, decomposed] { outbox.add(unit, byteCount: 1, time: 0) { _, _ in Self.message } }
+        let entries = outbox.takeNext(now: Self.start)
+        #expect(entries.map { Array($0.unit.utf8) } == [Array(composed.utf8), Array(decomposed.utf8)])
+        #expect(numbers(entries) == [1, 1])
+        outbox.ended(entries[0].token, .failed, now: Self.start)
+        outbox.ended(entries[1].token, .stored, now: Self.start)
+        let retry = try #require(outbox.nextRetry)
+        #expect(outbox.takeNext(now: retry).map { Array($0.unit.utf8) } == [Array(composed.utf8)])
+        outbox.close(composed)
+        #expect(outbox.add(composed, byteCount: 1, time: 0) { _, _ in Self.message } == nil)
+        #expect(outbox.add(decomposed, byteCount: 1, time: 0) { _, _ in Self.message } == 2)
+    }
+
     @Test func afterAFailureAllIsSentAgainInOrder_beforeWhatIsNew() throws {
         var outbox = try outbox(flight: 3)
         for _ in 0..<5 { outbox.add("u", byteCount: 1, time: 0) { _, _ in Self.message } }

@@ -90,10 +90,10 @@ package struct Outbox: Sendable {
     private static var turn: Int { 16 }
 
     private let limits: Limits
-    private var units: [String: Unit] = [:]
+    private var units: [ByteKey: Unit] = [:]
     private var ready: ArraySlice<String> = []
     /// Until when units pause.
-    private var pauses: [String: MonotonicInstant] = [:]
+    private var pauses: [ByteKey: MonotonicInstant] = [:]
     private var unitOfToken: [UInt64: String] = [:]
     private var lastToken: UInt64 = 0
     private var flightBytes = 0
@@ -188,7 +188,7 @@ package struct Outbox: Sendable {
         for (name, until) in pauses where until <= now {
             pauses[name] = nil
             units[name]?.phase = .repeating
-            ready.append(name)
+            ready.append(name.string)
         }
         var entries: [Entry] = []
         while hasRoom, let name = ready.popFirst() {

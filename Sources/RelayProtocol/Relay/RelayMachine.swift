@@ -49,7 +49,7 @@ package struct RelayMachine: Machine {
     private enum Phase: Hashable {
         case running
         /// Units that have not stopped yet, when the first one had, and whether all that was sent for those that have had come.
-        case finishing(Set<String>, time: Int64, isWhole: Bool)
+        case finishing(Set<ByteKey>, time: Int64, isWhole: Bool)
     }
 
     private struct Tenure {
@@ -62,7 +62,7 @@ package struct RelayMachine: Machine {
     private let units: [Slot: [String]]
     private var tenures: [Slot: Tenure] = [:]
     /// Of slots that are another relay's until it leaves, or whose fences are being written: the units that have not begun.
-    private var preparations: [Slot: Set<String>] = [:]
+    private var preparations: [Slot: Set<ByteKey>] = [:]
     private var isHolding = false
     private var actions: [Action] = []
     private var lastNow: MonotonicInstant
@@ -95,7 +95,7 @@ package struct RelayMachine: Machine {
     package mutating func prepared(unit: String, now: MonotonicInstant) {
         lastNow = max(lastNow, now)
         let slot = Slot(of: unit)
-        guard preparations[slot]?.remove(unit) != nil, preparations[slot]?.isEmpty == true else { return }
+        guard preparations[slot]?.remove(unit) == true, preparations[slot]?.isEmpty == true else { return }
         ownership.prepared(slot, now: now)
     }
 
@@ -189,7 +189,7 @@ package struct RelayMachine: Machine {
         case .readFence(let slot): actions.append(.readFence(slot))
         case .prepare(let slot):
             let own = units[slot] ?? []
-            preparations[slot] = Set(own)
+            preparations[slot] = Set(texts: own)
             actions += own.map { .prepare(unit: $0) }
         case .unprepare(let slot): unprepare(slot)
         case .fence(let slot, let term, let sequence):
@@ -221,7 +221,7 @@ package struct RelayMachine: Machine {
     private mutating func drain(_ slot: Slot) {
         guard case .running = tenures[slot]?.phase else { return }
         let own = units[slot] ?? []
-        tenures[slot]?.phase = .finishing(Set(own), time: .max, isWhole: true)
+        tenures[slot]?.phase = .finishing(Set(texts: own), time: .max, isWhole: true)
         actions += own.map { .finish(unit: $0) }
         drainIfEmpty(slot)
     }
