@@ -43,9 +43,10 @@ encryption-rules: ## Lists which tests hold the rules of Matrix's encryption. Fa
 build: setup ## Builds everything, including the tests. Fails on a warning.
 	@Scripts/build-without-warnings
 
-lint: ## Checks the formatting of every Swift file.
+lint: ## Checks the formatting of every Swift file, and that a peer's identifiers are compared by their bytes.
 	@swift format lint --strict --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Readme \
 		Examples/Sources Scripts/mutants
+	@Scripts/lint-identifiers
 
 format: ## Formats every Swift file.
 	@swift format --in-place --recursive Package.swift Sources Tests Tools Examples/Package.swift Examples/Readme \
