@@ -13,7 +13,8 @@ package enum ArgumentRules {
                 .invalidArgument,
                 "the event name has \(name.utf8.count) bytes, at most \(maximumEventNameLength) are allowed")
         }
-        guard !name.hasPrefix("pusher:"), !name.hasPrefix("pusher_internal:") else {
+        // By bytes, as servers look: a combining mark behind the colon makes another character of it.
+        guard !["pusher:", "pusher_internal:"].contains(where: { name.utf8.starts(with: $0.utf8) }) else {
             throw PusherHTTPError(
                 .invalidArgument, "event names that start with pusher: or pusher_internal: are the server's own")
         }
@@ -49,7 +50,7 @@ package enum ArgumentRules {
     ///
     /// - Returns: As it was: what the path is signed as is escaped where it is sent.
     static func segment(_ name: String) throws(PusherHTTPError) -> String {
-        guard PathSegment(name) != nil, !name.contains("/") else {
+        guard PathSegment(name) != nil, !name.utf8.contains(UInt8(ascii: "/")) else {
             throw PusherHTTPError(
                 .invalidArgument,
                 "“\(name)” cannot be a part of a path: it is empty, dots, or has a slash; nothing was sent")

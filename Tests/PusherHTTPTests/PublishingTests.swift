@@ -169,7 +169,8 @@ struct PublishingTests {
     @Test(arguments: [
         ("", "x", "the event has no name"),
         (String(repeating: "é", count: 101), "x", "the event name has 202 bytes, at most 200 are allowed"),
-        ("pusher:e", "x", "start with pusher:"), ("pusher_internal:e", "x", "start with pusher:"),
+        ("pusher:e", "x", "start with pusher:"), ("pusher:\u{301}e", "x", "start with pusher:"),
+        ("pusher_internal:e", "x", "start with pusher:"),
         ("e", String(repeating: "é", count: 5121), "the event's data has 10242 bytes, at most 10240 are allowed"),
     ])
     func aBadEventIsExplainedAndNotSent(event: String, data: String, reason: String) async throws {

@@ -56,7 +56,8 @@ struct WebhookTests {
             {"name":"subscription_count","channel":"a","subscription_count":3},
             {"name":"client_event","channel":"presence-a","event":"client-e","data":"{\\"x\\":1}","socket_id":"1.2","user_id":"u"},
             {"name":"client_event","channel":"private-a","event":"client-e","data":{"x":1},"socket_id":"1.2"},
-            {"name":"later","channel":"a"},{"name":"member_added","channel":"presence-a"},{}]}
+            {"name":"later","channel":"a"},{"name":"member_added","channel":"presence-a"},{},
+            {"name":"member_removed","channel":"presence-a","user_id":""}]}
             """
         ).events
         #expect(
@@ -75,6 +76,8 @@ struct WebhookTests {
                 .unknown(name: "later", json: #"{"channel":"a","name":"later"}"#),
                 .unknown(name: "member_added", json: #"{"channel":"presence-a","name":"member_added"}"#),
                 .unknown(name: nil, json: "{}"),
+                .unknown(
+                    name: "member_removed", json: #"{"channel":"presence-a","name":"member_removed","user_id":""}"#),
             ])
     }
 

@@ -67,6 +67,7 @@ struct AuthEndpointTests {
         arguments: [
             ("socket_id=1&channel_name=private-x", 400), ("channel_name=private-x", 400),
             ("socket_id=1.2", 400), ("socket_id=1.2&channel_name=a%20b", 400),
+            ("socket_id=1.2&channel_name=presence-x&user_id=", 400),
             ("socket_id=1.2&channel_name=presence-x&user_info=%7B", 400),
             ("socket_id=1.2&channel_name=presence-x&user_info=1%2C%22user_id%22%3A2", 400),
         ])

@@ -80,6 +80,11 @@ struct HTTPAPITests {
                 #"{"name":"pusher_internal:e","channel":"c","data":""}"#, 400,
                 "Event names starting with pusher: or pusher_internal: are reserved"
             ),
+            // As characters, it does not start with that: the colon and the accent are one.
+            (
+                #"{"name":"pusher:\#u{301}e","channel":"c","data":""}"#, 400,
+                "Event names starting with pusher: or pusher_internal: are reserved"
+            ),
             (#"{"name":"e","channel":"c","data":{}}"#, 400, "data must be a string"),
             (
                 #"{"name":"e","channel":"c","data":"\#(longData)"}"#, 413,

@@ -47,7 +47,7 @@ public enum PusherWebhookEvent: Hashable, Sendable {
         _ name: String?, _ object: [String: Any], _ masterKey: EncryptionMasterKey?
     ) -> PusherWebhookEvent? {
         guard let channel = object["channel"] as? String else { return nil }
-        let userID = JSON.identifier(object["user_id"])
+        let userID = JSON.identifier(object["user_id"]).flatMap { $0.isEmpty ? nil : $0 }
         switch name {
         case "channel_occupied": return .channelOccupied(channel: channel)
         case "channel_vacated": return .channelVacated(channel: channel)

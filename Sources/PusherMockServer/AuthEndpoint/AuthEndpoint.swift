@@ -49,8 +49,10 @@ enum AuthEndpoint: String {
             let sharedSecret = application.encryptionKey(of: channel)?.base64
             return JSONText.object(["auth": JSONText.quoted(auth), "shared_secret": sharedSecret.map(JSONText.quoted)])
         }
+        let userID = parameters["user_id"] ?? socketID.string
+        guard !userID.isEmpty else { throw APIFailure(400, "user_id is empty") }
         let channelData = JSONText.object([
-            "user_id": JSONText.quoted(parameters["user_id"] ?? socketID.string),
+            "user_id": JSONText.quoted(userID),
             "user_info": try json("user_info", in: parameters),
         ])
         let auth = credentials.channelAuth(socketID: socketID, channel: channel, channelData: channelData)

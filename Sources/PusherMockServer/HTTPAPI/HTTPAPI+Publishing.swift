@@ -39,7 +39,8 @@ extension HTTPAPI {
                     "The event name exceeds the allowed maximum "
                         + "(\(ApplicationState.maximumEventNameLength) characters)")
             }
-            guard !name.hasPrefix("pusher:"), !name.hasPrefix("pusher_internal:") else {
+            // By bytes, as servers look: a combining mark behind the colon makes another character of it.
+            guard !["pusher:", "pusher_internal:"].contains(where: { name.utf8.starts(with: $0.utf8) }) else {
                 throw APIFailure(400, "Event names starting with pusher: or pusher_internal: are reserved")
             }
             return name
