@@ -1,35 +1,33 @@
-import Dispatch
 import MatrixSDK
 public import Realtime
 
-/// A call under way. Its callback arrives on the client's `completionQueue`, exactly once, also after `cancel()`.
+/// A call under way. Its callback arrives on the client's `completionQueue`, exactly once, also after `cancel()`, and
+/// after the events that the call brought.
 public typealias MXHTTPOperation = RequestOperation
 
 extension RequestOperation {
-    /// Runs `body`, and hands what it reports and gives to `completion` on `queue`; the last once.
+    /// Runs `body`, and adds what it reports and gives to the line of callbacks; the last once.
     static func start<Value: Sendable>(
-        on queue: DispatchQueue, _ completion: @escaping (MXProgress<Value>) -> Void,
+        in line: CompletionLine, _ completion: @escaping (MXProgress<Value>) -> Void,
         _ body: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> Value
     ) -> MXHTTPOperation {
         let callback = Callback(call: completion)
-        // A concurrent queue would let the end overtake a progress.
-        let line = DispatchQueue(label: "matrix.transfer", target: queue)
         let finish: (MXResponse<Value>) -> Void = { result in
             switch result {
             case .success(let value): callback.call(.success(value))
             case .failure(let error): callback.call(.failure(error))
             }
         }
-        return start(on: line, finish) {
+        return start(in: line, finish) {
             try await body { progress in
-                line.async { callback.call(.progress(Progress(progress))) }
+                line.add { callback.call(.progress(Progress(progress))) }
             }
         }
     }
 
-    /// Runs `body`, and hands what it gives to `completion` on `queue`, once.
+    /// Runs `body`, and adds what it gives to the line of callbacks, once.
     static func start<Value: Sendable>(
-        on queue: DispatchQueue, _ completion: @escaping (MXResponse<Value>) -> Void,
+        in line: CompletionLine, _ completion: @escaping (MXResponse<Value>) -> Void,
         _ body: @escaping @Sendable () async throws -> Value
     ) -> MXHTTPOperation {
         let callback = Callback(call: completion)
@@ -43,7 +41,7 @@ extension RequestOperation {
                 result = .failure(error)
             }
             let finished = result
-            queue.async { callback.call(finished) }
+            line.add { callback.call(finished) }
         }
     }
 }
@@ -66,7 +64,7 @@ extension MXRestClient {
     func operation<Value: Sendable>(
         _ completion: @escaping (MXResponse<Value>) -> Void, _ body: @escaping @Sendable () async throws -> Value
     ) -> MXHTTPOperation {
-        MXHTTPOperation.start(on: completionQueue, completion, body)
+        MXHTTPOperation.start(in: completions, completion, body)
     }
 
     /// The callback form of a call with a progress.
@@ -74,6 +72,6 @@ extension MXRestClient {
         _ completion: @escaping (MXProgress<Value>) -> Void,
         _ body: @escaping @Sendable (@escaping @Sendable (MXTransferProgress) -> Void) async throws -> Value
     ) -> MXHTTPOperation {
-        MXHTTPOperation.start(on: completionQueue, completion, body)
+        MXHTTPOperation.start(in: completions, completion, body)
     }
 }

@@ -71,7 +71,7 @@ extension MXRoom {
         _ media: OutgoingMedia, _ progress: ((Progress) -> Void)?, _ completion: @escaping (MXResponse<String?>) -> Void
     ) -> MXHTTPOperation {
         let send = Result { try queuedMedia(media) }
-        return MXHTTPOperation.start(on: rest.completionQueue) { (report: MXProgress<String?>) in
+        return MXHTTPOperation.start(in: rest.completions) { (report: MXProgress<String?>) in
             switch report {
             case .progress(let done): progress?(done)
             case .success(let eventId): completion(.success(eventId))

@@ -4,7 +4,7 @@ public import MatrixSDK
 extension MXSession {
     /// `setStore(_:)` with a callback.
     public func setStore(_ store: any MXStore, completion: @escaping (MXResponse<Void>) -> Void) {
-        _ = matrixRestClient.operation(completion) { try self.setStore(store) }
+        _ = matrixRestClient.operation(completion, queuedStore(store))
     }
 
     /// `start(withSyncFilterId:)` with a callback, which is called once in any case.
@@ -12,14 +12,14 @@ extension MXSession {
     public func start(
         withSyncFilterId filterId: String? = nil, completion: @escaping (MXResponse<Void>) -> Void
     ) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.start(withSyncFilterId: filterId) }
+        matrixRestClient.operation(completion, queuedStart(withSyncFilterId: filterId))
     }
 
     /// Syncs again.
     ///
     /// - Parameter done: Called when the session is up to date, or cannot be.
     public func resume(_ done: (() -> Void)? = nil) {
-        _ = matrixRestClient.operation({ (_: MXResponse<Void>) in done?() }) { try await self.start() }
+        _ = matrixRestClient.operation({ (_: MXResponse<Void>) in done?() }, queuedStart())
     }
 
     /// `backgroundSync(timeout:)` with a callback.
@@ -27,12 +27,12 @@ extension MXSession {
     public func backgroundSync(
         timeout: TimeInterval = 30, completion: @escaping (MXResponse<Void>) -> Void
     ) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.backgroundSync(timeout: timeout) }
+        matrixRestClient.operation(completion, queuedBackgroundSync(timeout: timeout))
     }
 
     /// `logout()` with a callback.
     @discardableResult
     public func logout(completion: @escaping (MXResponse<Void>) -> Void) -> MXHTTPOperation {
-        matrixRestClient.operation(completion) { try await self.logout() }
+        matrixRestClient.operation(completion, queuedLogout())
     }
 }

@@ -18,7 +18,8 @@ public final class MXRestClient: Sendable {
     let homeserver: Homeserver
     let tokens: AccessTokens
     let encryptedRooms = EncryptedRooms()
-    let queue: Lock<DispatchQueue>
+    /// Every callback goes through it.
+    package let completions: CompletionLine
 
     /// For calls that need no login, and for logging in.
     ///
@@ -49,27 +50,26 @@ public final class MXRestClient: Sendable {
         unauthenticatedHandler: (@Sendable (MXError, Bool, Bool) -> Void)? = nil,
         options: MXRestClientOptions = MXRestClientOptions()
     ) {
-        let queue = Lock(DispatchQueue.main)
-        self.queue = queue
+        let completions = CompletionLine()
+        self.completions = completions
         homeserver = Homeserver(
             credentials.homeServer ?? "", options: options, certificateHandler: unrecognizedCertificateHandler)
         var handlers = AccessTokens.Handlers()
         handlers.persist = persistentTokenDataHandler
         if let unauthenticatedHandler {
             handlers.unauthenticated = { error, isSoftLogout, isRefreshTokenAuth in
-                let target = queue.withLock { $0 }
-                target.async { unauthenticatedHandler(error, isSoftLogout, isRefreshTokenAuth) }
+                completions.add { unauthenticatedHandler(error, isSoftLogout, isRefreshTokenAuth) }
             }
         }
         tokens = AccessTokens(
             credentials.accessToken == nil ? nil : credentials, homeserver: homeserver, handlers: handlers)
     }
 
-    /// Where callbacks arrive: the main queue unless set. Nothing runs it by itself on Linux: a program needs an async
+    /// Where callbacks arrive, one after the other: the main queue unless set. Nothing runs it by itself on Linux: a program needs an async
     /// `main`, `dispatchMain()` or a run loop.
     public var completionQueue: DispatchQueue {
-        get { queue.withLock { $0 } }
-        set { queue.withLock { $0 = newValue } }
+        get { completions.queue }
+        set { completions.queue = newValue }
     }
 
     /// Who is logged in, with the newest tokens; nil if nobody is.

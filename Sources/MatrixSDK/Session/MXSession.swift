@@ -12,8 +12,10 @@ import Basics
 ///     for room in session.rooms { print(room.displayName) }
 ///
 /// It polls the homeserver until it is paused, closed, or let go of, and survives every failure of the network: it tries
-/// again by itself, and its ``state`` says how things stand. Callbacks and listeners are called on the REST client's
-/// completion queue, in order; the delegate on the main thread. May be used from any thread.
+/// again by itself, and its ``state`` says how things stand. Calls take effect in the order in which they are made, except
+/// that ``close()`` ends those before it which have not begun. Callbacks and listeners are called on the REST client's
+/// completion queue, in one order: the callback of a call comes after the events that the call brought. The delegate is
+/// called on the main thread. May be used from any thread.
 public final class MXSession: Sendable, MXSessionRooms {
     /// The calls of the homeserver.
     public let matrixRestClient: MXRestClient
@@ -70,7 +72,16 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// start; without it the session keeps everything in memory.
     ///
     /// - Throws: `MatrixError` of code `store` if it cannot be opened, or is used by another process.
-    public func setStore(_ store: any MXStore) throws(MatrixError) { try core.setStore(store) }
+    public func setStore(_ store: any MXStore) throws(MatrixError) {
+        guard core.life.isIdle else { throw .storeIsSet }
+        try core.setStore(store)
+    }
+
+    /// The callback form's: the turn is taken when this returns.
+    package func queuedStore(_ store: any MXStore) -> @Sendable () async throws -> Void {
+        let turn = core.life.take()
+        return { [core] in try await turn.run { try core.setStore(store) } }
+    }
 
     /// Begins to sync, or tries again at once if a retry is waited for. Returns after the first sync was applied.
     ///
@@ -79,26 +90,24 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// - Throws: Why that first sync failed, or `MatrixError` of code `cancelled` if the session was paused or closed
     ///   meanwhile, or the task cancelled. Unless the login is refused the session goes on trying all the same.
     public func start(withSyncFilterId filterId: String? = nil) async throws {
-        try await core.start(filterId: filterId)
+        try await queuedStart(withSyncFilterId: filterId)()
+    }
+
+    /// As ``queuedStore(_:)``.
+    package func queuedStart(withSyncFilterId filterId: String? = nil) -> @Sendable () async throws -> Void {
+        let turn = core.life.take()
+        return { try await self.core.start(filterId: filterId, in: turn) }
     }
 
     /// Stops syncing; nothing new comes until ``resume()``. While something needs the session to run, it only asks for
     /// the pause: see ``retainPreventPause()``.
-    public func pause() {
-        let isPrevented = core.state.withLock { state in
-            // What does not run has nothing to ask for.
-            state.pausing.isWanted = state.pausing.preventers > 0 && state.isRunning
-            return state.pausing.isWanted
-        }
-        if isPrevented {
-            core.setState(.pauseRequested)
-        } else {
-            core.withDriver { $0.pause() }
-        }
-    }
+    public func pause() { core.inOrder { $0.pause() } }
 
     /// Syncs again. Returns at once; ``start(withSyncFilterId:)`` does the same and waits for the first sync.
-    public func resume() { _ = RequestOperation.start { try? await self.start() } }
+    public func resume() {
+        let start = queuedStart()
+        _ = RequestOperation.start { try? await start() }
+    }
 
     /// One sync of a session that is paused, and stays so. Its ``state`` is `backgroundSyncInProgress` meanwhile, and the
     /// user does not show as online.
@@ -107,7 +116,14 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// - Throws: `MatrixError` of code `invalidArgument` if the session is not paused, of `timedOut` if there was no answer in
     ///   time; what the server says.
     public func backgroundSync(timeout: TimeInterval = 30) async throws {
-        try await core.backgroundSync(timeout: min(.bounded(seconds: timeout) ?? .seconds(30), .seconds(86_400)))
+        try await queuedBackgroundSync(timeout: timeout)()
+    }
+
+    /// As ``queuedStore(_:)``.
+    package func queuedBackgroundSync(timeout: TimeInterval) -> @Sendable () async throws -> Void {
+        let turn = core.life.take()
+        let timeout = min(.bounded(seconds: timeout) ?? .seconds(30), .seconds(86_400))
+        return { try await self.core.backgroundSync(timeout: timeout, in: turn) }
     }
 
     /// One sync instead of a start, for programs that ask once and end: what is new, or everything if nothing is stored.
@@ -155,7 +171,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     }
 
     /// Gives up the request that is under way and asks anew at once.
-    public func reconnect() { core.withDriver { $0.reconnect() } }
+    public func reconnect() { core.inOrder { core in core.withDriver { $0.reconnect() } } }
 
     /// Ends the session for good. The store keeps what it has.
     public func close() { core.close() }
@@ -164,16 +180,12 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// login for good, the session deletes the store itself.
     ///
     /// - Throws: Why the homeserver could not be told. A session that was running goes on.
-    public func logout() async throws {
-        let wasRunning = core.state.withLock { $0.isRunning }
-        // A sync that meets the dead tokens would be told as a failure.
-        core.withDriver { $0.pause() }
-        do {
-            try await matrixRestClient.logout()
-        } catch {
-            if wasRunning { resume() }
-            throw error
-        }
+    public func logout() async throws { try await queuedLogout()() }
+
+    /// As ``queuedStore(_:)``.
+    package func queuedLogout() -> @Sendable () async throws -> Void {
+        let turn = core.life.take()
+        return { try await turn.run { try await self.core.logout() } }
     }
 
     // MARK: Events

@@ -18,9 +18,17 @@ extension SessionCore {
         }
     }
 
-    func backgroundSync(timeout: Duration) async throws {
-        guard setState(.backgroundSyncInProgress, from: .paused), let driver = state.withLock({ $0.driver }) else {
-            throw MatrixError(.invalidArgument, "only a session that is paused syncs in the background")
+    /// - Parameter turn: In which it begins.
+    func backgroundSync(timeout: Duration, in turn: Turns.Turn) async throws {
+        let driver = try await turn.run { () async throws -> SyncDriver in
+            // Behind a pause that is on its way to the driver.
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                NetworkActor.execute { continuation.resume() }
+            }
+            guard setState(.backgroundSyncInProgress, from: .paused), let driver = state.withLock({ $0.driver }) else {
+                throw MatrixError(.invalidArgument, "only a session that is paused syncs in the background")
+            }
+            return driver
         }
         defer { setState(.paused, from: .backgroundSyncInProgress) }
         let poll = SyncLoop.Poll(number: 0, serverTimeout: .zero, needsFreshConnection: true)

@@ -24,7 +24,6 @@ extension SessionCore {
     ///   - isSync: An answer to a sync has led to it.
     func tell(_ notices: [SessionNotice], rooms: [String: MXRoom] = [:], isSync: Bool = false) {
         handOver(notices)
-        endWaits()
         onQueue { core in
             for notice in notices { core.deliver(notice, rooms) }
             core.report(.notices(notices))
@@ -32,6 +31,8 @@ extension SessionCore {
                 notices.compactMap { if case .toDevice(let message) = $0 { message.id } else { nil } })
             if isSync { core.post(.mxSessionDidSync) }
         }
+        // Who has waited for it is told after it.
+        endWaits()
     }
 
     /// For one who wants to hear everything, on the completion queue.
@@ -52,21 +53,10 @@ extension SessionCore {
         for observer in state.withLock({ Array($0.audience.observers.values) }) { observer(report) }
     }
 
-    /// In order, one after the other, also where the completion queue is a concurrent one.
+    /// On the completion queue, in the same line as the answers to calls.
     func onQueue(_ body: @escaping @Sendable (SessionCore) -> Void) {
-        let begins = untold.withLock { untold in
-            untold.add(body)
-            return untold.begin()
-        }
-        if begins { tellNext() }
-    }
-
-    /// One in each turn of the queue, which may serve others as well.
-    private func tellNext() {
-        rest.completionQueue.async { [weak self] in
-            guard let self, let next = untold.withLock({ $0.next() }) else { return }
-            next(self)
-            tellNext()
+        rest.completions.add { [weak self] in
+            if let self { body(self) }
         }
     }
 

@@ -17,7 +17,7 @@ final class SessionCore: HubOwner {
         var driver: SyncDriver?
         var filterId: String?
         /// Waiting for the first sync.
-        var starts: [UUID: CheckedContinuation<Void, any Error>] = [:]
+        var starts: [UUID: AsyncThrowingStream<Never, any Error>.Continuation] = [:]
         var pausing = Pausing()
         var audience = Audience()
         /// When each gap is dated from; nil before the first sync of this session.
@@ -69,8 +69,8 @@ final class SessionCore: HubOwner {
     let directRoomChanges = Turns()
     /// Nil: the session does not encrypt.
     let cryptoDriver: CryptoDriver?
-    /// What the completion queue is still to be told.
-    let untold = Lock(SerialInbox<@Sendable (SessionCore) -> Void>())
+    /// Calls that begin and end things, in the order in which they are made.
+    let life = Turns()
 
     struct WeakSession: Sendable {
         weak var session: MXSession?
@@ -91,6 +91,7 @@ final class SessionCore: HubOwner {
         guard !userId.isEmpty else {
             throw MatrixError(.unauthenticated, "the session has no user: log in first")
         }
+        guard currentState != .closed else { throw .sessionClosed }
         if let ending = state.withLock({ $0.ending }) {
             _ = try store.open(userId: userId, deviceId: rest.credentials?.deviceId)
             try store.deleteAllData()
@@ -113,37 +114,73 @@ final class SessionCore: HubOwner {
 
     // MARK: Running
 
-    func start(filterId: String?) async throws {
+    /// - Parameter turn: In which it begins. It is over before the first sync is.
+    func start(filterId: String?, in turn: Turns.Turn) async throws {
+        let first = try await turn.run {
+            try Task.checkCancellation()
+            return try begin(filterId: filterId)
+        }
+        for try await _ in first {}
+        try Task.checkCancellation()
+    }
+
+    /// - Returns: Ends after the first sync.
+    @discardableResult
+    func begin(filterId: String?) throws -> AsyncThrowingStream<Never, any Error> {
         let isNew = state.withLock { $0.state == .initialised && $0.ending == nil }
         if isNew, !account.isOpen { try setStore(MXMemoryStore()) }
         let driver = try makeDriver(filterId: filterId)
         if isNew { try checkBackup() }
         let untold = account.takeUntold()
         if !untold.isEmpty { tell(untold.map { .toDevice($0) }) }
+        let (first, start) = AsyncThrowingStream<Never, any Error>.makeStream()
         let id = UUID()
-        let isCancelled = Lock(false)
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                // Behind a pause that is on its way to the driver: that one ends the starts before it, not this.
-                NetworkActor.execute {
-                    let failure = self.state.withLock { state -> (any Error)? in
-                        guard !isCancelled.withLock({ $0 }) else { return CancellationError() }
-                        guard state.driver === driver else { return MatrixError.sessionClosed }
-                        state.starts[id] = continuation
-                        return nil
-                    }
-                    if let failure { return continuation.resume(throwing: failure) }
-                    driver.hold(self.hub.isHeldBySinks)
-                    driver.start()
-                }
-            }
-        } onCancel: {
-            let start = state.withLock { state in
-                isCancelled.withLock { $0 = true }
-                return state.starts.removeValue(forKey: id)
-            }
-            start?.resume(throwing: CancellationError())
+        start.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.starts.removeValue(forKey: id) }  // let go of after the lock
         }
+        // Behind a pause that is on its way to the driver: that one ends the starts before it, not this.
+        NetworkActor.execute {
+            let isCurrent = self.state.withLock { state in
+                guard state.driver === driver else { return false }
+                state.starts[id] = start
+                return true
+            }
+            guard isCurrent else { return start.finish(throwing: MatrixError.sessionClosed) }
+            driver.hold(self.hub.isHeldBySinks)
+            driver.start()
+        }
+        return first
+    }
+
+    func pause() {
+        let isPrevented = state.withLock { state in
+            // What does not run has nothing to ask for.
+            state.pausing.isWanted = state.pausing.preventers > 0 && state.isRunning
+            return state.pausing.isWanted
+        }
+        if isPrevented {
+            setState(.pauseRequested)
+        } else {
+            withDriver { $0.pause() }
+        }
+    }
+
+    func logout() async throws {
+        let wasRunning = state.withLock { $0.isRunning }
+        // A sync that meets the dead tokens would be told as a failure.
+        withDriver { $0.pause() }
+        do {
+            try await rest.logout()
+        } catch {
+            if wasRunning { _ = try? begin(filterId: nil) }
+            throw error
+        }
+    }
+
+    /// Runs `body` now, or after the calls that were made before and have not begun.
+    func inOrder(_ body: @escaping @Sendable (SessionCore) -> Void) {
+        guard let turn = life.takeUnlessIdle() else { return body(self) }
+        Task { try await turn.run { body(self) } }
     }
 
     private func makeDriver(filterId: String?) throws -> SyncDriver {
@@ -185,11 +222,11 @@ final class SessionCore: HubOwner {
     private func tell(_ report: SyncDriver.Report) {
         switch report {
         case .changed(let new): setState(new)
-        case .synced: finishStarts(with: .success(()))
+        case .synced: finishStarts(with: nil)
         case .failed(let error, let delay):
-            // A start that cannot succeed is over; one that may goes on in the background.
-            finishStarts(with: .failure(error))
             tellOfFailure("the sync with the homeserver failed", error, retryAfter: delay)
+            // A start that cannot succeed is over; one that may goes on in the background.
+            finishStarts(with: error)
         case .held(let message):
             options.logger?.report(.warning, "no events are asked for", ["matrix.reason": "\(message)"])
             publish(SourceFailure(message, willRetry: true))
@@ -199,12 +236,13 @@ final class SessionCore: HubOwner {
         }
     }
 
-    func finishStarts(with result: Result<Void, any Error>) {
+    /// After what led to it was told.
+    func finishStarts(with error: (any Error)?) {
         let waiting = state.withLock { state in
             defer { state.starts = [:] }
             return Array(state.starts.values)
         }
-        for continuation in waiting { continuation.resume(with: result) }
+        for start in waiting { start.finish(throwing: error) }
     }
 
     var currentState: MXSessionState { state.withLock { $0.state } }
@@ -222,13 +260,13 @@ final class SessionCore: HubOwner {
         publish(new)
         // What has failed with the syncs is not to wait longer than they.
         if new == .running, before == .homeserverNotReachable || before == .syncError { cryptoDriver?.retryNow() }
-        // The end of a background sync is no end of a start that has come meanwhile.
-        let isEnd = new == .closed || new == .paused && old == nil
-        if isEnd { finishStarts(with: .failure(MatrixError.sessionClosed)) }
         onQueue { core in
             core.report(.stateChanged)
             core.post(.mxSessionStateDidChange)
         }
+        // The end of a background sync is no end of a start that has come meanwhile.
+        let isEnd = new == .closed || new == .paused && old == nil
+        if isEnd { finishStarts(with: MatrixError.sessionClosed) }
         return true
     }
 
@@ -384,7 +422,7 @@ final class SessionCore: HubOwner {
             return old
         }
         // Those that came after the state had changed.
-        for start in old.starts.values { start.resume(throwing: MatrixError.sessionClosed) }
+        for start in old.starts.values { start.finish(throwing: MatrixError.sessionClosed) }
         NetworkActor.execute { [hub, driver = old.driver] in
             driver?.close()
             hub.close()
@@ -394,4 +432,6 @@ final class SessionCore: HubOwner {
 
 extension MatrixError {
     static let sessionClosed = MatrixError(.cancelled, "the session was paused or closed")
+    static let storeIsSet = MatrixError(
+        .invalidArgument, "the session has a store already: it is set once, before the start")
 }

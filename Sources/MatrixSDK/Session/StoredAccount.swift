@@ -63,10 +63,7 @@ final class StoredAccount: Sendable {
         if isAllowed: () -> Bool
     ) throws(MatrixError) -> (rebuildReason: String?, notices: [CryptoNotice]) {
         try owner.run { () throws(MatrixError) in
-            guard !isOpen, isAllowed() else {
-                throw MatrixError(
-                    .invalidArgument, "the session has a store already: it is set once, before the start")
-            }
+            guard !isOpen, isAllowed() else { throw .storeIsSet }
             let stored = try store.open(userId: userId, deviceId: deviceId)
             var (model, notices) = (SessionModel(userId: userId, stored: stored, now: .now), [CryptoNotice]())
             do throws(MatrixError) {

@@ -23,20 +23,37 @@ final class Turns: Sendable {
         }
     }
 
-    private let last = Lock<Task<Void, Never>?>(nil)
+    private struct Line {
+        var last: Task<Void, Never>?
+        /// Turns that are not done.
+        var count = 0
+    }
+
+    private let line = Lock(Line())
+
+    /// Whether nothing is under way, and nothing waits.
+    var isIdle: Bool { line.withLock { $0.count == 0 } }
 
     /// Takes the next place in the line: the order of these calls is that of the turns.
     func take() -> Turn {
+        line.withLock { take(&$0) }
+    }
+
+    /// The same if something is under way or waits; nil if not.
+    func takeUnlessIdle() -> Turn? {
+        line.withLock { $0.count == 0 ? nil : take(&$0) }
+    }
+
+    private func take(_ line: inout Line) -> Turn {
         let (turn, done) = AsyncStream<Never>.makeStream()
-        let before = last.withLock { last -> Task<Void, Never>? in
-            let before = last
-            last = Task {
-                // A turn that is let go of ends at once; what stands before it goes on.
-                await before?.value
-                for await _ in turn {}
-            }
-            return before
+        done.onTermination = { [weak self] _ in self?.line.withLock { $0.count -= 1 } }
+        let before = line.last
+        line.last = Task {
+            // A turn that is let go of ends at once; what stands before it goes on.
+            await before?.value
+            for await _ in turn {}
         }
+        line.count += 1
         return Turn(after: before, done: done)
     }
 
