@@ -24,8 +24,16 @@ open class MXKRoomDataSource: MXKDataSource {
     public var room: MXRoom? { mxSession?.room(withRoomId: roomId) }
     /// The room's state now.
     public var roomState: MXRoomState? { room?.state }
-    /// The timeline of a live room.
-    public var timeline: MXEventTimeline? { isLive && threadId == nil ? room?.liveTimeline : nil }
+    /// The timeline of a live room. It pages for this data source alone.
+    public var timeline: MXEventTimeline? {
+        guard isLive, threadId == nil, let room else { return nil }
+        if let ownTimeline, ownTimeline.room === room { return ownTimeline.timeline }
+        let timeline = room.makeTimeline()
+        ownTimeline = (room, timeline)
+        return timeline
+    }
+    /// Left and joined again, a room is another object.
+    private var ownTimeline: (room: MXRoom, timeline: MXEventTimeline)?
     /// Events that came since somebody looked: see ``resetServerSyncEventCount()``.
     public internal(set) var serverSyncEventCount = 0
     /// What is written and not sent yet. For the application, which keeps it.
@@ -151,6 +159,7 @@ open class MXKRoomDataSource: MXKDataSource {
 
     open override func destroy() {
         stopListening()
+        ownTimeline = nil
         generation += 1
         for continuation in changesContinuations.values { continuation.finish() }
         changesContinuations = [:]
@@ -170,7 +179,7 @@ open class MXKRoomDataSource: MXKDataSource {
         if let threadId {
             beginThread(room, threadId)
         } else if isLive {
-            room.liveTimeline.resetPagination()
+            timeline?.resetPagination()
             readReadMarker()
             addEchoes()
             refreshReceipts()

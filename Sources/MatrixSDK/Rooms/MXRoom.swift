@@ -13,6 +13,8 @@ public final class MXRoom: Sendable {
     let core: SessionCore
     let sendQueue: SendQueue
     private let last: Lock<MXRoomSummary>
+    /// Those beside the live one, as long as somebody holds them.
+    private let otherTimelines = Lock<[WeakTimeline]>([])
     private let relationListeners = Lock<[(id: MXEventListener, call: @Sendable (String) -> Void)]>([])
 
     init(roomId: String, core: SessionCore, summary: MXRoomSummary) {
@@ -24,9 +26,28 @@ public final class MXRoom: Sendable {
     }
 
     func close() {
-        liveTimeline.removeAllListeners()
+        for timeline in timelines { timeline.removeAllListeners() }
         sendQueue.close()
     }
+
+    private struct WeakTimeline: Sendable {
+        weak var timeline: MXEventTimeline?
+    }
+
+    /// A timeline like ``liveTimeline`` that pages for itself.
+    package func makeTimeline() -> MXEventTimeline {
+        let timeline = MXEventTimeline(roomId: roomId, core: core)
+        // Let go of after the lock: listeners are the application's.
+        _ = otherTimelines.withLock { others -> [MXEventTimeline] in
+            let living = others.compactMap(\.timeline)
+            others = (living + [timeline]).map { WeakTimeline(timeline: $0) }
+            return living
+        }
+        return timeline
+    }
+
+    /// All that want to hear what happens in the room.
+    var timelines: [MXEventTimeline] { [liveTimeline] + otherTimelines.withLock { $0.compactMap(\.timeline) } }
 
     /// The calls of the homeserver, which a room keeps when its session is gone.
     package var rest: MXRestClient { core.rest }
@@ -176,6 +197,11 @@ public final class MXRoom: Sendable {
             defer { listeners.removeAll { $0.id === listener } }
             return listeners
         }
+    }
+
+    /// Tells the listeners of every timeline.
+    func deliver(_ event: MXEvent, state: MXRoomState?) {
+        for timeline in timelines { timeline.deliver(event, state: state) }
     }
 
     func relationsChanged(of eventId: String) {

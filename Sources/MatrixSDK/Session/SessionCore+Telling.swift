@@ -116,10 +116,10 @@ extension SessionCore {
         switch notice {
         case .live(let live):
             call(live.event, state: live.state)
-            loadedRoom(live.roomId)?.liveTimeline.deliver(live.event, state: live.state)
+            loadedRoom(live.roomId)?.deliver(live.event, state: live.state)
         case .ephemeral(let event), .roomAccountData(let event):
             call(event, state: nil)
-            if let roomId = event.roomId { loadedRoom(roomId)?.liveTimeline.deliver(event, state: nil) }
+            if let roomId = event.roomId { loadedRoom(roomId)?.deliver(event, state: nil) }
         case .presence(let event): call(event, state: nil)
         case .accountData(let event):
             call(event, state: nil)
@@ -131,17 +131,17 @@ extension SessionCore {
             post(.mxSessionWillLeaveRoom, roomId: roomId)
             if let event { call(event, state: nil) }
             let room = rooms[roomId]
-            if let event { room?.liveTimeline.deliver(event, state: nil) }
+            if let event { room?.deliver(event, state: nil) }
             room?.close()
             post(.mxSessionDidLeaveRoom, roomId: roomId)
         case .gap(let roomId, _):
-            loadedRoom(roomId)?.liveTimeline.resetPagination()
+            for timeline in loadedRoom(roomId)?.timelines ?? [] { timeline.resetPagination() }
             post(.mxRoomDidFlushData, roomId: roomId)
         case .changed: break  // the redaction tells
         case .decrypted(let roomId, let events):
             for live in events {
                 call(live.event, state: nil)
-                loadedRoom(roomId)?.liveTimeline.deliver(live.event, state: nil)
+                loadedRoom(roomId)?.deliver(live.event, state: nil)
                 post(.mxEventDidDecrypt, roomId: roomId, event: live.event)
             }
         case .encryption(let notice): deliver(notice)

@@ -52,7 +52,7 @@ extension StoredAccount {
                 opened.growth[roomId, default: 0] += room.timeline.count
                 // What is not stored yet would bring the old pagination token back.
                 guard opened.growth[roomId, default: 0] >= Self.growth, opened.uncommitted.isEmpty,
-                    rooms[roomId]?.liveTimeline.isPaginated != true
+                    rooms[roomId]?.timelines.contains(where: \.isPaginated) != true
                 else { continue }
                 opened.growth[roomId] = nil
                 // Where this fails, the next commit does too, and says so.

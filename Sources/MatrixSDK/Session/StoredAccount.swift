@@ -251,7 +251,7 @@ final class StoredAccount: Sendable {
             var applied = try model.apply(
                 response, store: draft.opened.store, now: .now, tellsKnown: tellsKnown
             ) { roomId in
-                wantsAllStates || rooms[roomId]?.liveTimeline.hasListeners == true
+                wantsAllStates || rooms[roomId]?.timelines.contains(where: \.hasListeners) == true
             }
             if let step { try applied.add(step, to: &model, draft.opened.store) }
             (draft.opened.model, draft.opened.crypto) = (model, crypto)

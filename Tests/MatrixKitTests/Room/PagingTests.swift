@@ -186,4 +186,21 @@ import Testing
             #expect(room.ids == ids && room.texts == texts)
         }
     }
+
+    /// As a room that is shown twice: each shows all of it.
+    @Test func twoDataSourcesOfOneRoomPageEachForItself() async throws {
+        let room = try await room()
+        room.scene.server.on("GET", Self.messages, [Self.page(20...29, end: "q"), Self.page(10...19)])
+        let other = MXKRoomDataSource(roomId: "!r:s", andMatrixSession: room.scene.session)
+        for _ in 0..<3 { try await room.source.paginate(10, direction: .backwards) }
+        #expect(other.canPaginate(.backwards))
+        for _ in 0..<5 { try await other.paginate(5, direction: .backwards) }
+        let ids = (0..<other.numberOfCells).flatMap { other.cellData(at: $0)?.events.map(\.eventId) ?? [] }
+        #expect(ids == (10...30).map { "$\($0)" })
+        #expect(room.ids == ids)
+        // Neither does one that begins anew take the other's place.
+        other.reload()
+        #expect(!room.source.canPaginate(.backwards))
+        #expect(room.scene.server.requests("GET", Self.messages).count == 2)
+    }
 }
