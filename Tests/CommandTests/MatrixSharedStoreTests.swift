@@ -25,6 +25,28 @@ struct MatrixSharedStoreTests {
         #expect(scene.server.requests("GET", "v3/sync").map { $0.parameter("timeout") } == ["0", "0"])
     }
 
+    /// 20 kB of garbage in the middle of the file.
+    @Test func aDamagedStoreIsSaidOnce_withWhatIsLost() async throws {
+        let scene = try await MatrixScene()
+        let timeline = (0..<90).map { MatrixScene.message("$\($0)", String(repeating: "\($0) ", count: 300)) }
+        scene.syncsBegin(MatrixScene.room(name: "Lobby", timeline: timeline))
+        #expect(try await scene.matrix("rooms").status == 0)
+        var bytes = try Data(contentsOf: scene.database)
+        let start = 20_480
+        try #require(bytes.count > start + 20_000)
+        bytes.replaceSubrange(start..<start + 20_000, with: Data(repeating: 0x5A, count: 20_000))
+        try bytes.write(to: scene.database)
+        // The garbage may be met when the store is opened, or later: then the next command says what has become of it.
+        var said: [String] = []
+        for _ in 0..<3 {
+            let rooms = try await scene.matrix("rooms")
+            #expect(rooms.status == 0 && rooms.run.output.first?.contains("Lobby") == true)
+            said += rooms.run.errors.filter { $0.hasPrefix("warning: the store of @alice:hs was begun anew.") }
+        }
+        #expect(said.count == 1, "\(said)")
+        #expect(said.first?.contains("damaged") == true && said.first?.contains("no keys in it") == true, "\(said)")
+    }
+
     @Test func aRoomIsNamedForOneSmallRequest() async throws {
         let scene = try await MatrixScene()
         scene.syncsBegin(MatrixScene.room(name: "Lobby"))

@@ -250,6 +250,55 @@ struct KeyStoreTests {
         #expect(kept.filter { $0 >= count - 20 }.count >= kept.count - 6, "\(kept)")
     }
 
+    /// 20 kB of garbage in the middle of the file, as from a bad disk: what is lost is said, and what was rescued.
+    @Test(arguments: [0, 1, 200]) func garbageInTheMiddleIsReported(keys: Int) throws {
+        let test = try StoreUnderTest(.file)
+        for number in 0..<keys {
+            let text = String(repeating: "\(number) ", count: 300)
+            try commit(
+                test, RecordKey(.inboundSession, scope: "!r", key: "\(number)"), Bytes(state: SecretBytes(text.utf8)))
+        }
+        var changes = MXStoreChanges()
+        changes.syncToken = "s"
+        var room = MXStoreChanges.Room()
+        room.timeline = (0..<900).messages
+        room.state = (0..<900).map { .state("m.room.member", key: "@\($0)") }
+        changes.rooms["!r"] = room
+        try test.store.commit(changes)
+        test.store.close()
+        let file = test.folder.file("store.sqlite")
+        var bytes = try Data(contentsOf: file)
+        let start = bytes.count / 2
+        bytes.replaceSubrange(
+            start..<start + 20_000, with: Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 * 7) }))
+        try bytes.write(to: file)
+        // Where the garbage lies decides when it is met; it is marked then, and said at the next opening.
+        let store = MXFileStore(folder: test.folder.url)
+        var session = try store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE")
+        if session.rebuildReason == nil {
+            _ = try? store.state(of: "!r")
+            _ = try? store.events(in: "!r", before: nil, limit: .max)
+            _ = try? (0..<keys).map { try store.record(RecordKey(.inboundSession, scope: "!r", key: "\($0)")) }
+            store.close()
+            #expect(throws: MatrixError.self) {
+                try MXFileStore.stored(of: StoreUnderTest.userId, deviceId: "DEVICE", in: test.folder.url)
+            }
+            session = try store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE")
+        }
+        let reason = try #require(session.rebuildReason)
+        #expect(store.damageReport == reason)
+        #expect(reason.contains("damaged") && reason.contains("not sent are lost"))
+        let rescued = try store.records(.inboundSession, scope: "!r").count
+        switch rescued {
+        case 0: #expect(reason.contains("no keys in it") == (keys == 0) && reason.contains("are lost"), "\(reason)")
+        default: #expect(reason.contains("\(rescued) \(rescued == 1 ? "key" : "keys") of encrypted rooms"), "\(reason)")
+        }
+        store.close()
+        _ = try store.open(userId: StoreUnderTest.userId, deviceId: "DEVICE")
+        #expect(store.damageReport == nil)
+        store.close()
+    }
+
     // MARK: Copies
 
     private func isMarkedAsCopy(_ store: MXFileStore) throws -> Bool {

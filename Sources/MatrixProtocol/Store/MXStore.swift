@@ -106,7 +106,7 @@ public struct MXStoredSession: Sendable {
     public var outgoing: [MXOutgoingEvent] = []
     /// Messages to this device that were stored, and perhaps not told, oldest first.
     public var toDevice: [MXToDeviceMessage] = []
-    /// Why an older store had to be thrown away; nil if all is well.
+    /// Why an older store had to be thrown away, and of a damaged one what became of its keys; nil if all is well. For people.
     public var rebuildReason: String?
 
     /// Of a store in which nothing is.

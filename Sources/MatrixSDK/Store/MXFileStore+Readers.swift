@@ -14,7 +14,9 @@ extension MXFileStore {
     package static func stored(
         of userId: String, deviceId: String?, in folder: URL
     ) throws(MatrixError) -> MXStoredSession? {
-        try read(of: userId, deviceId: deviceId, in: folder) { try $0.session() }
+        let place = try StoreFolder(of: userId, in: folder)
+        if place.isMarkedAsDamaged { throw StoreFailure.damage(place) }
+        return try read(of: userId, deviceId: deviceId, in: folder) { try $0.session() }
     }
 
     /// A store in memory that begins with what this one holds at this moment, and goes on alone; nil if there is nothing of
@@ -120,6 +122,7 @@ extension MXFileStore {
                 return try body(reader)
             }
         } catch {
+            if StoreFailure.isDamage(error) { throw StoreFailure.damage(folder) }
             throw StoreFailure.describe(error, "read", folder)
         }
     }

@@ -32,6 +32,7 @@ public final class MXFileStore: MXStore {
     }
 
     private let state = Lock(State.closed(nil))
+    private let lastDamage = Lock<String?>(nil)
     private let folder: URL
     private let eventsPerRoom: Int
     private let migrator: DatabaseMigrator
@@ -84,6 +85,10 @@ public final class MXFileStore: MXStore {
         return FileManager.default.fileExists(atPath: folder.database)
     }
 
+    /// What became of a damaged database when the store was last opened: what is lost, and what was rescued. Nil if it was
+    /// sound.
+    package var damageReport: String? { lastDamage.withLock { $0 } }
+
     // MARK: Opening
 
     /// Opens the account's database, or begins one.
@@ -102,6 +107,8 @@ public final class MXFileStore: MXStore {
     private func openOrRebuild(
         _ folder: StoreFolder, deviceId: String?
     ) throws(MatrixError) -> (DatabaseQueue, MXStoredSession) {
+        lastDamage.withLock { $0 = nil }
+        var isDamage = true
         var reason = folder.isMarkedAsDamaged ? "The database was damaged." : nil
         if folder.hasFormerDatabase { reason = "The database was damaged, and its keys were not saved yet." }
         if reason == nil {
@@ -110,7 +117,7 @@ public final class MXFileStore: MXStore {
             } catch let error as MatrixError {
                 throw error
             } catch let error as StoreOfAnother {
-                reason = "The database belonged to \(error.owner)."
+                (reason, isDamage) = ("The database belonged to \(error.owner).", false)
             } catch {
                 guard StoreFailure.isDamage(error) else { throw StoreFailure.describe(error, "open", folder) }
                 reason = "The database was damaged: \(StoreFailure.reason(error))."
@@ -118,20 +125,27 @@ public final class MXFileStore: MXStore {
         }
         // At no moment are the keys in the memory of this process alone.
         try folder.putDatabaseAside()
-        let keys = rescuedKeys(folder, deviceId: deviceId)
+        let rescued = rescuedRecords(folder, deviceId: deviceId)
         try folder.removeDatabase()
         do {
             var (database, session) = try openDatabase(folder, deviceId: deviceId)
+            if isDamage {
+                reason = [
+                    reason, "Rooms and messages are asked for again; messages that were not sent are lost.",
+                    rescued.outcome,
+                ].compactMap(\.self).joined(separator: " ")
+                lastDamage.withLock { $0 = reason }
+            }
             session.rebuildReason = reason
             try database.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA synchronous = FULL")
                 defer { try? database.execute(sql: "PRAGMA synchronous = NORMAL") }
                 try database.inTransaction {
                     let writer = StoreWriter(database)
-                    for (place, state) in keys { try writer.set(state, at: place) }
+                    for (place, state) in rescued.records { try writer.set(state, at: place) }
                     // What damage has put back would encrypt with keys that are used.
                     let mark = CryptoMachine.copyMark
-                    if !keys.isEmpty { try writer.set(mark.state, at: mark.place) }
+                    if !rescued.records.isEmpty { try writer.set(mark.state, at: mark.place) }
                     return .commit
                 }
             }
@@ -143,22 +157,22 @@ public final class MXFileStore: MXStore {
     }
 
     /// The keys of the database that was put aside, as far as they can be read: nobody sends them again.
-    private func rescuedKeys(_ folder: StoreFolder, deviceId: String?) -> [RecordKey: SecretBytes] {
+    private func rescuedRecords(_ folder: StoreFolder, deviceId: String?) -> RescuedRecords {
         var configuration = Configuration()
         configuration.label = "MXFileStore rescue"
         guard folder.hasFormerDatabase,
             let database = try? DatabaseQueue(path: folder.formerDatabase, configuration: configuration)
-        else { return [:] }
+        else { return RescuedRecords(isComplete: !folder.hasFormerDatabase) }
         defer { try? database.close() }
         // Without a transaction, which damage would end, and with it what was read.
-        let keys = try? database.unsafeRead { database -> [RecordKey: SecretBytes] in
+        let rescued = try? database.unsafeRead { database -> RescuedRecords in
             let reader = StoreReader(database)
             guard try reader.meta("user_id") == folder.userId, try reader.meta("device_id") == deviceId else {
-                return [:]
+                return RescuedRecords()
             }
             return reader.readableRecords()
         }
-        return keys ?? [:]
+        return rescued ?? RescuedRecords(isComplete: false)
     }
 
     /// Finds out whether the database is where the last process has left it, as it was then. In a copy, or an older state that

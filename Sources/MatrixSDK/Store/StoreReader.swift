@@ -317,16 +317,17 @@ struct StoreReader {
 
     /// Those of a damaged database that can be read, to be taken into another one: of each kind from both ends, since a page
     /// that cannot be read hides what is behind it.
-    func readableRecords() -> [RecordKey: SecretBytes] {
-        var records: [RecordKey: SecretBytes] = [:]
+    func readableRecords() -> RescuedRecords {
+        var rescued = RescuedRecords()
         for kind in RecordKind.allCases {
             do {
-                try read(kind, "ASC", into: &records)
+                try read(kind, "ASC", into: &rescued.records)
             } catch {
-                try? read(kind, "DESC", into: &records)
+                rescued.isComplete = false
+                try? read(kind, "DESC", into: &rescued.records)
             }
         }
-        return records
+        return rescued
     }
 
     private func read(_ kind: RecordKind, _ order: String, into records: inout [RecordKey: SecretBytes]) throws {
@@ -374,4 +375,24 @@ struct StoreReader {
 extension String {
     /// The server of a user id or an alias.
     fileprivate var server: Substring? { firstIndex(of: ":").map { self[index(after: $0)...] } }
+}
+
+/// What could be read of the keys in a damaged database.
+struct RescuedRecords {
+    var records: [RecordKey: SecretBytes] = [:]
+    /// Nothing of them is lost, as far as anybody can say.
+    var isComplete = true
+
+    /// What has become of the keys, for people. It never names one.
+    var outcome: String {
+        let roomKeys = records.keys.count { $0.kind == .inboundSession }
+        let rooms = "\(roomKeys) \(roomKeys == 1 ? "key" : "keys") of encrypted rooms"
+        let backup = "messages whose keys are missing can only be read with a backup of keys, or an exported file"
+        if records.isEmpty { return isComplete ? "There were no keys in it." : "All keys in it are lost: \(backup)." }
+        if isComplete { return "All keys were rescued, with them \(rooms)." }
+        let own =
+            records[RecordKey(OlmAccount.kind)] == nil
+            ? "the keys of this device are lost, so log in as a new device" : "the keys of this device were rescued"
+        return "\(rooms) were rescued, others are lost, and \(own): \(backup)."
+    }
 }

@@ -85,7 +85,8 @@ final class MatrixFeed: Feed {
     private static let patience = Duration.seconds(2)
 
     private func openStore() async throws(CommandFailure) {
-        let store = await account.openStore(of: session, patience: Self.patience, notes: [ListeningMark.name])
+        let store = await account.openStore(
+            of: session, patience: Self.patience, notes: [ListeningMark.name], saysDamage: false)
         guard !store.ownerNeedsKeys else { throw account.isListenedTo }
         let mark = store.notes[ListeningMark.name].flatMap(ListeningMark.init)
         var from: ListeningMark?

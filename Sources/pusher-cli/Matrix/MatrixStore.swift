@@ -81,7 +81,10 @@ extension MatrixAccount {
     /// - Parameters:
     ///   - patience: How long to wait for another process to let go of the store, before a copy is taken.
     ///   - notes: Names of notes that are wanted.
-    func openStore(of session: MXSession, patience: Duration = .zero, notes: [String] = []) async -> OpenedStore {
+    ///   - saysDamage: Whether to say what a damaged store has lost: not for who hears of it from the session.
+    func openStore(
+        of session: MXSession, patience: Duration = .zero, notes: [String] = [], saysDamage: Bool = true
+    ) async -> OpenedStore {
         let start = ContinuousClock.now
         var freeStores = 0
         var said: String?
@@ -94,6 +97,9 @@ extension MatrixAccount {
             let file = store.file
             do throws(MatrixError) {
                 try session.setStore(file)
+                if saysDamage, let report = file.damageReport {
+                    StandardError.write("warning: the store of \(userID) was begun anew. \(Complaint.text(report))")
+                }
                 return OpenedStore(file: file, notes: file.values(of: notes))
             } catch {
                 switch store.ownership {
