@@ -57,6 +57,22 @@ struct MatrixLoginTests {
         #expect(again.run.errors.contains { $0.contains("log out first") })
     }
 
+    @Test func anotherUser_andAnotherServer_areNamed() async throws {
+        let (scene, other) = (try await scene(), try await MatrixScene(isLoggedIn: false))
+        let moved = other.server.address
+        scene.server.on(
+            "POST", "v3/login",
+            .json(
+                #"{"user_id":"@alice:hs","device_id":"D","access_token":"t","well_known":{"m.homeserver":{"base_url":"\#(moved)"}}}"#
+            ))
+        let (status, run) = try await login(scene, "--user", "bob", "--password-stdin", input: Self.password)
+        #expect(status == 0)
+        let warnings = run.errors.filter { $0.hasPrefix("warning: ") }
+        #expect(warnings.contains { $0.contains("logged in @alice:hs instead of bob") }, "\(run.errors)")
+        #expect(warnings.contains { $0.contains(scene.server.address) && $0.contains(moved) }, "\(run.errors)")
+        #expect(run.output == ["logged in as @alice:hs on \(moved), device D"])
+    }
+
     @Test func aFolderThatOthersCouldReadIsClosed() async throws {
         let scene = try await scene()
         let folder = scene.file.deletingLastPathComponent()

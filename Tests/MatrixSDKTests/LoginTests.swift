@@ -53,6 +53,26 @@ struct LoginTests {
         #expect(credentials.homeServer == base && client.homeserverURL == base)
         _ = try await client.joinedRooms()
         #expect(new.requests.count == 1)
+        #expect(client.loginWarnings == [.otherServer(asked: old.address, given: base)])
+        let log = LogLines()
+        var options = MXSessionOptions()
+        options.logger = log.logger
+        MXSession(matrixRestClient: client, options: options).close()
+        #expect(log.all.contains { $0.contains("warning") && $0.contains(old.address) && $0.contains(base) })
+    }
+
+    @Test(arguments: [
+        ("a", "@a:s", false), ("A", "@a:s", false), ("@a:s", "@a:s", false), ("@A:s", "@a:s", false),
+        ("a", "@b:s", true), ("a", "@ab:s", true), ("@a:s", "@a:t", true), ("@é:s", "@e\u{301}:s", true),
+    ]) func aLoginAsAnotherUserIsNamed(asked: String, given: String, isAnother: Bool) async throws {
+        let server = try await FakeHomeserver.start()
+        server.on("POST", "v3/login", .json(#"{"user_id":"\#(given)","access_token":"a1"}"#))
+        let client = MXRestClient(homeServer: server.url, options: .quick)
+        _ = try await client.login(username: asked, password: "p")
+        #expect(client.loginWarnings == (isAnother ? [.otherUser(asked: asked, given: given)] : []))
+        // A token says who it belongs to.
+        _ = try await client.login(token: "t")
+        #expect(client.loginWarnings.isEmpty)
     }
 
     @Test func aWrongPasswordIsTheServersError() async throws {

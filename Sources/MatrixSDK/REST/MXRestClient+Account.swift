@@ -21,7 +21,7 @@ extension MXRestClient {
         return try await interactive(call) { [self] response in
             guard isLoggedIn else { return nil }
             guard let answer = JSONView(response.body) else { throw Self.unexpected(call) }
-            return try adopt(answer)
+            return try adopt(answer, asked: nil)
         }
     }
 

@@ -50,7 +50,9 @@ extension MXRestClient {
             ["refresh_token": true].merging(JSONView(try parameters.bytes.get())?.foundation as? [String: Any] ?? [:]) {
                 $1
             })
-        return try adopt(try await json(APICall(.post, "v3/login", body: body, authorization: .none)))
+        let fields = JSONView(try body.bytes.get())
+        return try adopt(
+            try await json(APICall(.post, "v3/login", body: body, authorization: .none)), asked: fields?.askedUser)
     }
 
     private func device(_ id: String?, _ name: String?) -> [String: Any] {
@@ -61,17 +63,25 @@ extension MXRestClient {
     }
 
     /// Takes over what a login or a registration gave.
-    func adopt(_ answer: JSONView) throws -> MXCredentials {
+    ///
+    /// - Parameter asked: The user who was asked for, as a user id or its local part; nil if nobody was.
+    func adopt(_ answer: JSONView, asked: String?) throws -> MXCredentials {
         guard let userId = answer["user_id"]?.string, let accessToken = answer["access_token"]?.string,
             !accessToken.isEmpty
         else {
             throw MatrixError(.badResponse, "the server's answer to a login names no user, or has no access token")
         }
+        var warnings: [MXLoginWarning] = []
+        if let asked, let warning = MXLoginWarning(asked: asked, given: userId) { warnings.append(warning) }
         if let moved = answer["well_known"]?["m.homeserver"]?["base_url"]?.string, MXWellKnown.isUsable(moved),
             moved.hasPrefix("https:") || !homeserver.url.hasPrefix("https:")  // a token never goes on in the clear
         {
+            let before = homeserver.url
             homeserver.url = moved
+            if homeserver.url != before { warnings.append(.otherServer(asked: before, given: homeserver.url)) }
         }
+        let told = warnings
+        lastLoginWarnings.withLock { $0 = told }
         var credentials = MXCredentials(homeServer: homeserver.url, userId: userId, accessToken: accessToken)
         credentials.deviceId = answer["device_id"]?.string
         credentials.refreshToken = answer["refresh_token"]?.string
@@ -133,6 +143,14 @@ extension MXRestClient {
             // The token is dead, and could not be refreshed: what was wanted is so.
         }
         tokens.loggedOut()
+    }
+}
+
+extension JSONView {
+    /// The user whom the parameters of a login name; nil if they name an address, a token or nobody.
+    fileprivate var askedUser: String? {
+        guard let identifier = self["identifier"] else { return self["user"]?.string }
+        return identifier["type"]?.string == "m.id.user" ? identifier["user"]?.string : nil
     }
 }
 

@@ -18,6 +18,7 @@ public final class MXRestClient: Sendable {
     let homeserver: Homeserver
     let tokens: AccessTokens
     let encryptedRooms = EncryptedRooms()
+    let lastLoginWarnings = Lock<[MXLoginWarning]>([])
     /// Every callback goes through it.
     package let completions: CompletionLine
 
@@ -74,6 +75,10 @@ public final class MXRestClient: Sendable {
 
     /// Who is logged in, with the newest tokens; nil if nobody is.
     public var credentials: MXCredentials? { tokens.credentials }
+
+    /// What the answer to the last login or registration of this client says that was not asked for: another user, or another
+    /// server. A session of this client logs it.
+    public var loginWarnings: [MXLoginWarning] { lastLoginWarnings.withLock { $0 } }
 
     /// The homeserver's base URL, without a slash at its end.
     public var homeserverURL: String { homeserver.url }

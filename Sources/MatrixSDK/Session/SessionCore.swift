@@ -83,6 +83,10 @@ final class SessionCore: HubOwner {
         hub = EventHub(options.callbackQueue, capacity: CallbackLoad(count: 1024, byteCount: 16 << 20))
         cryptoDriver = options.enableCrypto ? CryptoDriver() : nil
         cryptoDriver?.attach(to: self)
+        for warning in rest.loginWarnings {
+            options.logger?.report(
+                .warning, "the login is another one than was asked for", ["matrix.reason": "\(warning.description)"])
+        }
     }
 
     // MARK: Store

@@ -90,6 +90,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         guard let credentials = try await logIn(client, as: old?.deviceId) else {
             throw CommandFailure(.interrupted, "interrupted: not logged in")
         }
+        for warning in warnings(of: client, credentials) { StandardError.write("warning: \(warning.description)") }
         do {
             try fileToEnd(file, credentials).save(credentials, insteadOf: old)
         } catch {
@@ -101,6 +102,13 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         let device = credentials.deviceId.map { ", device \($0)" } ?? ""
         _ = StandardOutput.write(
             "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
+    }
+
+    /// A browser may log in anybody.
+    private func warnings(of client: MXRestClient, _ credentials: MXCredentials) -> [MXLoginWarning] {
+        guard sso, isUser, let user = credentials.userId, let warning = MXLoginWarning(asked: account, given: user)
+        else { return client.loginWarnings }
+        return [warning] + client.loginWarnings
     }
 
     /// Where an earlier login of the same account may be, or the first one.
