@@ -30,6 +30,17 @@ struct MatrixTrustTests {
         #expect(lines.count == 3 && lines[0].contains("verified") && lines[0].hasSuffix("this device"), "\(lines)")
     }
 
+    @Test func devicesAndRecoverySayTheSameOfThisDevice() async throws {
+        let scene = try await scene()
+        for isSet in [false, true] {
+            if isSet { #expect(try await scene.scene.matrix("recovery", "create").status == 0) }
+            let status = try await scene.scene.matrix("recovery", "status", "--json")
+            #expect(status.run.objects.first?["device"] as? String == (isSet ? "verified" : "no cross-signing keys"))
+            let devices = try await scene.scene.matrix("devices", "--json")
+            #expect(trust(devices.run)["DEVICE"] == (isSet ? "verified" : "not verified"), "\(devices.run.errors)")
+        }
+    }
+
     /// The one that has the keys says it.
     @Test func devicesSayItBesideAListen() async throws {
         let scene = try await scene()
@@ -48,6 +59,31 @@ struct MatrixTrustTests {
         #expect(devices.status == 0 && devices.run.errors.isEmpty)
         #expect(trust(devices.run) == ["DEVICE": nil, "PHONE": nil, "OLD": nil])
         #expect(scene.scene.syncTokens.isEmpty)
+    }
+
+    /// The reader has asked for the keys of the device before it was signed.
+    @Test func aDeviceThatWasSignedSinceIsNoAlarm() async throws {
+        let scene = try await scene()
+        try scene.addDevice("@b:s", "NEW")
+        let home = scene.home
+        scene.scene.server.on("GET", "v3/rooms/*/messages") { _ in
+            let events = (try? home.with { $0.events.map(\.json) }) ?? []
+            let messages = events.filter { $0["type"]?.string == "m.room.encrypted" }.reversed().map(\.compactText)
+            return .json(#"{"start":"x","chunk":[\#(messages.joined(separator: ","))]}"#)
+        }
+        #expect(try await scene.scene.matrix("send", "!r:s", "hi").status == 0)
+        try scene.with("NEW") { try $0.encryptRoom("!r:s") }
+        try home.with { world in
+            let device = try #require(world.others.last)
+            world.tell(try world.say("from the new one", by: device))
+        }
+        try scene.with("BOB") { bob in try bob.turn { try $0.signDevice("NEW", &$1) } }
+        // The answer to the question for its keys does not come at once.
+        try home.with { $0.delay = .milliseconds(500) }
+        let read = try await scene.scene.matrix("messages", "!r:s")
+        #expect(read.status == 0)
+        #expect(read.run.output.contains { $0.contains("from the new one") }, "\(read.run.output) \(read.run.errors)")
+        #expect(!read.run.words.contains("has not signed"), "\(read.run.output)")
     }
 
     // MARK: History

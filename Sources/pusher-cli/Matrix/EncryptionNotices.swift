@@ -44,6 +44,15 @@ extension MatrixAccount {
 }
 
 extension MXCrossSigning.State {
+    /// Whether this device is verified.
+    var isVerified: Bool {
+        switch self {
+        case .trustCrossSigning, .canCrossSign: true
+        case .unknown, .notBootstrapped, .crossSigningExists: false
+        @unknown default: false
+        }
+    }
+
     /// How to verify this device; nil if it is verified, or nobody knows.
     fileprivate var advice: TerminalText? {
         switch self {

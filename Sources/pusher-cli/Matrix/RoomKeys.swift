@@ -36,9 +36,12 @@ enum DeviceStanding: String, Sendable, CaseIterable {
     /// The homeserver names other keys than at first: an alarm.
     case changed = "keys changed"
 
-    init(_ device: MXDeviceInfo) {
+    /// - Parameter identity: Of the user, for this very device, which is verified if that is trusted; nil for others.
+    init(_ device: MXDeviceInfo, identity: MXCrossSigning.State?) {
         if device.hasRefusedKeys {
             self = .changed
+        } else if let identity, !identity.isVerified {
+            self = .unverified
         } else {
             switch device.verification {
             case .verified: self = .verified
@@ -67,7 +70,9 @@ struct SessionKeys: RoomKeys {
     }
 
     func read(_ events: [MXEvent], in roomID: String) async throws -> [ReadEvent] {
-        try session.decrypted(events, in: roomID).map { event in
+        // A device may have been signed since its keys were asked for. Without an answer it is judged by what is known.
+        try? await session.crypto?.downloadKeys(Array(Set(events.filter(\.isEncrypted).map(\.sender))))
+        return try session.decrypted(events, in: roomID).map { event in
             ReadEvent(event: event, shield: session.crypto?.shield(of: event.inRoom(roomID)) ?? .none)
         }
     }
@@ -80,6 +85,11 @@ struct SessionKeys: RoomKeys {
         guard let crypto = session.crypto else { return [:] }
         try await crypto.downloadKeys([account.userID], forceDownload: true)
         let devices = try crypto.devices(forUser: account.userID)
-        return Dictionary(devices.map { ($0.deviceId, DeviceStanding($0)) }) { $1 }
+        let (ownID, identity) = (account.client.credentials?.deviceId, crypto.crossSigning.state)
+        return Dictionary(
+            devices.map { device in
+                (device.deviceId, DeviceStanding(device, identity: device.deviceId == ownID ? identity : nil))
+            }
+        ) { $1 }
     }
 }

@@ -10,7 +10,8 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
 
             If this login takes part in encryption, each line also says whether this device trusts the other one: verified, \
             not verified, blocked, no keys (it cannot read encrypted rooms), or keys changed, which is an alarm: log that \
-            device out. pusher-cli matrix verify verifies one.
+            device out. pusher-cli matrix verify verifies one. The device of this login is verified if pusher-cli matrix \
+            recovery status says so.
 
             Deleting a device logs it out. The homeserver requires your password for that, and the command asks for it \
             at the terminal.
