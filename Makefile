@@ -30,9 +30,9 @@ demo: setup ## Shows events arriving over a real WebSocket, from an embedded ser
 	@Scripts/build-without-traits --disable-default-traits --product pusher-cli
 	@.build-plain/debug/pusher-cli demo
 
-test: setup ## Builds and runs all tests. For some, use swift test --filter.
+test: setup ## Builds and runs all tests, and says which were skipped. For some, use swift test --filter.
 	@swift build --build-tests
-	@env -u SWIFT_DETERMINISTIC_HASHING swift test --skip-build
+	@env -u SWIFT_DETERMINISTIC_HASHING Scripts/report-skipped swift test --skip-build
 
 count-tests: setup ## Counts the tests by target, and those of bugs that older clients had.
 	@swift test list 2>/dev/null | Scripts/count-tests

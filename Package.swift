@@ -293,7 +293,8 @@ var tests: [Target] {
         // `import Combine`: a user's manifest has the same line. One of them imports SwiftMatrixSDK; without
         // MemberImportVisibility, its callback forms are then visible in the files that import MatrixSDK alone.
         .testTarget(
-            name: "MatrixSampleTests", dependencies: ["MatrixSDK", "SwiftMatrixSDK", "LinuxCombine"],
+            name: "MatrixSampleTests",
+            dependencies: ["MatrixSDK", "SwiftMatrixSDK", "LinuxCombine", "MatrixTestSupport"],
             swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-module-alias", "Combine=LinuxCombine"])]),
         // What `make fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz.
         Context.environment["FUZZ"] == nil

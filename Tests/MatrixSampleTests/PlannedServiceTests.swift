@@ -5,18 +5,20 @@ import Testing
 
 /// A service that an application has written on the session does what it is for.
 @MainActor
-@Suite(.onHomeserver, .timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)))
 struct PlannedServiceTests {
-    @Test func twoServicesOfAnApplicationTalk() async throws {
-        let server = try SampleServer()
-        let users = [try await server.newUser("ann"), try await server.newUser("bob")]
+    @Test(arguments: SampleServer.allCases) func twoServicesOfAnApplicationTalk(server: SampleServer) async throws {
+        let url = try await server.start()
+        let users = [
+            try await SampleServer.newUser("ann", at: url), try await SampleServer.newUser("bob", at: url),
+        ]
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         let (ann, bob) = (PlannedService(), PlannedService())
         var states: [PlannedService.State] = []
         let subscription = ann.statePublisher.sink { states.append($0) }
         for (service, user) in zip([ann, bob], users) {
-            try service.initialize(homeserverURL: server.url)
+            try service.initialize(homeserverURL: url)
             try await service.login(username: user.name, password: user.password, folder: folder)
             #expect(service.userId == user.id)
             try await service.startSync()

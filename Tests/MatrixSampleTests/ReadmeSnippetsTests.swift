@@ -4,17 +4,19 @@ import Testing
 
 /// The manual's snippets do what the manual says.
 @MainActor
-@Suite(.onHomeserver, .timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)))
 struct ReadmeSnippetsTests {
     private func answer<Value: Sendable>(_ start: (@escaping (Value) -> Void) -> Void) async -> Value {
         await withCheckedContinuation { continuation in start { continuation.resume(returning: $0) } }
     }
 
     /// Somebody whose client has a token, and a room of theirs.
-    private func scene() async throws -> (snippets: ReadmeSnippets, user: SampleServer.User, roomId: String) {
-        let server = try SampleServer()
-        let user = try await server.newUser("reader")
-        let snippets = try #require(ReadmeSnippets(homeServer: server.url))
+    private func scene(_ server: SampleServer) async throws -> (
+        snippets: ReadmeSnippets, user: SampleServer.User, roomId: String
+    ) {
+        let url = try await server.start()
+        let user = try await SampleServer.newUser("reader", at: url)
+        let snippets = try #require(ReadmeSnippets(homeServer: url))
         snippets.makeClient(userId: user.id, accessToken: user.accessToken)
         let parameters = MXRoomCreationParameters()
         parameters.name = "Manual"
@@ -22,8 +24,9 @@ struct ReadmeSnippetsTests {
         return (snippets, user, roomId)
     }
 
-    @Test func publicRoomsAreListedWithoutAnAccount() async throws {
-        let (snippets, _, _) = try await scene()
+    @Test(arguments: SampleServer.allCases) func publicRoomsAreListedWithoutAnAccount(server: SampleServer) async throws
+    {
+        let (snippets, _, _) = try await scene(server)
         let parameters = MXRoomCreationParameters()
         parameters.name = "Public \(UUID().uuidString)"
         parameters.visibility = .public
@@ -39,8 +42,10 @@ struct ReadmeSnippetsTests {
         #expect(isListed)
     }
 
-    @Test func aLoginGivesCredentials_andAMessageCanBeSentWithThem() async throws {
-        let (snippets, user, roomId) = try await scene()
+    @Test(arguments: SampleServer.allCases) func aLoginGivesCredentials_andAMessageCanBeSentWithThem(
+        server: SampleServer
+    ) async throws {
+        let (snippets, user, roomId) = try await scene(server)
         let stranger = try #require(ReadmeSnippets(homeServer: snippets.homeServer))
         let credentials = await answer { stranger.logIn(user.name, user.password, $0) }
         #expect(credentials?.userId == user.id)
@@ -48,8 +53,10 @@ struct ReadmeSnippetsTests {
         #expect(eventId?.hasPrefix("$") == true)
     }
 
-    @Test func aSessionHearsWhatIsNew_andPagesThroughWhatIsOld() async throws {
-        let (snippets, _, roomId) = try await scene()
+    @Test(arguments: SampleServer.allCases) func aSessionHearsWhatIsNew_andPagesThroughWhatIsOld(server: SampleServer)
+        async throws
+    {
+        let (snippets, _, roomId) = try await scene(server)
         _ = await answer { snippets.sayHello(in: roomId, $0) }
         #expect(await answer { snippets.start($0) })
         #expect(snippets.mxSession.rooms.map(\.roomId) == [roomId])
@@ -74,8 +81,10 @@ struct ReadmeSnippetsTests {
         var event: MXEvent?
     }
 
-    @Test func aFileStoreShowsRoomsBeforeTheServerIsAsked() async throws {
-        let (snippets, user, roomId) = try await scene()
+    @Test(arguments: SampleServer.allCases) func aFileStoreShowsRoomsBeforeTheServerIsAsked(server: SampleServer)
+        async throws
+    {
+        let (snippets, user, roomId) = try await scene(server)
         let who = try await snippets.mxRestClient.whoAmI()
         #expect(who.userId == user.id)
         let first = await withCheckedContinuation { continuation in
@@ -94,8 +103,8 @@ struct ReadmeSnippetsTests {
         try store.deleteAllData()
     }
 
-    @Test func aPusherIsSetAndRemoved() async throws {
-        let (snippets, _, _) = try await scene()
+    @Test(arguments: SampleServer.allCases) func aPusherIsSetAndRemoved(server: SampleServer) async throws {
+        let (snippets, _, _) = try await scene(server)
         let token = Data([1, 2, 3])
         #expect(
             await answer {

@@ -1,10 +1,16 @@
 import Foundation
 import MatrixSDK
+import MatrixTestSupport
 import Testing
 
-/// The homeserver without limits that `make matrix-test` has started, and accounts of it.
-struct SampleServer: Sendable {
-    let url: String
+/// A homeserver for the samples: one of ours in every run, and beside it the one without limits that `make matrix-test` has
+/// started.
+enum SampleServer: Sendable, CaseIterable, CustomTestStringConvertible {
+    case small
+    case synapse
+
+    static var allCases: [SampleServer] { address == nil ? [.small] : [.small, .synapse] }
+    private static var address: String? { ProcessInfo.processInfo.environment["MATRIX_PLAIN_URL"] }
 
     struct User: Sendable {
         let name: String
@@ -13,14 +19,18 @@ struct SampleServer: Sendable {
         let accessToken: String
     }
 
-    init() throws {
-        url = try #require(Self.address)
+    var testDescription: String { "\(self)" }
+
+    /// The address of one that no other test of ours uses.
+    func start() async throws -> String {
+        switch self {
+        case .small: try await SmallHomeserver.start().server.address
+        case .synapse: try #require(Self.address)
+        }
     }
 
-    static var address: String? { ProcessInfo.processInfo.environment["MATRIX_PLAIN_URL"] }
-
     /// A user whom no other test has, logged in.
-    func newUser(_ name: String) async throws -> User {
+    static func newUser(_ name: String, at url: String) async throws -> User {
         let client = MXRestClient(homeServer: try #require(URL(string: url)))
         let name = "\(name)-\(UUID().uuidString.prefix(8).lowercased())"
         let password = UUID().uuidString
@@ -28,12 +38,6 @@ struct SampleServer: Sendable {
         return User(
             name: name, password: password, id: try #require(credentials?.userId),
             accessToken: try #require(credentials?.accessToken))
-    }
-}
-
-extension Trait where Self == ConditionTrait {
-    static var onHomeserver: Self {
-        .enabled(if: SampleServer.address != nil, "there is no homeserver: make matrix-test starts some")
     }
 }
 
