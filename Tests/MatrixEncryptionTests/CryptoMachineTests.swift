@@ -225,6 +225,25 @@ import Testing
         #expect(try bob.text(last) == "for Bob")
     }
 
+    /// Ids that Swift takes for one text are two devices, and so is what is thought of them.
+    @Test func devicesWhoseIdsOnlyLookAlikeAreTrustedApart() throws {
+        let devices = try ["\u{e9}", "e\u{301}"].map { try join("@bob:s", $0) }
+        try alice.turn { try $0.track(["@bob:s"], &$1) }
+        try alice.pump()
+        try alice.turn { try $0.setTrust(.blocked, of: devices[0].address, &$1) }
+        let event = try alice.send("for one of them", to: room)
+        for device in devices { try device.sync() }
+        #expect(try devices[0].failure(event) == .withheld(code: "m.blacklisted"))
+        #expect(try devices[1].text(event) == "for one of them")
+        let trust = try devices.map { device in
+            try alice.turn { machine, turn in
+                let record: DeviceRecord? = try turn.records.value(scope: "@bob:s", key: device.address.device)
+                return try machine.trust(of: #require(record), &turn).isBlocked
+            }
+        }
+        #expect(trust == [true, false])
+    }
+
     @Test func aServerThatDoesNotAnswerIsNotWaitedFor() throws {
         server.failures = ["t"]
         let members = RoomToEncrypt.room("@alice:s", "@bob:s", "@eve:t")

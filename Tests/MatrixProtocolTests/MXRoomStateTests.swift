@@ -188,3 +188,44 @@ import Testing
         }
     }
 }
+
+/// Ids that Swift's texts take for one.
+struct LookalikeIdTests {
+    private let ids = ["@\u{e9}:s", "@e\u{301}:s"]
+
+    private func event(_ type: String, key: String, _ content: String) throws -> MXEvent {
+        let json =
+            #"{"type":"\#(type)","event_id":"$\#(type)\#(key.utf8.count)","sender":"@a:s","state_key":"\#(key)","content":\#(content)}"#
+        return try #require(MXEvent(data: Data(json.utf8), roomId: "!r:s"))
+    }
+
+    @Test func twoMembersAndTwoStateKeysLiveSideBySide() throws {
+        let events = try ids.flatMap { id in
+            try [
+                event("m.room.member", key: id, #"{"membership":"join"}"#),
+                event("org.example", key: id, #"{"size":\#(id.utf8.count)}"#),
+            ]
+        }
+        var state = MXRoomState(roomId: "!r:s", events: events)
+        #expect(state.count == 4 && state.members.joinedMembers.count == 2)
+        for id in ids {
+            #expect(state.event(type: "org.example", key: id)?.content["size"] as? Int == id.utf8.count)
+        }
+        // One leaves; the other stays.
+        state.apply(try event("m.room.member", key: ids[0], #"{"membership":"leave"}"#))
+        #expect(state.members.joinedMembers.map { Array($0.userId.utf8) } == [Array(ids[1].utf8)])
+        #expect(state.members.oldest(5, of: [.join], but: ids[0]).count == 1)
+    }
+
+    @Test func oneUsersPowerIsNotTheOthers() throws {
+        let content = JSONView(Array(#"{"users":{"\#(ids[0])":100}}"#.utf8))
+        let levels = MXRoomPowerLevels(content, creators: [], roomVersion: RoomVersion("10"))
+        #expect(ids.map { levels.powerLevelOfUser(withUserID: $0) } == [100, 0])
+        let both = JSONView(Array(#"{"users":{"\#(ids[0])":100,"\#(ids[1])":1}}"#.utf8))
+        let two = MXRoomPowerLevels(both, creators: [], roomVersion: RoomVersion("10"))
+        #expect(ids.map { two.powerLevelOfUser(withUserID: $0) } == [100, 1])
+        let creator = MXRoomPowerLevels(nil, creators: [ids[0]], roomVersion: RoomVersion("12"))
+        #expect(
+            ids.map { creator.powerLevelOfUser(withUserID: $0) == MXRoomPowerLevels.creatorLevel } == [true, false])
+    }
+}

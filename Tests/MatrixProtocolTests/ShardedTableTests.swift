@@ -4,8 +4,8 @@ import Testing
 @testable import MatrixProtocol
 
 struct ShardedTableTests {
-    private func table(_ count: Int) -> ShardedTable<Int> {
-        var table = ShardedTable<Int>()
+    private func table(_ count: Int) -> ShardedTable<String, Int> {
+        var table = ShardedTable<String, Int>()
         for number in 0..<count { table["key\(number)"] = number }
         return table
     }

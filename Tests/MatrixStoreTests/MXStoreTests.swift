@@ -82,6 +82,28 @@ struct MXStoreTests {
         #expect(try test.timeline() == (0...5).ids)
     }
 
+    /// Texts that Swift takes for one, as bytes are two.
+    @Test(arguments: StoreUnderTest.Make.allCases)
+    func idsThatOnlyLookAlikeAreTwo(make: StoreUnderTest.Make) throws {
+        let test = try StoreUnderTest(make)
+        let ids = ["\u{e9}", "e\u{301}"]
+        try test.commit {
+            $0.state = ids.map {
+                .state("m.room.member", key: "@" + $0, content: #"{"displayname":"\($0.utf8.count)"}"#)
+            }
+            $0.timeline = ids.map { .message("$" + $0, body: "\($0.utf8.count)") }
+            $0.receipts = ids.map { MXReceipt(userId: "@" + $0, eventId: "$" + $0) }
+        }
+        #expect(try test.store.state(of: "!r").count == 2)
+        #expect(try test.store.receipts(in: "!r").count == 2)
+        for id in ids {
+            let member = try test.store.stateEvent(of: "!r", type: "m.room.member", key: "@" + id)
+            #expect(member?.content["displayname"] as? String == "\(id.utf8.count)")
+            #expect(try test.store.event("$" + id, in: "!r")?.content["body"] as? String == "\(id.utf8.count)")
+        }
+        #expect(try test.store.events(in: "!r", before: "$" + ids[1], limit: 5).count == 1)
+    }
+
     @Test(arguments: StoreUnderTest.Make.allCases)
     func equalIdsInTwoRoomsAreTwoEvents(make: StoreUnderTest.Make) throws {
         let test = try StoreUnderTest(make)

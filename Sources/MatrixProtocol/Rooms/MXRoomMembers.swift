@@ -1,17 +1,19 @@
+import Realtime
+import Basics
 import JSONBytes
 
 /// The members of a room that its state knows. With lazy loading that may not be all.
 public struct MXRoomMembers: Sendable {
-    private var events = ShardedTable<MXEvent>()
+    private var events = ShardedTable<ByteKey, MXEvent>()
     /// How many joined and invited members show themselves under a name.
-    private var names = ShardedTable<Int>()
+    private var names = ShardedTable<String, Int>()
     private var joinedCount = 0
     private var otherCounts: [MXMembership: Int] = [:]
 
     package init() {}
 
     /// Every member, those who have left included, in no order.
-    public var members: [MXRoomMember] { events.all.map { MXRoomMember(userId: $0.key, $0.value) } }
+    public var members: [MXRoomMember] { events.all.map { MXRoomMember(userId: $0.key.text, $0.value) } }
 
     /// Those who are in the room.
     public var joinedMembers: [MXRoomMember] { members(with: .join) }
@@ -20,7 +22,7 @@ public struct MXRoomMembers: Sendable {
     public func members(with membership: MXMembership) -> [MXRoomMember] {
         guard count(of: membership) > 0 else { return [] }
         return events.all.compactMap {
-            let member = MXRoomMember(userId: $0.key, $0.value)
+            let member = MXRoomMember(userId: $0.key.text, $0.value)
             return member.membership == membership ? member : nil
         }
     }
@@ -30,8 +32,9 @@ public struct MXRoomMembers: Sendable {
     /// Reads what few members say: a room of 100,000 is named after two of them.
     func oldest(_ count: Int, of kinds: [MXMembership], but userId: String) -> [String] {
         var oldest: [(age: UInt64, id: String)] = []
-        for (id, event) in events.all where id != userId {
-            let candidate = (age: event.originServerTs, id: id)
+        let user = ByteKey(userId)
+        for (id, event) in events.all where id != user {
+            let candidate = (age: event.originServerTs, id: id.text)
             if oldest.count == count, let last = oldest.last, candidate > last { continue }
             guard kinds.contains(Self.membership(of: event)) else { continue }
             oldest.insert(candidate, at: oldest.firstIndex { candidate < $0 } ?? oldest.count)
@@ -42,7 +45,7 @@ public struct MXRoomMembers: Sendable {
 
     /// One member; nil if the state does not know the user.
     public func member(withUserId userId: String) -> MXRoomMember? {
-        events[userId].map { MXRoomMember(userId: userId, $0) }
+        events[ByteKey(userId)].map { MXRoomMember(userId: userId, $0) }
     }
 
     /// How many members of one kind are known.
@@ -56,7 +59,8 @@ public struct MXRoomMembers: Sendable {
     /// What to call a user: the display name, with the user id behind it if another in the room has the same name. The
     /// user id alone if there is no name, or it shows nothing.
     public func memberName(_ userId: String) -> String {
-        guard let event = events[userId], let name = Self.shownName(event.contentJSON["displayname"]?.string) else {
+        guard let event = events[ByteKey(userId)], let name = Self.shownName(event.contentJSON["displayname"]?.string)
+        else {
             return userId
         }
         let isMember = Self.isPresent(Self.membership(of: event))
@@ -99,11 +103,11 @@ public struct MXRoomMembers: Sendable {
 
     var all: [MXEvent] { events.all.map(\.value) }
 
-    subscript(userId: String) -> MXEvent? { events[userId] }
+    subscript(userId: String) -> MXEvent? { events[ByteKey(userId)] }
 
     /// - Returns: The event that stood there.
     mutating func set(_ event: MXEvent?, for userId: String) -> MXEvent? {
-        let old = events.update(userId, event)
+        let old = events.update(ByteKey(userId), event)
         if let old { count(old, by: -1) }
         if let event { count(event, by: 1) }
         return old
@@ -128,4 +132,9 @@ public struct MXRoomMembers: Sendable {
         case .leave, .ban, .knock, .unknown: false
         }
     }
+}
+
+extension ByteKey {
+    /// The text that the key was made of.
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -1,9 +1,13 @@
+import Realtime
+import Basics
 package import JSONBytes
 
 /// Who may do what in a room (client-server specification, `m.room.power_levels`).
 public struct MXRoomPowerLevels: Sendable, Hashable {
-    /// Users with a level of their own.
-    public private(set) var users: [String: Int] = [:]
+    /// Users with a level of their own. A dictionary of texts takes ids for one that look alike: for one user's level, ask
+    /// ``powerLevelOfUser(withUserID:)``.
+    public var users: [String: Int] { Dictionary(userLevels.map { ($0.key.text, $0.value) }) { min($0, $1) } }
+    private var userLevels: [ByteKey: Int] = [:]
     /// The level of all other users.
     public private(set) var usersDefault = 0
     /// What inviting needs.
@@ -23,7 +27,8 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
     /// What notifying needs, by kind: `room` is everybody.
     public private(set) var notifications: [String: Int] = [:]
     /// Since room version 12: users above every number.
-    public private(set) var creators: Set<String> = []
+    public var creators: Set<String> { Set(creatorKeys.map(\.text)) }
+    private var creatorKeys: Set<ByteKey> = []
 
     /// What is above every number.
     public static let creatorLevel = Int.max
@@ -33,14 +38,16 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
     ///   - creators: Of the room.
     ///   - roomVersion: Since version 12 creators are above all; before, they count only when `content` is nil.
     package init(_ content: JSONView?, creators: [String], roomVersion: RoomVersion) {
-        if roomVersion.creatorsAreAboveAll { self.creators = Set(creators) }
+        if roomVersion.creatorsAreAboveAll { creatorKeys = Set(creators.map { ByteKey($0) }) }
         guard let content else {
-            if !roomVersion.creatorsAreAboveAll, let creator = creators.first { users = [creator: 100] }
+            if !roomVersion.creatorsAreAboveAll, let creator = creators.first { userLevels = [ByteKey(creator): 100] }
             return
         }
         for (key, value) in content.members {
             switch key {
-            case "users": users = Self.levels(value)
+            case "users":
+                userLevels = [:]
+                for (user, level) in value.members { userLevels[ByteKey(user)] = Self.level(level) }
             case "events": events = Self.levels(value)
             case "notifications": notifications = Self.levels(value)
             case "users_default": usersDefault = Self.level(value) ?? usersDefault
@@ -72,7 +79,7 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
 
     /// The level of a user; ``creatorLevel`` for creators who are above every number.
     public func powerLevelOfUser(withUserID userId: String) -> Int {
-        creators.contains(userId) ? Self.creatorLevel : users[userId] ?? usersDefault
+        creatorKeys.contains(ByteKey(userId)) ? Self.creatorLevel : userLevels[ByteKey(userId)] ?? usersDefault
     }
 
     /// What sending an event of this type needs, one that is not state.

@@ -1,3 +1,5 @@
+import Realtime
+import Basics
 import JSONBytes
 
 /// The state of a room at one point of its timeline: the event of each type and state key.
@@ -10,7 +12,7 @@ public struct MXRoomState: Sendable {
     /// What it knows of the room's members.
     public private(set) var members = MXRoomMembers()
     /// All but members, by type and state key.
-    private var events: [String: [String: MXEvent]] = [:]
+    private var events: [ByteKey: [ByteKey: MXEvent]] = [:]
     private var encryption: String?
     /// Whether messages must be encrypted. Never goes back.
     public private(set) var isEncrypted = false
@@ -74,16 +76,16 @@ public struct MXRoomState: Sendable {
     ///
     /// - Parameter before: The members when the list was asked for: who has changed since is newer here.
     package mutating func setMembers(_ list: [MXEvent], before: MXRoomMembers) {
-        var listed: Set<String> = []
+        var listed: Set<ByteKey> = []
         for event in list where event.type == Self.memberType {
             guard let userId = event.stateKey else { continue }
-            listed.insert(userId)
+            listed.insert(ByteKey(userId))
             let known = members[userId]?.eventId
             if known == nil || known == before[userId]?.eventId && known != event.eventId {
                 set(event.compact, event.type, userId)
             }
         }
-        for member in members.members where !listed.contains(member.userId) && member.membership != .leave {
+        for member in members.members where !listed.contains(ByteKey(member.userId)) && member.membership != .leave {
             let isOld = member.originalEvent.eventId == before[member.userId]?.eventId
             if isOld { set(nil, Self.memberType, member.userId) }
         }
@@ -95,6 +97,7 @@ public struct MXRoomState: Sendable {
     @discardableResult
     private mutating func set(_ event: MXEvent?, _ type: String, _ key: String) -> MXEvent? {
         if type == Self.memberType { return members.set(event, for: key) }
+        let (type, key) = (ByteKey(type), ByteKey(key))
         let old = events[type]?[key]
         if let event {
             events[type, default: [:]][key] = event
@@ -112,13 +115,13 @@ public struct MXRoomState: Sendable {
 
     /// The event of a type and state key.
     public func event(type: String, key: String = "") -> MXEvent? {
-        type == Self.memberType ? members[key] : events[type]?[key]
+        type == Self.memberType ? members[key] : events[ByteKey(type)]?[ByteKey(key)]
     }
 
     /// All events of a type, in no order.
     public func stateEvents(with type: MXEventType) -> [MXEvent] {
         let name = type.identifier
-        return name == Self.memberType ? members.all : events[name].map { Array($0.values) } ?? []
+        return name == Self.memberType ? members.all : events[ByteKey(name)].map { Array($0.values) } ?? []
     }
 
     /// Every event of the state, in no order.
@@ -129,7 +132,9 @@ public struct MXRoomState: Sendable {
     /// How many events there are.
     public var count: Int { members.count + events.values.reduce(0) { $0 + $1.count } }
 
-    private func content(_ type: String, _ key: String = "") -> JSONView? { events[type]?[key]?.contentJSON }
+    private func content(_ type: String, _ key: String = "") -> JSONView? {
+        events[ByteKey(type)]?[ByteKey(key)]?.contentJSON
+    }
 
     private func text(_ type: String, _ field: String) -> String? {
         content(type)?[field]?.string.flatMap { $0.isEmpty ? nil : $0 }
@@ -153,7 +158,7 @@ public struct MXRoomState: Sendable {
     public var aliases: [String] {
         var aliases = canonicalAlias.map { [$0] } ?? []
         aliases += content("m.room.canonical_alias")?["alt_aliases"]?.array?.compactMap(\.string) ?? []
-        for (_, event) in (events["m.room.aliases"] ?? [:]).sorted(by: { $0.key < $1.key }) {
+        for (_, event) in (events[ByteKey("m.room.aliases")] ?? [:]).sorted(by: { $0.key.text < $1.key.text }) {
             aliases += event.contentJSON["aliases"]?.array?.compactMap(\.string) ?? []
         }
         var seen: Set<String> = []
@@ -250,9 +255,9 @@ public struct MXRoomState: Sendable {
 
     /// Invitations by email that nobody has taken up.
     public var thirdPartyInvites: [MXRoomThirdPartyInvite] {
-        (events["m.room.third_party_invite"] ?? [:]).compactMap { token, event in
+        (events[ByteKey("m.room.third_party_invite")] ?? [:]).compactMap { token, event in
             guard let name = event.contentJSON["display_name"]?.string else { return nil }
-            return MXRoomThirdPartyInvite(token: token, displayname: name, sender: event.sender)
+            return MXRoomThirdPartyInvite(token: token.text, displayname: name, sender: event.sender)
         }
     }
 

@@ -1,25 +1,25 @@
 /// A dictionary of which a copy is changed cheaply: only a small part is copied, not all of a large room's members. A
 /// timeline gives its listeners the state before each event, so such copies are common.
-struct ShardedTable<Value: Sendable>: Sendable {
-    private var shards: [[String: Value]] = [[:]]
+struct ShardedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private var shards: [[Key: Value]] = [[:]]
     private(set) var count = 0
 
     private static var largestSingle: Int { 256 }
     private static var shardCount: Int { 64 }
 
-    private func shard(of key: String) -> Int { shards.count == 1 ? 0 : key.hashValue & (Self.shardCount - 1) }
+    private func shard(of key: Key) -> Int { shards.count == 1 ? 0 : key.hashValue & (Self.shardCount - 1) }
 
-    var all: some Sequence<(key: String, value: Value)> { shards.lazy.joined() }
+    var all: some Sequence<(key: Key, value: Value)> { shards.lazy.joined() }
 
     /// Setting nil removes.
-    subscript(key: String) -> Value? {
+    subscript(key: Key) -> Value? {
         get { shards[shard(of: key)][key] }
         set { update(key, newValue) }
     }
 
     /// - Returns: What stood there.
     @discardableResult
-    mutating func update(_ key: String, _ value: Value?) -> Value? {
+    mutating func update(_ key: Key, _ value: Value?) -> Value? {
         let shard = shard(of: key)
         guard let value else {
             let old = shards[shard].removeValue(forKey: key)

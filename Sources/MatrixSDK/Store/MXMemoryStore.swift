@@ -1,3 +1,4 @@
+import Realtime
 package import MatrixEncryption
 public import MatrixProtocol
 import Basics
@@ -7,16 +8,16 @@ public final class MXMemoryStore: MXStore {
     fileprivate struct Account {
         var rooms: [String: Room] = [:]
         var accountData: [String: MXEvent] = [:]
-        var presence: [String: MXEvent] = [:]
+        var presence: [ByteKey: MXEvent] = [:]
         var outgoing: [MXOutgoingEvent] = []
         var syncToken: String?
         var keys = RecordTable()
     }
 
     fileprivate struct ReceiptKey: Hashable {
-        let userId: String
-        let type: String
-        let threadId: String?
+        let userId: ByteKey
+        let type: ByteKey
+        let threadId: ByteKey?
     }
 
     fileprivate struct Room {
@@ -188,7 +189,7 @@ extension MXMemoryStore.Account {
             rooms[roomId, default: MXMemoryStore.Room()].apply(room, keepsAnswer: changes.keepsAnswer)
         }
         for event in changes.accountData { accountData[event.type] = event.detached }
-        for event in changes.presence { presence[event.sender] = event.detached }
+        for event in changes.presence { presence[ByteKey(event.sender)] = event.detached }
         for event in changes.outgoing {
             if let index = outgoing.firstIndex(where: { $0.transactionId == event.transactionId }) {
                 outgoing[index] = event
@@ -218,7 +219,8 @@ extension MXMemoryStore.Room {
         for event in changes.accountData { accountData[event.type] = event.detached }
         for receipt in changes.receipts {
             let key = MXMemoryStore.ReceiptKey(
-                userId: receipt.userId, type: receipt.type, threadId: receipt.threadId)
+                userId: ByteKey(receipt.userId), type: ByteKey(receipt.type),
+                threadId: receipt.threadId.map { ByteKey($0) })
             receipts[key] = receipt
         }
     }
@@ -226,8 +228,10 @@ extension MXMemoryStore.Room {
 
 /// What a state event stands for in a room.
 private struct StateKey: Hashable {
-    let type: String
-    let key: String
+    let type: ByteKey
+    let key: ByteKey
+
+    init(type: String, key: String) { (self.type, self.key) = (ByteKey(type), ByteKey(key)) }
 }
 
 extension StateKey {

@@ -1,3 +1,5 @@
+import Realtime
+import Basics
 import MatrixProtocol
 
 /// A room's events in order.
@@ -18,42 +20,42 @@ struct MemoryTimeline {
     /// Before ``live``; newest first.
     private var older: [Entry] = []
     /// Places in ``live`` from 0 up, in ``older`` from -1 down.
-    private var places: [String: Int] = [:]
+    private var places: [ByteKey: Int] = [:]
 
     subscript(eventId: String) -> MXEvent? {
-        places[eventId].map { entry(at: $0).event }
+        places[ByteKey(eventId)].map { entry(at: $0).event }
     }
 
     private func entry(at place: Int) -> Entry { place < 0 ? older[-1 - place] : live[place] }
 
     mutating func append(_ events: [MXEvent], token: String?) {
         for (index, event) in events.enumerated() where isNew(event) {
-            places[event.eventId] = live.count
+            places[ByteKey(event.eventId)] = live.count
             live.append(Entry(event, token: index == 0 ? token : nil))
         }
     }
 
     mutating func prepend(_ events: [MXEvent], token: String?) {
         for (index, event) in events.enumerated() where isNew(event) {
-            places[event.eventId] = -1 - older.count
+            places[ByteKey(event.eventId)] = -1 - older.count
             older.append(Entry(event, token: index == events.count - 1 ? token : nil))
         }
     }
 
     private func isNew(_ event: MXEvent) -> Bool {
-        !event.eventId.isEmpty && places[event.eventId] == nil
+        !event.eventId.isEmpty && places[ByteKey(event.eventId)] == nil
     }
 
     mutating func replace(_ events: [MXEvent]) {
         for event in events {
-            guard let place = places[event.eventId] else { continue }
+            guard let place = places[ByteKey(event.eventId)] else { continue }
             let replacement = Entry(event, token: entry(at: place).token)
             if place < 0 { older[-1 - place] = replacement } else { live[place] = replacement }
         }
     }
 
     func events(before eventId: String?, limit: Int) -> [MXEvent] {
-        let end = eventId.map { places[$0] } ?? live.count
+        let end = eventId.map { places[ByteKey($0)] } ?? live.count
         guard let end, limit > 0 else { return [] }
         let start = limit < end + older.count ? end - limit : -older.count
         return (start..<end).reversed().map { entry(at: $0).event }
