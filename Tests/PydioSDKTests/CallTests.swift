@@ -12,6 +12,27 @@ import Transport
 struct CallTests {
     private static let stateQueue = DispatchSpecificKey<Bool>()
 
+    @Test func aCallWithBlocksIsUnderWayFromItsStartToItsBlock() async throws {
+        try await PydioScene.with { scene in
+            let client = scene.client
+            let told = Lock<[Bool]>([])
+            scene.server.inject(.hold, into: "ls")
+            client.listNodes(
+                ListNodesRequestParams(workspaceId: "0"), success: { _ in told.withLock { $0.append(client.progress) } },
+                failure: { _ in })
+            #expect(client.progress)
+            #expect(await eventually { scene.server.heldCount == 1 })
+            scene.server.release()
+            #expect(await eventually { told.withLock { $0 } == [true] && !client.progress })
+            // Refused before there is a request.
+            client.chmod(
+                workspaceId: "0", nodes: ["/a.txt"], mode: -1, success: { _ in },
+                failure: { _ in told.withLock { $0.append(client.progress) } })
+            #expect(client.progress)
+            #expect(await eventually { told.withLock { $0 } == [true, true] && !client.progress })
+        }
+    }
+
     @Test func blocksAreCalledOnceOnTheirQueue() async throws {
         let queue = DispatchQueue(label: "blocks")
         queue.setSpecific(key: Self.stateQueue, value: true)

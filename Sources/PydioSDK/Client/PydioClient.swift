@@ -19,7 +19,7 @@ public final class PydioClient: Sendable {
     let params: ServersParamsManager
     /// The two parts; an address that cannot be one is told of by each call.
     private let parts: Result<OperationsClient, PydioError>
-    private let report: StateReport
+    let report: StateReport
 
     /// - Parameters:
     ///   - server: The folder of the server's script, `https://example.org/pydio/`; `http` or `https`.
@@ -55,7 +55,7 @@ public final class PydioClient: Sendable {
     /// What the client is doing; of many calls at a time, what the last change of any of them was.
     public var state: PydioClientState { report.state }
 
-    /// Whether calls are under way.
+    /// Whether calls are under way: true as soon as one with blocks was started, until its block has run.
     public var progress: Bool { report.progress }
 
     /// Told of each change of ``state``, in order, on ``PydioClientOptions/completionQueue``. A call with blocks is finished
@@ -86,6 +86,6 @@ public final class PydioClient: Sendable {
         _ success: @escaping (Value) -> Void, _ failure: @escaping (PydioError) -> Void,
         _ body: @escaping @Sendable () async throws -> Value
     ) -> PydioOperation {
-        PydioOperation.start(on: options.completionQueue, success, failure, body)
+        PydioOperation.start(on: options.completionQueue, report, success, failure, body)
     }
 }

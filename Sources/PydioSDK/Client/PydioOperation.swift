@@ -7,12 +7,14 @@ public typealias PydioOperation = RequestOperation
 
 extension RequestOperation {
     /// Runs `body`, and hands what it gives to one of the blocks on `queue`, once.
+    ///
+    /// - Parameter report: Counts the call from now until its block has run.
     static func start<Value: Sendable>(
-        on queue: DispatchQueue, _ success: @escaping (Value) -> Void, _ failure: @escaping (PydioError) -> Void,
+        on queue: DispatchQueue, _ report: StateReport, _ success: @escaping (Value) -> Void, _ failure: @escaping (PydioError) -> Void,
         _ body: @escaping @Sendable () async throws -> Value
     ) -> PydioOperation {
         let blocks = Blocks(success: success, failure: failure)
-        let end = EndOfCall()
+        let end = EndOfCall(report)
         return start {
             let result = await EndOfCall.$current.withValue(end) { () -> Result<Value, PydioError> in
                 do {
@@ -43,13 +45,24 @@ final class EndOfCall: Sendable {
     /// Of the call that this task makes; nil if it is not one with blocks.
     @TaskLocal static var current: EndOfCall?
 
-    private let report = Lock<StateReport?>(nil)
+    private let report: StateReport
+    /// Whether a state was told of it, as of every call that comes to a request.
+    private let hasBegun = Lock(false)
 
-    func set(_ report: StateReport) {
-        self.report.withLock { $0 = report }
+    init(_ report: StateReport) {
+        self.report = report
+        report.enter()
+    }
+
+    /// - Returns: False if it is a call of another client.
+    func begin(_ state: PydioClientState, of report: StateReport) -> Bool {
+        guard report === self.report else { return false }
+        hasBegun.withLock { $0 = true }
+        report.set(state)
+        return true
     }
 
     func run() {
-        report.withLock { $0 }?.end()
+        if hasBegun.withLock({ $0 }) { report.end() } else { report.leave() }
     }
 }

@@ -26,8 +26,9 @@ final class OperationsClient: Sendable {
     func call<Value: Sendable>(
         _ first: PydioClientState = .operation, _ body: @Sendable () async throws -> Value
     ) async throws -> Value {
-        report.begin(first)
-        defer { if let end = EndOfCall.current { end.set(report) } else { report.end() } }
+        let isEndedByBlock = EndOfCall.current?.begin(first, of: report) ?? false
+        if !isEndedByBlock { report.begin(first) }
+        defer { if !isEndedByBlock { report.end() } }
         do {
             return try await body()
         } catch {

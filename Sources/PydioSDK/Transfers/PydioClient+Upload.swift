@@ -76,7 +76,7 @@ extension PydioClient {
         var report: (@Sendable (PydioTransferProgress) -> Void)?
         if let progress { report = { step in line.async { progress(step) } } }
         let onProgress = report
-        return PydioOperation.start(on: line, success, failure) { try await body(onProgress) }
+        return PydioOperation.start(on: line, self.report, success, failure) { try await body(onProgress) }
     }
 }
 
