@@ -177,6 +177,34 @@ struct FolderSyncTests {
         #expect(scene.localTree == ["/here": "a file", "/there": "a file"] && scene.localTree == scene.remoteTree)
     }
 
+    // MARK: Names
+
+    /// They look the same, and Swift's strings count them as one.
+    @Test(arguments: SyncScene.servers.indices)
+    func twoSpellingsOfANameAreTwoFiles(server: Int) async throws {
+        let scene = try await SyncScene(SyncScene.servers[server])
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        try scene.write("composed, here", to: composed)
+        try scene.server.addFile("/\(decomposed)", Array("decomposed, there".utf8))
+        for name in [composed, decomposed] { try scene.write("in \(name.utf8.count)", to: "d\(name)/a") }
+        for _ in 0..<2 {
+            #expect(try await scene.run().isComplete)
+            for text in [scene.text, { scene.remoteText("/" + $0) }] {
+                #expect(text(composed) == "composed, here" && text(decomposed) == "decomposed, there")
+                #expect(text("d\(composed)/a") == "in 5" && text("d\(decomposed)/a") == "in 6")
+            }
+        }
+        #expect(scene.server.paths().filter { !$0.hasPrefix("/recycle_bin") }.count == 6)
+        try scene.write("changed", to: decomposed)
+        try scene.remove("d\(composed)")
+        scene.delete("/\(composed)")
+        #expect(try await scene.run().isComplete)
+        for text in [scene.text, { scene.remoteText("/" + $0) }] {
+            #expect(text(composed) == nil && text(decomposed) == "changed")
+            #expect(text("d\(composed)/a") == nil && text("d\(decomposed)/a") == "in 6")
+        }
+    }
+
     // MARK: One way
 
     @Test func oneWayChangesOneSideOnly() async throws {

@@ -4,9 +4,9 @@
 /// before them was lost.
 struct ListingSurprises: Sendable {
     private let listed: NodeIndex
-    private var paths: Set<String>
+    private var paths: Set<NodePath>
     /// What is in them has come along, without a word of its own.
-    private var movedFolders: Set<String> = []
+    private var movedFolders: Set<NodePath> = []
 
     init(of listed: NodeIndex, after known: NodeIndex) {
         var listed = listed
@@ -24,16 +24,17 @@ struct ListingSurprises: Sendable {
             explain(node.fullPath, index)
             guard let source = node.originalPath else { return }
             explain(source, index)
-            if !node.isLeaf { movedFolders.insert(node.fullPath) }
+            if !node.isLeaf { movedFolders.insert(NodePath(node.fullPath)) }
         case .removed(let path, _): explain(path, index)
         }
     }
 
     private mutating func explain(_ path: String, _ index: NodeIndex) {
+        let path = NodePath(path)
         if paths.contains(path), index.agrees(with: listed, at: path) { paths.remove(path) }
     }
 
     var isExplained: Bool {
-        paths.allSatisfy { path in NodeIndex.folders(of: path).contains { movedFolders.contains($0) } }
+        paths.allSatisfy { path in path.folders.contains { movedFolders.contains($0) } }
     }
 }

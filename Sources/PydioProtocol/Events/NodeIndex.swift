@@ -2,7 +2,7 @@ import Foundation
 
 /// What was in a workspace when it was listed, with the changes since: what a new listing is compared with.
 ///
-/// Paths are compared as text is, so that it does not matter how letters with marks are composed.
+/// Paths are compared by their bytes, as servers compare them: two spellings of a letter make two names.
 package struct NodeIndex: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var isLeaf: Bool
@@ -26,19 +26,20 @@ package struct NodeIndex: Hashable, Sendable {
         case none
     }
 
-    package private(set) var entries: [String: Entry] = [:]
+    package private(set) var entries: [NodePath: Entry] = [:]
 
-    package init(_ entries: [String: Entry] = [:]) {
+    package init(_ entries: [NodePath: Entry] = [:]) {
         self.entries = entries
     }
 
     package var count: Int { entries.count }
 
-    package subscript(path: String) -> Entry? { entries[path] }
+    package subscript(path: String) -> Entry? { entries[NodePath(path)] }
 
     // MARK: Changes
 
     package mutating func set(_ entry: Entry, at path: String) -> Effect {
+        let path = NodePath(path)
         defer { entries[path] = entry }
         guard let old = entries[path] else { return .new }
         return old.isSame(as: entry) ? .none : .changed
@@ -46,6 +47,7 @@ package struct NodeIndex: Hashable, Sendable {
 
     /// - Returns: Whether it was there, as far as is known.
     package mutating func remove(_ path: String) -> Bool {
+        let path = NodePath(path)
         guard let entry = entries.removeValue(forKey: path) else { return isBelowUnlisted(path) }
         if !entry.isLeaf { for inside in paths(below: path) { entries[inside] = nil } }
         return true
@@ -55,6 +57,7 @@ package struct NodeIndex: Hashable, Sendable {
     ///
     /// - Returns: False if that has happened already.
     package mutating func move(_ path: String, to target: String, as entry: Entry) -> Bool {
+        let (path, target) = (NodePath(path), NodePath(target))
         guard let old = entries.removeValue(forKey: path) else {
             let isDone = entries[target]?.isSame(as: entry) == true && !isBelowUnlisted(path)
             entries[target] = entry
@@ -62,7 +65,7 @@ package struct NodeIndex: Hashable, Sendable {
         }
         if !old.isLeaf {
             for inside in paths(below: path) {
-                entries[target + inside.dropFirst(path.count)] = entries.removeValue(forKey: inside)
+                entries[inside.moved(from: path, to: target)] = entries.removeValue(forKey: inside)
             }
         }
         var entry = entry
@@ -73,40 +76,32 @@ package struct NodeIndex: Hashable, Sendable {
 
     /// What is in the folder is not known, but may be there.
     package mutating func couldNotList(_ folder: String) {
-        entries[folder]?.isUnlisted = true
+        entries[NodePath(folder)]?.isUnlisted = true
     }
 
     /// Takes over what an older index knows of folders that could not be listed for this one.
     package mutating func fill(from old: NodeIndex) {
-        let folders = entries.filter { $0.value.isUnlisted }.keys.map { $0 + "/" }
+        let folders = entries.filter { $0.value.isUnlisted }.keys
         guard !folders.isEmpty else { return }
         for (path, entry) in old.entries where entries[path] == nil {
-            if folders.contains(where: { path.hasPrefix($0) }) { entries[path] = entry }
+            if folders.contains(where: { path.isBelow($0) }) { entries[path] = entry }
         }
     }
 
-    private func paths(below folder: String) -> [String] {
-        let start = folder + "/"
-        return entries.keys.filter { $0.hasPrefix(start) }
-    }
+    private func paths(below folder: NodePath) -> [NodePath] { entries.keys.filter { $0.isBelow(folder) } }
 
-    private func isBelowUnlisted(_ path: String) -> Bool {
-        var folder = path[...]
-        while let slash = folder.lastIndex(of: "/"), slash > folder.startIndex {
-            folder = folder[..<slash]
-            if entries[String(folder)]?.isUnlisted == true { return true }
-        }
-        return false
+    private func isBelowUnlisted(_ path: NodePath) -> Bool {
+        path.folders.contains { entries[$0]?.isUnlisted == true }
     }
 
     // MARK: Comparison
 
     package enum Difference: Hashable, Sendable {
-        case created(String, Entry)
-        case updated(String, Entry)
-        case deleted(String, Entry)
+        case created(NodePath, Entry)
+        case updated(NodePath, Entry)
+        case deleted(NodePath, Entry)
 
-        var path: String {
+        var path: NodePath {
             switch self {
             case .created(let path, _), .updated(let path, _), .deleted(let path, _): path
             }
@@ -114,7 +109,7 @@ package struct NodeIndex: Hashable, Sendable {
     }
 
     /// Whether nothing is different at this path.
-    func agrees(with other: NodeIndex, at path: String) -> Bool {
+    func agrees(with other: NodeIndex, at path: NodePath) -> Bool {
         switch (entries[path], other.entries[path]) {
         case (nil, nil): true
         case (let mine?, let others?): mine.isSame(as: others)
@@ -125,10 +120,10 @@ package struct NodeIndex: Hashable, Sendable {
     /// What must have happened for `new` to come of this: what was deleted, of folders without what was in them, then what
     /// is new or changed, by path.
     package func differences(to new: NodeIndex) -> [Difference] {
-        var gone: [String] = []
+        var gone: [NodePath] = []
         for path in entries.keys.sorted() where !isSameKind(path, new) {
             // A folder comes before what is in it, with others perhaps between them: `/a`, `/a b`, `/a/c`.
-            if !Self.folders(of: path).contains(where: { entries[$0] != nil && !isSameKind($0, new) }) {
+            if !path.folders.contains(where: { entries[$0] != nil && !isSameKind($0, new) }) {
                 gone.append(path)
             }
         }
@@ -140,12 +135,43 @@ package struct NodeIndex: Hashable, Sendable {
         return deleted + others
     }
 
-    private func isSameKind(_ path: String, _ new: NodeIndex) -> Bool {
+    private func isSameKind(_ path: NodePath, _ new: NodeIndex) -> Bool {
         new.entries[path].map { $0.isLeaf == entries[path]?.isLeaf } ?? false
     }
+}
 
-    static func folders(of path: String) -> [String] {
-        path.indices.dropFirst().filter { path[$0] == "/" }.map { String(path[..<$0]) }
+/// Where a node is in a workspace, beginning with `/`; compared by its bytes.
+package struct NodePath: Hashable, Comparable, Sendable {
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    /// Whether it is in the folder, or in one that is.
+    func isBelow(_ folder: NodePath) -> Bool {
+        text.utf8.count > folder.text.utf8.count && text.utf8.starts(with: folder.text.utf8)
+            && text.utf8.dropFirst(folder.text.utf8.count).first == UInt8(ascii: "/")
+    }
+
+    /// - Parameter folder: What it is below.
+    func moved(from folder: NodePath, to target: NodePath) -> NodePath {
+        NodePath(target.text + String(Substring(text.utf8.dropFirst(folder.text.utf8.count))))
+    }
+
+    /// All that it is in, without the top.
+    var folders: [NodePath] {
+        text.utf8.indices.dropFirst().filter { text.utf8[$0] == UInt8(ascii: "/") }.map {
+            NodePath(String(Substring(text.utf8[..<$0])))
+        }
+    }
+
+    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
+
+    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8) }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
     }
 }
 
@@ -177,7 +203,7 @@ extension NodeIndex {
                 continue
             }
             guard count < maximum else { return false }
-            entries[node.fullPath] = Entry(node)
+            entries[NodePath(node.fullPath)] = Entry(node)
             waiting += node.children ?? []
         }
         return true

@@ -198,7 +198,7 @@ package struct WorkspaceModel: Sendable {
             }
         case .updated(let node):
             let entry = NodeIndex.Entry(node)
-            if let source = node.originalPath, source != node.fullPath {
+            if let source = node.originalPath, NodePath(source) != NodePath(node.fullPath) {
                 guard index?.move(source, to: node.fullPath, as: entry) ?? true else { return nil }
                 checkSize()
                 return event(PydioEventName.nodeMoved, node)
@@ -266,7 +266,7 @@ package struct WorkspaceModel: Sendable {
             case .updated(let path, let entry): (PydioEventName.nodeUpdated, path, entry)
             case .deleted(let path, let entry): (PydioEventName.nodeDeleted, path, entry)
             }
-        var event = PydioEvent(name, in: workspaceId, path: path)
+        var event = PydioEvent(name, in: workspaceId, path: path.text)
         event.isLeaf = entry.isLeaf
         event.isLate = true
         guard name != PydioEventName.nodeDeleted else { return event }
@@ -293,9 +293,9 @@ package struct WorkspaceModel: Sendable {
     }
 
     private mutating func remember(_ response: PydioChangesResponse) {
-        var entries: [String: NodeIndex.Entry] = [:]
+        var entries: [NodePath: NodeIndex.Entry] = [:]
         for change in response.changes where entries.count <= configuration.maximumNodes {
-            if let path = change.node?.path, let entry = NodeIndex.Entry(change) { entries[path] = entry }
+            if let path = change.node?.path, let entry = NodeIndex.Entry(change) { entries[NodePath(path)] = entry }
         }
         index = entries.count <= configuration.maximumNodes ? NodeIndex(entries) : nil
     }

@@ -32,8 +32,8 @@ package enum NodeName {
     /// The last part of a path that a server lists, if the others are the folder's, and if it can be a name anywhere.
     package static func child(_ path: String, of folder: String) -> String? {
         let prefix = folder == "/" ? "/" : folder + "/"
-        guard path.hasPrefix(prefix) else { return nil }
-        let name = String(path.dropFirst(prefix.count))
+        guard path.utf8.starts(with: prefix.utf8) else { return nil }
+        let name = String(Substring(path.utf8.dropFirst(prefix.utf8.count)))
         // By bytes: a slash and an accent after it are one character, and not a slash to Swift.
         guard !name.isEmpty, name != ".", name != "..",
             !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == 0 })

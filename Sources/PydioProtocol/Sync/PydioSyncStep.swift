@@ -65,6 +65,19 @@ public struct PydioSyncStep: Sendable, Hashable {
 
     package var syncPath: SyncPath { SyncPath(path) }
 
+    /// Paths are compared by their bytes.
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.kind == rhs.kind && lhs.syncPath == rhs.syncPath
+            && lhs.newPath.map(SyncPath.init) == rhs.newPath.map(SyncPath.init) && lhs.size == rhs.size
+            && lhs.local == rhs.local && lhs.remote == rhs.remote && lhs.contents == rhs.contents
+    }
+
+    /// Of what and where.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(syncPath)
+    }
+
     /// The side that it changes; a comparison changes none by itself.
     package var changes: PydioSyncSide? {
         switch kind {
@@ -97,5 +110,16 @@ public struct PydioSyncRefusal: Sendable, Hashable {
 
     package init(_ path: SyncPath, _ message: String) {
         (self.path, self.message) = (path.text, message)
+    }
+
+    /// Paths are compared by their bytes.
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        SyncPath(lhs.path) == SyncPath(rhs.path) && lhs.message == rhs.message
+    }
+
+    /// Of both.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(path)
+        hasher.combine(message)
     }
 }

@@ -69,9 +69,6 @@ struct SyncPlanner {
 
     private mutating func visitChildren(of folder: SyncPath) {
         let children = (children[folder] ?? []).sorted()
-        // Servers and programs may take two spellings of a letter for one.
-        let present = children.filter { input.local[$0] != nil || input.remote[$0] != nil }
-        let spellings = Dictionary(grouping: present, by: \.name)
         let old = children.filter { SyncUpload.isTemporary($0.name) && input.remote[$0] != nil }
         for child in children {
             // It may be gone for a moment, or until the other one goes on.
@@ -79,15 +76,7 @@ struct SyncPlanner {
                 refuse(child, "another sync is replacing it on the server; the next sync looks at it again")
                 continue
             }
-            let others = spellings[child.name] ?? []
-            if others.count > 1, others.contains(child) {
-                refuse(
-                    child,
-                    "another name in this folder, here or on the server, looks the same but is written with other "
-                        + "Unicode characters; rename one of them")
-            } else {
-                visit(child)
-            }
+            visit(child)
         }
     }
 

@@ -75,9 +75,9 @@ struct WorkspaceRequests: Sendable {
         guard maximumNodes > 0 else { return nil }
         var index = NodeIndex()
         var folders = ["/"]
-        var listed: Set<String> = []
+        var listed: Set<NodePath> = []
         while let folder = folders.popLast() {
-            guard listed.insert(folder).inserted else { continue }
+            guard listed.insert(NodePath(folder)).inserted else { continue }
             guard let node = try await contents(of: folder) else {
                 if folder == "/" { return nil }
                 index.couldNotList(folder)

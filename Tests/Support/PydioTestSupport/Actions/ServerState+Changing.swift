@@ -225,7 +225,7 @@ extension ServerState {
     private mutating func emptyRecycle(_ call: Call) -> Outcome {
         var outcome = Outcome(message: "The recycle bin has been emptied")
         for (name, node) in tree(call.treeKey)[.recycleBin]?.children ?? [:] {
-            let path = TreePath.recycleBin / name
+            let path = TreePath.recycleBin / name.text
             remove(path, call)
             outcome.diff.removed.append(path)
             outcome.events.append(.deleted(path, node))
@@ -255,7 +255,7 @@ extension ServerState {
         // What is there is replaced without a word.
         let path = folder / name
         var archive = Node.file(.disk(file, size: file.size), id: makeNodeID(), now: now)
-        archive.archived = Dictionary(nodes.map { ($0.0.name, $0.1) }) { $1 }
+        archive.archived = Dictionary(nodes.map { (FileName($0.0.name), $0.1) }) { $1 }
         put(archive, at: path, call)
         return Outcome(
             message: "The archive \(path.name) has been created", diff: NodesDiff(added: [path]),

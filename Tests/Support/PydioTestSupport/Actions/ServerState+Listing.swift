@@ -43,8 +43,8 @@ extension ServerState {
         }
         var children = entries(of: node, at: path, options, call)
         if let file = call["file"] {
-            let name = TreePath(file).name
-            children = children.filter { $0.path.name == name }
+            let name = FileName(TreePath(file).name)
+            children = children.filter { FileName($0.path.name) == name }
         }
         var content: [XMLElement] = []
         if !call.isSet("recursive"), children.count > configuration.pageThreshold {
@@ -100,7 +100,7 @@ extension ServerState {
     /// Folders, archives, files, and the recycle bin last.
     private func entries(of folder: Node, at path: TreePath, _ options: Options, _ call: Call) -> [NodeElement] {
         let all = (folder.children ?? folder.archived ?? [:]).map {
-            element(path / $0.key, $0.value, call, isFull: options.isFull)
+            element(path / $0.key.text, $0.value, call, isFull: options.isFull)
         }
         let chosen = all.filter { options.has($0.node.isFolder ? "d" : $0.isArchive ? "z" : "f") }
         func rank(_ entry: NodeElement) -> Int {
@@ -114,7 +114,7 @@ extension ServerState {
             case "filesize" where lower.node.size != higher.node.size: return lower.node.size < higher.node.size
             case "ajxp_modiftime" where lower.node.modified != higher.node.modified:
                 return lower.node.modified < higher.node.modified
-            case _: return lower.path.name < higher.path.name
+            case _: return FileName(lower.path.name) < FileName(higher.path.name)
             }
         }
     }

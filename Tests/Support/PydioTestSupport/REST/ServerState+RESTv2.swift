@@ -41,7 +41,7 @@ extension ServerState {
         var data = [("node", Self.json(path, node))]
         if call["children"] != nil {
             let children = (node.children ?? [:]).sorted { $0.key < $1.key }
-            data.append(("children", .object(children.map { ($0.key, Self.json(path / $0.key, $0.value)) })))
+            data.append(("children", .object(children.map { ($0.key.text, Self.json(path / $0.key.text, $0.value)) })))
         }
         return .json(.object([("data", .object(data))]))
     }

@@ -51,6 +51,24 @@ extension FakePydioServer {
         }
     }
 
+    /// Gives something another path, as somebody does on the server's disk: nobody is told.
+    ///
+    /// - Returns: False if it is not there, or the other path is taken or in no folder.
+    @discardableResult
+    package func move(_ path: String, to target: String, in workspace: String = "0", user: String = "ada") -> Bool {
+        core.state.withLock { state in
+            guard let key = Self.key(workspace, user, state) else { return false }
+            let (from, to, now) = (TreePath(path), TreePath(target), state.now)
+            return state.changeTree(key) { tree in
+                guard tree[to] == nil, tree.isFolder(to.parent), !to.isAtOrBelow(from),
+                    let node = tree.remove(from, now: now)
+                else { return false }
+                tree.put(node, at: to, now: now)
+                return true
+            }
+        }
+    }
+
     /// The first bytes of a file, 1 MiB unless told; nil if there is none.
     package func contents(
         of path: String, in workspace: String = "0", user: String = "ada", upTo count: Int = 1 << 20

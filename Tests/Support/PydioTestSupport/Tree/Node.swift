@@ -5,14 +5,14 @@ struct Node: Sendable {
     /// Unix time.
     var modified: Int
     /// By name; nil is a file.
-    var children: [String: Node]?
+    var children: [FileName: Node]?
     var content: FileContent?
     /// Octal digits.
     var mode: String
     /// Where a deleted one came from.
     var origin: TreePath?
     /// What is in a zip archive that the server has made, by name.
-    var archived: [String: Node]?
+    var archived: [FileName: Node]?
     /// What plugins know of it.
     var notes = NodeNotes()
 
@@ -30,7 +30,9 @@ struct Node: Sendable {
     /// Calls for itself and for all below.
     func forEach(at path: TreePath, _ body: (TreePath, Node) -> Void) {
         body(path, self)
-        for (name, child) in (children ?? [:]).sorted(by: { $0.key < $1.key }) { child.forEach(at: path / name, body) }
+        for (name, child) in (children ?? [:]).sorted(by: { $0.key < $1.key }) {
+            child.forEach(at: path / name.text, body)
+        }
     }
 
     /// The same with new numbers and times.

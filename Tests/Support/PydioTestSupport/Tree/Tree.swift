@@ -6,13 +6,13 @@ struct Tree: Sendable {
     init(hasRecycleBin: Bool, now: Int) {
         root = .folder(id: 0, now: now)
         self.hasRecycleBin = hasRecycleBin
-        if hasRecycleBin { root.children?[TreePath.recycleBin.name] = .folder(id: 0, now: now) }
+        if hasRecycleBin { root.children?[FileName(TreePath.recycleBin.name)] = .folder(id: 0, now: now) }
     }
 
     subscript(path: TreePath) -> Node? {
         var node = root
         for piece in path.pieces {
-            guard let child = (node.children ?? node.archived)?[piece] else { return nil }
+            guard let child = (node.children ?? node.archived)?[FileName(piece)] else { return nil }
             node = child
         }
         return node
@@ -29,7 +29,7 @@ struct Tree: Sendable {
     mutating func put(_ node: Node, at path: TreePath, now: Int) {
         change(path.parent) { folder in
             guard folder.children != nil else { return }
-            folder.children?[path.name] = node
+            folder.children?[FileName(path.name)] = node
             folder.modified = now
         }
     }
@@ -39,7 +39,7 @@ struct Tree: Sendable {
         var removed: Node?
         guard !path.pieces.isEmpty else { return nil }
         change(path.parent) { folder in
-            removed = folder.children?.removeValue(forKey: path.name)
+            removed = folder.children?.removeValue(forKey: FileName(path.name))
             folder.modified = now
         }
         return removed
@@ -52,9 +52,9 @@ struct Tree: Sendable {
 
     private static func change(_ node: inout Node, _ pieces: ArraySlice<String>, _ body: (inout Node) -> Void) {
         guard let piece = pieces.first else { return body(&node) }
-        guard var child = node.children?.removeValue(forKey: piece) else { return }
+        guard var child = node.children?.removeValue(forKey: FileName(piece)) else { return }
         change(&child, pieces.dropFirst(), body)
-        node.children?[piece] = child
+        node.children?[FileName(piece)] = child
     }
 
     /// `b.txt`, or if that is taken `b-1.txt` and so on.

@@ -1,3 +1,14 @@
+/// A name compared by its bytes, as file systems compare them: two spellings of a letter make two names.
+struct FileName: Hashable, Comparable, Sendable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
+    static func < (lhs: Self, rhs: Self) -> Bool { lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8) }
+    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
 /// A path inside a workspace, made harmless: nothing leads out of it.
 struct TreePath: Hashable, Sendable {
     var pieces: [String]
@@ -29,9 +40,14 @@ struct TreePath: Hashable, Sendable {
 
     private static func isTrimmed(_ scalar: Unicode.Scalar) -> Bool { " \t\n\r\0\u{B}".unicodeScalars.contains(scalar) }
 
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.pieces.map(FileName.init) == rhs.pieces.map(FileName.init) }
+    func hash(into hasher: inout Hasher) { hasher.combine(pieces) }
+
     static func / (path: TreePath, name: String) -> TreePath { TreePath(pieces: path.pieces + [name]) }
 
-    func isAtOrBelow(_ other: TreePath) -> Bool { pieces.starts(with: other.pieces) }
+    func isAtOrBelow(_ other: TreePath) -> Bool {
+        pieces.lazy.map(FileName.init).starts(with: other.pieces.lazy.map(FileName.init))
+    }
 
     /// Seen from the folder `other`.
     func relative(to other: TreePath) -> TreePath { TreePath(pieces: Array(pieces.dropFirst(other.pieces.count))) }
