@@ -101,12 +101,10 @@ struct RemoteFolder: Sendable {
         return listing
     }
 
-    /// Names in a folder; empty if it is not there.
-    func names(in folder: SyncPath) async throws -> Set<SyncPath> {
-        guard try await isFolder(folder), let listing = try await list(folder) else {
-            return []
-        }
-        return Set(listing.nodes.keys)
+    /// What is in a folder, by path; nil if it is not there.
+    func paths(in folder: SyncPath) async throws -> Set<SyncPath>? {
+        guard try await isFolder(folder) else { return nil }
+        return try await list(folder).map { Set($0.nodes.keys) } ?? []
     }
 
     /// Everything in a folder; nil if that is not all that can be known, or more than `maximum`.
@@ -125,16 +123,18 @@ struct RemoteFolder: Sendable {
     /// Everything in the folder.
     ///
     /// - Parameters:
-    ///   - old: What was there before `changes`, which then is listed only as far as it has changed.
+    ///   - old: What was there before `changes`.
+    ///   - changes: Only folders in which something has changed are listed; nil lists all of them.
+    ///   - listsAll: Whether to list all of them anyway. Hashes are then taken from `changes` still.
     ///   - report: Told of each folder that cannot be listed.
     func tree(
-        _ old: [SyncPath: SyncNode] = [:], after changes: SyncFeedChanges? = nil,
+        _ old: [SyncPath: SyncNode] = [:], after changes: SyncFeedChanges? = nil, listsAll: Bool = false,
         _ report: (PydioSyncRefusal) -> Void
     ) async throws -> SyncRemoteTree {
-        let changes = changes.flatMap { $0.isOfWhole ? nil : $0 }
-        var tree = SyncRemoteTree(changes?.remains(of: old) ?? [:])
+        let partial = listsAll ? nil : changes.flatMap { $0.isOfWhole ? nil : $0 }
+        var tree = SyncRemoteTree(partial?.remains(of: old) ?? [:])
         // From the end: those above come before those in them.
-        var waiting: [SyncPath] = changes.map { $0.folders.reversed() } ?? [.root]
+        var waiting: [SyncPath] = partial.map { $0.folders.reversed() } ?? [.root]
         var listed: Set<SyncPath> = []
         while let folder = waiting.popLast() {
             guard folder.isRoot || tree.nodes[folder] == .folder, listed.insert(folder).inserted else { continue }
@@ -148,19 +148,22 @@ struct RemoteFolder: Sendable {
             case .success(let found): listing = found
             case .failure(let error):
                 guard !folder.isRoot else { throw error }
-                // It may have been deleted since it was listed itself.
-                if try await list(folder.parent)?.nodes[folder] == .folder {
+                // It may have been deleted since it was listed itself, perhaps with the folder that it was in.
+                switch try await contents(of: folder.parent) {
+                case .success(let above) where above.nodes[folder] != .folder: tree.nodes[folder] = nil
+                case .failure where !listed.contains(folder.parent):
+                    tree.nodes[folder] = nil
+                    waiting.append(folder.parent)
+                case .success, .failure:
                     tree.unlisted.insert(folder)
                     report(PydioSyncRefusal(folder, "the folder cannot be listed: \(error)"))
-                } else {
-                    tree.nodes[folder] = nil
                 }
                 continue
             }
             for (path, node) in listing.nodes {
                 switch node {
                 case .folder:
-                    if tree.nodes[path] != .folder, old[path] != .folder || changes?.renewed.contains(path) != false {
+                    if tree.nodes[path] != .folder, old[path] != .folder || partial?.isRenewed(path) != false {
                         waiting.append(path)
                     }
                     tree.nodes[path] = .folder
@@ -196,14 +199,16 @@ struct RemoteFolder: Sendable {
 
     // MARK: Changing
 
-    func makeFolder(_ path: SyncPath) async throws {
+    /// - Returns: False if there is such a folder already, with whatever is in it.
+    func makeFolder(_ path: SyncPath) async throws -> Bool {
         let params = MkDirRequestParams(workspaceId: workspaceId, dir: place(path.parent), dirname: path.name)
         do {
             let answer = try await client.mkdir(params)
-            guard let made = answer.newPath, SyncPath(remote: made, below: folder) != path else { return }
+            guard let made = answer.newPath, SyncPath(remote: made, below: folder) != path else { return true }
             throw PydioError(.file, "the server calls it “\(made.prefix(200))”, and it was left there")
         } catch let error as PydioError where error.code == .errorResponse {
             guard try await find(path) == .folder else { throw error }
+            return false
         }
     }
 

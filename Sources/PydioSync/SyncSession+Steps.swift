@@ -19,11 +19,11 @@ enum SyncOutcome {
 extension SyncSession {
     func carryOut(_ step: PydioSyncStep) async throws -> SyncOutcome {
         switch step.kind {
-        case .makeLocalFolder: try makeLocalFolder(step)
+        case .makeLocalFolder: try await makeLocalFolder(step)
         case .makeRemoteFolder: try await makeRemoteFolder(step)
         case .upload: try await upload(step)
         case .download: try await download(step)
-        case .deleteLocal: try deleteLocal(step)
+        case .deleteLocal: try await deleteLocal(step)
         case .deleteRemote: try await deleteRemote(step)
         case .compare: try await compare(step)
         case .keepBoth: try keepBoth(step)
@@ -32,8 +32,9 @@ extension SyncSession {
 
     // MARK: Folders
 
-    private func makeLocalFolder(_ step: PydioSyncStep) throws -> SyncOutcome {
+    private func makeLocalFolder(_ step: PydioSyncStep) async throws -> SyncOutcome {
         let path = step.syncPath
+        guard try await remote.isFolder(path) else { return .changedMeanwhile }
         switch local.find(path) {
         case .nothing:
             try expect(SyncExpectation(record: .folder, effect: .local), at: path)
@@ -48,7 +49,11 @@ extension SyncSession {
     private func makeRemoteFolder(_ step: PydioSyncStep) async throws -> SyncOutcome {
         try expect(SyncExpectation(record: .folder, effect: .remoteFolder), at: step.syncPath)
         do {
-            try await remote.makeFolder(step.syncPath)
+            guard try await remote.makeFolder(step.syncPath) else {
+                // What is in it is listed first.
+                try expect(nil, at: step.syncPath)
+                return .changedMeanwhile
+            }
         } catch let error as PydioError where error.concernsOnePath {
             // A folder that somebody else makes later is not this one.
             try expect(nil, at: step.syncPath)
@@ -60,7 +65,9 @@ extension SyncSession {
 
     // MARK: Deletions
 
-    private func deleteLocal(_ step: PydioSyncStep) throws -> SyncOutcome {
+    /// The log may never have told what the server has, so that a plan knows nothing of it: the server itself is asked.
+    private func deleteLocal(_ step: PydioSyncStep) async throws -> SyncOutcome {
+        guard try await remote.find(step.syncPath)?.isFolder == step.remote?.isFolder else { return .changedMeanwhile }
         guard try local.delete(step.contents) else { return .changedMeanwhile }
         try settle([:], forgetting: [step.syncPath])
         return .done(step)
@@ -69,6 +76,7 @@ extension SyncSession {
     /// A folder is deleted as a whole, so that it can be restored as one, if everything in it is what was planned with.
     private func deleteRemote(_ step: PydioSyncStep) async throws -> SyncOutcome {
         let path = step.syncPath
+        guard local.isStill(step.local, at: path) else { return .changedMeanwhile }
         if let now = try await remote.find(path) {
             guard let node = step.remote, now.hasSameStamp(as: node) else { return .changedMeanwhile }
             if node.isFolder {

@@ -20,6 +20,16 @@ actor SyncSession {
     /// What is known of the server's side at a place in its log.
     private(set) var known: [SyncPath: SyncNode]
     private var sequence: Int64?
+    /// When everything on the server was last listed.
+    private var listed: Date?
+    /// What the last listing has found under temporary names.
+    private var temporaries: [SyncPath] = []
+    /// Whether that was a listing of everything.
+    private var hasListedAll = false
+    /// Whether the next one is to be.
+    private var isListingDue = false
+    /// Where the server was found to hold something else than the log has told: looked at again in the next pass.
+    private var doubted: Set<SyncPath> = []
     private var summary = PydioSyncSummary()
     private var refused: Set<PydioSyncRefusal> = []
     /// What has failed in this run: not tried again in it.
@@ -36,7 +46,7 @@ actor SyncSession {
         store = try SyncStore(state.database, identity: identity)
         let contents = try store.contents()
         (records, uploads, known) = (contents.records, contents.uploads, contents.remote)
-        (sequence, expected) = (contents.sequence, contents.expected)
+        (sequence, expected, listed) = (contents.sequence, contents.expected, contents.listed)
     }
 
     /// Nothing may be called after it.
@@ -52,10 +62,17 @@ actor SyncSession {
         try await completeSteps()
         try await undoUploads()
         for pass in 1...Self.maximumPasses {
-            let plan = try await plan()
-            if pass == 1, plan.emptySide != nil, !options.allowsEmptying {
-                summary.emptySide = plan.emptySide
-                return summary
+            var plan = try await plan()
+            if pass == 1 {
+                if try await undoMovedUploads() { plan = try await self.plan() }
+                if plan.emptySide != nil, !hasListedAll {
+                    isListingDue = true
+                    plan = try await self.plan()
+                }
+                if plan.emptySide != nil, !options.allowsEmptying {
+                    summary.emptySide = plan.emptySide
+                    return summary
+                }
             }
             plan.refused.forEach(refuse)
             try settle(plan.adopted, forgetting: plan.forgotten)
@@ -76,7 +93,10 @@ actor SyncSession {
             switch (expectation.effect, expectation.record) {
             case (.local, .folder): isDone = local.find(path) == .node(.folder)
             case (.local, .file(let here, _, _)): isDone = local.isStill(.file(here), at: path)
-            case (.remoteFolder, _): isDone = try await remote.isFolder(path)
+            case (.remoteFolder, _):
+                isDone = try await remote.isFolder(path)
+                // It may be somebody else's, with something in it.
+                doubted.insert(path)
             case (.upload, _): continue
             }
             if isDone { try settle([path: expectation.record]) } else { try expect(nil, at: path) }
@@ -87,11 +107,39 @@ actor SyncSession {
     private func undoUploads() async throws {
         for (upload, begun) in uploads {
             do {
-                try await undo(upload, isOver: abs(begun.timeIntervalSinceNow) > Self.longestRequest)
+                // The last look is everywhere.
+                if Self.isOver(begun) { isListingDue = true }
+                try await undo(upload, isOver: false)
             } catch let error as PydioError where error.concernsOnePath {
-                refuse(PydioSyncRefusal(upload.path, "an unfinished upload cannot be cleaned up: \(error)"))
+                refuseCleaning(upload, error)
             }
         }
+    }
+
+    private static func isOver(_ begun: Date) -> Bool { abs(begun.timeIntervalSinceNow) > longestRequest }
+
+    private func refuseCleaning(_ upload: SyncUpload, _ error: PydioError) {
+        refuse(PydioSyncRefusal(upload.path, "an unfinished upload cannot be cleaned up: \(error)"))
+    }
+
+    /// The same for uploads whose folder was moved meanwhile, by what was listed.
+    ///
+    /// - Returns: Whether there was anything, so that another listing is needed.
+    private func undoMovedUploads() async throws -> Bool {
+        for (upload, begun) in uploads {
+            do {
+                let found = temporaries.filter { $0.name.contains(upload.id) }
+                for folder in Set(found.map(\.parent)) {
+                    guard let paths = try await remote.paths(in: folder) else { continue }
+                    try await remove(upload, from: folder, paths)
+                }
+                doubted.formUnion(found)
+                if hasListedAll, Self.isOver(begun) { try settle([:], ending: upload) }
+            } catch let error as PydioError where error.concernsOnePath {
+                refuseCleaning(upload, error)
+            }
+        }
+        return !doubted.isEmpty
     }
 
     /// What a run would do now, as far as can be told before. Changes nothing.
@@ -130,13 +178,16 @@ actor SyncSession {
                     report(.done(step))
                     if step.kind == .keepBoth { isSettled = false }
                 case .same: break
-                case .changedMeanwhile: isSettled = false
+                case .changedMeanwhile:
+                    doubted.insert(path)
+                    isSettled = false
                 case .refused(let message):
                     failed.insert(path)
                     refuse(PydioSyncRefusal(path, message))
                 }
             } catch let error as PydioError where error.concernsOnePath {
                 if try await hasChanged(since: step, error) {
+                    doubted.insert(path)
                     isSettled = false
                 } else {
                     failed.insert(path)
@@ -151,7 +202,10 @@ actor SyncSession {
     private func hasChanged(since step: PydioSyncStep, _ error: PydioError) async throws -> Bool {
         guard error.code == .errorResponse else { return false }
         switch (try await remote.find(step.syncPath), step.remote) {
-        case (nil, nil): return false
+        case (nil, nil):
+            guard try await !remote.isFolder(step.syncPath.parent) else { return false }
+            doubted.insert(step.syncPath.parent)
+            return true
         case (let now?, let then?): return !now.hasSameStamp(as: then)
         case (nil, _?), (_?, nil): return true
         }
@@ -169,10 +223,10 @@ actor SyncSession {
     func settle(
         _ new: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending upload: SyncUpload? = nil
     ) throws(SyncStateFailure) {
-        try store.settle(new, forgetting: forgotten, ending: upload)
+        try store.settle(new, forgetting: forgotten, ending: upload, remembersRemote: sequence != nil)
         if !forgotten.isEmpty {
             let gone = Set(forgotten)
-            records = records.filter { path, _ in
+            func isLeft(_ path: SyncPath) -> Bool {
                 var path = path
                 while !path.isRoot {
                     if gone.contains(path) { return false }
@@ -180,8 +234,11 @@ actor SyncSession {
                 }
                 return true
             }
+            records = records.filter { isLeft($0.key) }
+            known = known.filter { isLeft($0.key) }
         }
         records.merge(new) { $1 }
+        if sequence != nil { known.merge(new.mapValues(\.remote)) { $1 } }
         for path in new.keys { expected[path] = nil }
         if let upload { uploads[upload] = nil }
     }
@@ -207,20 +264,30 @@ actor SyncSession {
     ///   looked for again by the next runs.
     func undo(_ upload: SyncUpload, isOver: Bool) async throws {
         let folder = upload.path.parent
-        let names = try await remote.names(in: folder)
+        guard let paths = try await remote.paths(in: folder) else {
+            // It was moved or deleted: what is in it now is found by listing everything.
+            try await settleExpected(upload, [])
+            isListingDue = true
+            return
+        }
+        try await settleExpected(upload, paths)
+        try await remove(upload, from: folder, paths)
+        if isOver { try settle([:], ending: upload) }
+    }
+
+    /// - Parameter paths: What is in the folder.
+    private func remove(_ upload: SyncUpload, from folder: SyncPath, _ paths: Set<SyncPath>) async throws {
         let old = folder.appending(upload.old)
-        if names.contains(old) {
+        if paths.contains(old) {
             let isTaken =
-                if names.contains(upload.path) { true } else {
+                if paths.contains(folder.appending(upload.path.name)) { true } else {
                     try await !remote.rename(old, to: upload.path.name)
                 }
             if isTaken { try await remote.deleteForGood(old) }
         }
-        try await settleExpected(upload, names)
-        for name in [upload.whole, upload.part] where names.contains(folder.appending(name)) {
+        for name in [upload.whole, upload.part] where paths.contains(folder.appending(name)) {
             try await remote.deleteForGood(folder.appending(name))
         }
-        if isOver { try settle([:], ending: upload) }
     }
 
     /// An upload whose temporary name is gone has got its own: even if the local file is another one by now, what is on
@@ -244,19 +311,31 @@ actor SyncSession {
     /// By the server's log of changes where it keeps one, else by listing everything.
     private func remoteTree() async throws -> SyncRemoteTree {
         let changes = options.usesChangesFeed ? try await remote.changes(since: sequence ?? 0) : nil
-        let isContinued = sequence != nil && changes?.isReset == false
-        let feed = changes.map { SyncFeedChanges($0.changes, below: remote.folder) }
-        let tree = try await remote.tree(isContinued ? known : [:], after: isContinued ? feed : nil, refuse)
+        let feed = changes.flatMap { changes in
+            sequence == nil || changes.isReset
+                ? nil : SyncFeedChanges(changes.changes, below: remote.folder, doubting: doubted, known: known)
+        }
+        let listsAll = feed?.isOfWhole != false || isListingDue || isListingOld
+        let tree = try await remote.tree(feed == nil ? [:] : known, after: feed, listsAll: listsAll, refuse)
+        (doubted, isListingDue) = ([], false)
+        temporaries = uploads.isEmpty ? [] : tree.nodes.keys.filter { SyncUpload.isTemporary($0.name) }
         // What could not be listed is to be tried again, which the log knows nothing of.
         let isWhole = tree.unlisted.allSatisfy { remote.place($0) == PydioRecycleBin.usualPath }
+        hasListedAll = listsAll && isWhole
         let place = isWhole ? changes?.lastSequence : nil
         // Without a log, the next listing begins anew.
         let kept = place == nil ? [:] : tree.nodes
-        if place != sequence || kept != known {
-            try store.setRemote(kept, insteadOf: known, at: place)
-            (known, sequence) = (kept, place)
+        let listed = place == nil ? nil : listsAll ? Date() : self.listed
+        if place != sequence || kept != known || listed != self.listed {
+            try store.setRemote(kept, insteadOf: known, at: place, listed: listed)
+            (known, sequence, self.listed) = (kept, place, listed)
         }
         return tree
+    }
+
+    /// Also if the clock was set back.
+    private var isListingOld: Bool {
+        listed.map { abs($0.timeIntervalSinceNow) >= options.fullListingInterval / .seconds(1) } ?? true
     }
 }
 

@@ -47,6 +47,8 @@ final class SyncStore: Sendable {
         var remote: [SyncPath: SyncNode] = [:]
         /// A place in the server's log of changes; nil if it keeps none, or not everything could be listed.
         var sequence: Int64?
+        /// When everything on the server was last listed; nil if it never was, or is due.
+        var listed: Date?
         /// Uploads of which something may be left, and when they began.
         var uploads: [SyncUpload: Date] = [:]
         var expected: [SyncPath: SyncExpectation] = [:]
@@ -152,6 +154,8 @@ final class SyncStore: Sendable {
             }
             contents.sequence = try String.fetchOne(database, sql: "SELECT value FROM meta WHERE name = 'sequence'")
                 .flatMap { Int64($0) }
+            contents.listed = try String.fetchOne(database, sql: "SELECT value FROM meta WHERE name = 'listed'")
+                .flatMap { Int64($0) }.map { Date(timeIntervalSince1970: Double($0)) }
             let uploads = try Row.fetchCursor(database, sql: "SELECT id, path, begun FROM upload")
             while let row = try uploads.next() {
                 let upload = SyncUpload(
@@ -197,20 +201,25 @@ final class SyncStore: Sendable {
     /// - Parameters:
     ///   - forgotten: With everything in them.
     ///   - ended: An upload of which nothing is left.
+    ///   - remembersRemote: Whether to remember it of the server, too, whose log may never tell of it.
     func settle(
-        _ records: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending ended: SyncUpload? = nil
+        _ records: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending ended: SyncUpload? = nil,
+        remembersRemote: Bool
     ) throws(SyncStateFailure) {
         guard !records.isEmpty || !forgotten.isEmpty || ended != nil else { return }
         try perform { database in
             for path in forgotten {
-                // The character after a slash is 0.
-                try database.execute(
-                    sql: "DELETE FROM record WHERE path = ? OR (path > ? AND path < ?)",
-                    arguments: [path.text, path.text + "/", path.text + "0"])
+                for table in remembersRemote ? ["record", "remote"] : ["record"] {
+                    // The character after a slash is 0.
+                    try database.execute(
+                        sql: "DELETE FROM \(table) WHERE path = ? OR (path > ? AND path < ?)",
+                        arguments: [path.text, path.text + "/", path.text + "0"])
+                }
             }
             for (path, record) in records {
                 try Self.insert(Self.values(record, at: path), into: "record", database)
                 try Self.delete(path, in: database)
+                if remembersRemote { try Self.remember(record.remote, at: path, database) }
             }
             if let ended { try Self.delete(ended, in: database) }
         }
@@ -244,6 +253,11 @@ final class SyncStore: Sendable {
             sql: "INSERT OR REPLACE INTO \(table) VALUES (\(places))", arguments: StatementArguments(values))
     }
 
+    private static func remember(_ node: SyncNode, at path: SyncPath, _ database: Database) throws {
+        let version = node.version
+        try insert([path.text, version?.size, version?.modified, version?.md5], into: "remote", database)
+    }
+
     private static func delete(_ expected: SyncPath, in database: Database) throws {
         try database.execute(sql: "DELETE FROM expected WHERE path = ?", arguments: [expected.text])
     }
@@ -253,26 +267,25 @@ final class SyncStore: Sendable {
     /// - Parameters:
     ///   - old: What was remembered before.
     ///   - sequence: The place in the log of changes that it was listed after; nil remembers nothing.
+    ///   - listed: When everything was last listed; nil if that is due.
     func setRemote(
-        _ nodes: [SyncPath: SyncNode], insteadOf old: [SyncPath: SyncNode], at sequence: Int64?
+        _ nodes: [SyncPath: SyncNode], insteadOf old: [SyncPath: SyncNode], at sequence: Int64?, listed: Date?
     ) throws(SyncStateFailure) {
         try perform { database in
             for path in old.keys where nodes[path] == nil {
                 try database.execute(sql: "DELETE FROM remote WHERE path = ?", arguments: [path.text])
             }
-            for (path, node) in nodes where old[path] != node {
-                let version = node.version
-                try database.execute(
-                    sql: "INSERT OR REPLACE INTO remote VALUES (?, ?, ?, ?)",
-                    arguments: [path.text, version?.size, version?.modified, version?.md5])
-            }
-            if let sequence {
-                try database.execute(
-                    sql: "INSERT OR REPLACE INTO meta VALUES ('sequence', ?)", arguments: [String(sequence)])
-            } else {
-                try database.execute(sql: "DELETE FROM meta WHERE name = 'sequence'")
-            }
+            for (path, node) in nodes where old[path] != node { try Self.remember(node, at: path, database) }
+            try Self.set("sequence", sequence, database)
+            try Self.set("listed", listed.map { Int64($0.timeIntervalSince1970) }, database)
         }
+    }
+
+    private static func set(_ name: String, _ number: Int64?, _ database: Database) throws {
+        guard let number else {
+            return try database.execute(sql: "DELETE FROM meta WHERE name = ?", arguments: [name])
+        }
+        try database.execute(sql: "INSERT OR REPLACE INTO meta VALUES (?, ?)", arguments: [name, String(number)])
     }
 
     func begin(_ upload: SyncUpload, at time: Date) throws(SyncStateFailure) {

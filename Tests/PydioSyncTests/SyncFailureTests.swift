@@ -111,6 +111,34 @@ struct SyncFailureTests {
         #expect(scene.remoteTree == scene.localTree)
     }
 
+    /// A process that is killed cleans nothing up, and the temporary names go with the folder.
+    @Test(arguments: SyncScene.servers.indices, [true, false])
+    func whatAKilledUploadHasLeftIsCleanedUpWhereverItsFolderIs(server: Int, isTold: Bool) async throws {
+        var (request, isDone) = (0, false)
+        while !isDone, request < 60 {
+            let scene = try await SyncScene(SyncScene.servers[server]) { $0.uploadPartSize = 100 }
+            for name in ["d/e/large.txt", "k"] { try scene.server.addFile("/\(name)", Array(name.utf8)) }
+            try await scene.run()
+            try scene.write(String(repeating: "new ", count: 70), to: "d/e/large.txt")
+            scene.server.inject(.drop, times: nil, after: request)
+            isDone = await failure { try await scene.run() } == nil
+            scene.server.clearFaults()
+            if isTold {
+                scene.server.act("rename", ["file": "/d", "dest": "/moved"], as: "ada")
+            } else {
+                scene.server.move("/d", to: "/moved")
+            }
+            try await scene.run { $0.fullListingInterval = .zero }
+            try await scene.run { $0.fullListingInterval = .zero }
+            #expect(scene.server.paths().filter { $0.contains("pydio-sync-") } == [], "request \(request)")
+            #expect(scene.localTree == scene.remoteTree, "request \(request)")
+            #expect(scene.localTree["/moved/e/large.txt"] != nil, "request \(request)")
+            await scene.server.stop()
+            request += 1
+        }
+        #expect(isDone && request > 10)
+    }
+
     // MARK: What is refused
 
     @Test(arguments: [FakePydioMode.v5_2, .v8])

@@ -54,4 +54,12 @@ package enum SyncNode: Hashable, Sendable {
 package enum SyncRecord: Hashable, Sendable {
     case folder
     case file(local: SyncVersion, remote: SyncVersion, md5: String)
+
+    /// What was on the server.
+    package var remote: SyncNode {
+        switch self {
+        case .folder: .folder
+        case .file(_, let remote, _): .file(remote)
+        }
+    }
 }

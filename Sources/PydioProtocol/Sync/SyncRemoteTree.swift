@@ -28,14 +28,21 @@ package struct SyncFeedChanges: Sendable {
     /// Folders to be listed again, those above first.
     package private(set) var folders: [SyncPath] = []
     /// Paths where something may be another thing now: nothing is known any more of what is in it.
-    package private(set) var renewed: Set<SyncPath> = []
+    private var renewed: Set<SyncPath> = []
     /// What files are by now, with hashes.
     package private(set) var versions: [SyncPath: SyncVersion] = [:]
     /// Whether the folder itself was moved or deleted: all is to be listed.
     package private(set) var isOfWhole = false
 
-    /// - Parameter folder: The synced one in the workspace.
-    package init(_ changes: [PydioLoggedChange], below folder: String) {
+    /// - Parameters:
+    ///   - folder: The synced one in the workspace.
+    ///   - doubted: Where the server was found to hold something that the log has not told.
+    ///   - known: What was listed before. The log may never have told of a folder that it tells of something in: the
+    ///     nearest folder above that is known is then listed, too.
+    package init(
+        _ changes: [PydioLoggedChange], below folder: String, doubting doubted: Set<SyncPath> = [],
+        known: [SyncPath: SyncNode] = [:]
+    ) {
         var folders: Set<SyncPath> = []
         for change in changes {
             let current = change.node?.path
@@ -58,6 +65,19 @@ package struct SyncFeedChanges: Sendable {
                 versions[place] = SyncVersion(size: size, modified: modified, md5: md5.lowercased())
             }
         }
+        for path in doubted {
+            guard !path.isRoot else {
+                isOfWhole = true
+                continue
+            }
+            folders.insert(path.parent)
+            renewed.insert(path)
+        }
+        for folder in folders {
+            var above = folder
+            while !above.isRoot, known[above] != .folder { above = above.parent }
+            folders.insert(above)
+        }
         self.folders = folders.sorted()
     }
 
@@ -65,14 +85,18 @@ package struct SyncFeedChanges: Sendable {
     package func remains(of tree: [SyncPath: SyncNode]) -> [SyncPath: SyncNode] {
         let listed = Set(folders)
         return tree.filter { path, _ in
-            guard !listed.contains(path.parent) else { return false }
-            var path = path
-            while !path.isRoot {
-                if renewed.contains(path) { return false }
-                path = path.parent
-            }
-            return true
+            !listed.contains(path.parent) && !isRenewed(path)
         }
+    }
+
+    /// Whether nothing is known any more of what is there.
+    package func isRenewed(_ path: SyncPath) -> Bool {
+        var path = path
+        while !path.isRoot {
+            if renewed.contains(path) { return true }
+            path = path.parent
+        }
+        return false
     }
 
     /// A file of a new listing with the hash that is known of it: from the log, or from before if it is the same still.

@@ -86,6 +86,15 @@ struct SyncNamesTests {
         #expect(changes.hashed(version, at: SyncPath("e/b"), before: before).md5 == "old")
     }
 
+    /// The log may lack the folder.
+    @Test func whereAFolderIsUnknownTheOneAboveIsListed() {
+        let changes = SyncFeedChanges(
+            [Self.change(.create, nil, "/k/u/v/a")], below: "/", doubting: [SyncPath("q/x")],
+            known: [SyncPath("k"): .folder, SyncPath("q"): .folder, SyncPath("q/x"): .folder])
+        #expect(changes.folders.map(\.text) == ["k", "k/u/v", "q"])
+        #expect(changes.remains(of: [SyncPath("q/x/y"): .folder, SyncPath("z"): .folder]).keys.map(\.text) == ["z"])
+    }
+
     @Test(arguments: [("/d", "/d/e"), ("/d/e", "/d/e")])
     func aMoveOfTheFolderItselfIsAChangeOfEverything(moved: String, folder: String) {
         #expect(SyncFeedChanges([Self.change(.path, moved, "/z")], below: folder).isOfWhole)

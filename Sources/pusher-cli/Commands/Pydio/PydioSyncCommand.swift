@@ -17,7 +17,8 @@ struct PydioSyncCommand: AsyncParsableCommand, EndedBySignal {
             the rest is synced, and the exit status is then 65.
 
             Without a change log on the server, sync does not notice a change that leaves a file's size and \
-            modification time (in seconds) the same.
+            modification time (in seconds) the same. With one, sync lists only what the log says has changed, and \
+            everything once a day.
 
             Examples:
               pusher-cli pydio sync ~/plans plans:/docs --dry-run

@@ -26,14 +26,21 @@ struct ChangeLog: Sendable {
 
     private var rows: [TreeKey: [Row]] = [:]
     private(set) var last = 0
+    /// What goes wrong with new rows.
+    var faults: FakePydioServer.LogFaults?
+    /// Rows that come late.
+    private var late: [(key: TreeKey, row: Row, delay: Int)] = []
 
     private static let limit = 100_000
 
-    func rows(in tree: TreeKey, after seq: Int) -> [Row] { (rows[tree] ?? []).filter { $0.seq > seq } }
+    func rows(in tree: TreeKey, after seq: Int) -> [Row] {
+        (rows[tree] ?? []).filter { $0.seq > seq }.sorted { $0.seq < $1.seq }
+    }
 
     /// As after a new installation: numbers begin with 1 again.
     mutating func reset() {
         rows = [:]
+        late = []
         last = 0
     }
 
@@ -55,11 +62,42 @@ struct ChangeLog: Sendable {
 
     /// What lies in the recycle bin does not exist for the feed.
     private mutating func add(_ node: Int, _ source: TreePath?, _ target: TreePath?, _ key: TreeKey) {
-        let row = Row(
-            seq: last + 1, node: node, source: source?.isInBin == true ? nil : source,
+        for index in late.indices { late[index].delay -= 1 }
+        while let index = late.firstIndex(where: { $0.delay <= 0 }) {
+            let (key, row, _) = late.remove(at: index)
+            append(row, key)
+        }
+        var row = Row(
+            seq: 0, node: node, source: source?.isInBin == true ? nil : source,
             target: target?.isInBin == true ? nil : target)
         guard row.kind != nil else { return }
-        last += 1
+        switch faults?.next() ?? .told {
+        case .told: append(row, key)
+        case .missing: break
+        case .doubled:
+            append(row, key)
+            append(row, key)
+        case .late(let delay): late.append((key, row, delay))
+        case .overtaken(let delay):
+            last += 1
+            row.seq = last
+            late.append((key, row, delay))
+        }
+    }
+
+    /// What is still to come comes now.
+    mutating func endLateness() {
+        for (key, row, _) in late { append(row, key) }
+        late = []
+    }
+
+    /// Gives the row the next number, unless it has one.
+    private mutating func append(_ row: Row, _ key: TreeKey) {
+        var row = row
+        if row.seq == 0 {
+            last += 1
+            row.seq = last
+        }
         rows[key, default: []].append(row)
         if rows[key]?.count ?? 0 > Self.limit { rows[key]?.removeFirst() }
     }

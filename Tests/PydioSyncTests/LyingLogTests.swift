@@ -1,0 +1,126 @@
+import Foundation
+import PydioProtocol
+import PydioSDK
+import PydioSync
+import PydioTestSupport
+import TestSupport
+import Testing
+
+/// Servers whose log of changes lacks something, or tells it late or twice.
+@Suite(.overSockets)
+struct LyingLogTests {
+    private static let modes: [FakePydioMode] = [.v5_2, .v8]
+
+    /// Somebody made the folder on the server's disk, or a client was killed while it made it.
+    @Test(arguments: modes, [true, false])
+    func aFolderThatTheLogDoesNotTellOfIsMerged(mode: FakePydioMode, hasFile: Bool) async throws {
+        let scene = try await SyncScene(.init(mode: mode))
+        try scene.server.addFile("/k", Array("k".utf8))
+        try await scene.run()
+        scene.server.addFolder("/Thesis")
+        if hasFile { try scene.server.addFile("/Thesis/sub/theirs.tex", Array("theirs".utf8)) }
+        try scene.write("mine", to: "Thesis/main.tex")
+        for _ in 0..<3 { #expect(try await scene.run().isComplete) }
+        #expect(scene.text("Thesis/main.tex") == "mine" && scene.remoteText("/Thesis/main.tex") == "mine")
+        #expect(scene.localTree == scene.remoteTree)
+        #expect((scene.text("Thesis/sub/theirs.tex") == "theirs") == hasFile)
+    }
+
+    @Test(arguments: modes)
+    func whatWasUploadedAndNeverToldIsNotDeletedHere(mode: FakePydioMode) async throws {
+        let scene = try await SyncScene(.init(mode: mode))
+        try scene.server.addFile("/k", Array("k".utf8))
+        try await scene.run()
+        scene.server.setLogFaults(.all)
+        try scene.write("mine", to: "d/e/a")
+        for _ in 0..<3 { try await scene.run() }
+        #expect(scene.text("d/e/a") == "mine" && scene.localTree == scene.remoteTree)
+        // Nor is it left there once it is deleted here.
+        try scene.remove("d")
+        try await scene.run()
+        #expect(scene.remoteTree == ["/k": "k"] && scene.localTree == scene.remoteTree)
+    }
+
+    /// The log says that it is gone, and not that it is there again.
+    @Test(arguments: modes)
+    func whatTheLogSaysIsGoneIsLookedForBeforeItIsDeletedHere(mode: FakePydioMode) async throws {
+        let scene = try await SyncScene(.init(mode: mode))
+        for name in ["d/a", "d/e/b", "k"] { try scene.server.addFile("/\(name)", Array(name.utf8)) }
+        try await scene.run()
+        scene.delete("/d")
+        let server = scene.server
+        server.setGate { request in
+            // After the listing, with the step under way.
+            if request.action == "stat", !server.exists("/d/e/b") {
+                try? server.addFile("/d/e/b", Array("d/e/b".utf8))
+            }
+            return nil
+        }
+        try await scene.run()
+        server.setGate(nil)
+        #expect(scene.text("d/e/b") == "d/e/b" && scene.localTree == scene.remoteTree)
+    }
+
+    @Test(arguments: modes)
+    func aFolderThatIsDeletedHereStaysThereForWhatTheLogDoesNotTell(mode: FakePydioMode) async throws {
+        let scene = try await SyncScene(.init(mode: mode))
+        for name in ["d/a", "d/e/b", "k"] { try scene.server.addFile("/\(name)", Array(name.utf8)) }
+        try await scene.run()
+        try scene.server.addFile("/d/e/theirs", Array("theirs".utf8))
+        try scene.remove("d")
+        #expect(try await scene.run().isComplete)
+        #expect(scene.remoteTree == ["/d": "folder", "/d/e": "folder", "/d/e/theirs": "theirs", "/k": "k"])
+        #expect(scene.localTree == scene.remoteTree)
+    }
+
+    @Test(arguments: modes)
+    func aFolderThatWasMovedWithoutAWordIsNoDeadEnd(mode: FakePydioMode) async throws {
+        let scene = try await SyncScene(.init(mode: mode))
+        for name in ["d/e/a", "k"] { try scene.server.addFile("/\(name)", Array(name.utf8)) }
+        try await scene.run()
+        scene.server.move("/d", to: "/moved")
+        try scene.write("mine", to: "d/e/b")
+        for _ in 0..<2 { #expect(try await scene.run { $0.fullListingInterval = .zero }.isComplete) }
+        #expect(scene.remoteText("/d/e/b") == "mine" && scene.text("moved/e/a") == "d/e/a")
+        #expect(scene.localTree == scene.remoteTree && scene.localTree.count == 7)
+    }
+
+    @Test(arguments: modes)
+    func aFullListingFindsWhatTheLogNeverTold(mode: FakePydioMode) async throws {
+        let scene = try await SyncScene(.init(mode: mode))
+        for name in ["d/a", "e/b"] { try scene.server.addFile("/\(name)", Array(name.utf8)) }
+        try await scene.run()
+        try scene.server.addFile("/new/c", Array("c".utf8))
+        scene.server.remove("/d/a")
+        try scene.server.addFile("/e/b", Array("changed".utf8))
+        scene.server.forgetRequests()
+        try await scene.run()
+        #expect(scene.server.count("ls") == 0)
+        try await scene.run { $0.fullListingInterval = .zero }
+        #expect(scene.localTree == scene.remoteTree)
+        #expect(scene.text("new/c") == "c" && scene.text("e/b") == "changed" && scene.text("d/a") == nil)
+    }
+
+    /// Everything is gone by what is known, which is only what the log has told.
+    @Test func theLossOfEverythingIsLookedAtTwice() async throws {
+        let scene = try await SyncScene()
+        try scene.server.addFile("/a", Array("a".utf8))
+        try await scene.run()
+        let summary = try await scene.run()
+        #expect(summary.emptySide == nil)
+        scene.server.act("delete", ["nodes[]": "/a"], as: "ada")
+        try await scene.run { $0.direction = .up }
+        try scene.server.addFile("/a", Array("a".utf8))
+        #expect(try await scene.run().emptySide == nil)
+        #expect(scene.text("a") == "a" && scene.remoteText("/a") == "a")
+    }
+
+    // MARK: Property
+
+    /// Kills at any request, changes on both sides between the steps, on the server with and without a word in the log,
+    /// and a log that lacks entries, tells them late, with early numbers, and twice.
+    @Test(arguments: 0..<8)
+    func nothingIsDeletedThatNobodyHasDeleted_andBothSidesBecomeTheSame(part: Int) async throws {
+        for seed in part * 8..<part * 8 + 8 { try await LyingLogSchedule(seed: UInt64(seed)).run() }
+    }
+}
