@@ -18,8 +18,8 @@ struct CallTests {
             let told = Lock<[Bool]>([])
             scene.server.inject(.hold, into: "ls")
             client.listNodes(
-                ListNodesRequestParams(workspaceId: "0"), success: { _ in told.withLock { $0.append(client.progress) } },
-                failure: { _ in })
+                ListNodesRequestParams(workspaceId: "0"),
+                success: { _ in told.withLock { $0.append(client.progress) } }, failure: { _ in })
             #expect(client.progress)
             #expect(await eventually { scene.server.heldCount == 1 })
             scene.server.release()

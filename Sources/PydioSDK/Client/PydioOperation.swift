@@ -10,7 +10,8 @@ extension RequestOperation {
     ///
     /// - Parameter report: Counts the call from now until its block has run.
     static func start<Value: Sendable>(
-        on queue: DispatchQueue, _ report: StateReport, _ success: @escaping (Value) -> Void, _ failure: @escaping (PydioError) -> Void,
+        on queue: DispatchQueue, _ report: StateReport, _ success: @escaping (Value) -> Void,
+        _ failure: @escaping (PydioError) -> Void,
         _ body: @escaping @Sendable () async throws -> Value
     ) -> PydioOperation {
         let blocks = Blocks(success: success, failure: failure)

@@ -41,7 +41,8 @@ import Basics
 
     private static func index(_ files: [String]) -> NodeIndex {
         NodeIndex(
-            Dictionary(uniqueKeysWithValues: files.map { (NodePath($0), NodeIndex.Entry(isLeaf: true, size: 1, mTime: 1)) }))
+            Dictionary(
+                uniqueKeysWithValues: files.map { (NodePath($0), NodeIndex.Entry(isLeaf: true, size: 1, mTime: 1)) }))
     }
 
     /// Plays it up to being up to date, with `files` in the workspace.

@@ -108,7 +108,9 @@ struct PydioServer {
         case .consumeLast:
             defer { mailbox = nil }
             return .messages(consume(now: now), generation: generation)
-        case .list: return .listing(NodeIndex(Dictionary(files.map { (NodePath($0.key), Self.entry($0.value)) }) { $1 }))
+        case .list:
+            let entries = files.map { (NodePath($0.key), Self.entry($0.value)) }
+            return .listing(NodeIndex(Dictionary(entries) { $1 }))
         case .readChanges(let isFlattened): return .changes(log(since: request.sequence, isFlattened: isFlattened))
         }
     }
