@@ -79,36 +79,88 @@ struct WebhookEventTests {
 }
 
 struct WebhookQueueTests {
-    private func body(_ channels: String..., time: Int) -> WebhookQueue.Action {
+    private func post(_ id: Int, _ channels: String..., time: Int) -> WebhookQueue.Action {
         let events = channels.map { #"{"name":"channel_occupied","channel":"\#($0)"}"# }.joined(separator: ",")
-        return .post(#"{"time_ms":\#(time),"events":[\#(events)]}"#)
+        return .post(id, #"{"time_ms":\#(time),"events":[\#(events)]}"#)
     }
 
     @Test func eventsAreSingleAndInOrder() {
         var queue = WebhookQueue(configuration: .init())
-        #expect(queue.add([.channelOccupied("a"), .channelOccupied("b")], now: .at(0), time: 1) == body("a", time: 1))
-        #expect(queue.add([.channelOccupied("c")], now: .at(0), time: 2) == .none)
-        #expect(queue.answered(status: 200, now: .at(1), time: 3) == body("b", time: 3))
-        #expect(queue.answered(status: 204, now: .at(1), time: 4) == body("c", time: 4))
-        #expect(queue.answered(status: 299, now: .at(1), time: 5) == .none)
+        #expect(
+            queue.add([.channelOccupied("a"), .channelOccupied("b")], now: .at(0), time: 1) == [post(1, "a", time: 1)])
+        #expect(queue.add([.channelOccupied("c")], now: .at(0), time: 2) == [])
+        #expect(queue.answered(1, status: 200, now: .at(1), time: 3) == [post(2, "b", time: 3)])
+        #expect(queue.answered(2, status: 204, now: .at(1), time: 4) == [post(3, "c", time: 4)])
+        #expect(queue.answered(3, status: 299, now: .at(1), time: 5) == [])
     }
 
     @Test func batchHoldsAllThatWaits() {
         var queue = WebhookQueue(configuration: .init(isBatching: true))
         #expect(
-            queue.add([.channelOccupied("a"), .channelOccupied("b")], now: .at(0), time: 1) == body("a", "b", time: 1))
+            queue.add([.channelOccupied("a"), .channelOccupied("b")], now: .at(0), time: 1)
+                == [post(1, "a", "b", time: 1)])
         for channel in ["c", "d"] {
-            #expect(queue.add([.channelOccupied(channel)], now: .at(0), time: 1) == .none)
+            #expect(queue.add([.channelOccupied(channel)], now: .at(0), time: 1) == [])
         }
-        #expect(queue.answered(status: 200, now: .at(1), time: 2) == body("c", "d", time: 2))
+        #expect(queue.answered(1, status: 200, now: .at(1), time: 2) == [post(2, "c", "d", time: 2)])
+    }
+
+    @Test(arguments: [false, true]) func nothingWaitsForARequestThatFailed(isBatching: Bool) {
+        var queue = WebhookQueue(configuration: .init(isBatching: isBatching))
+        #expect(queue.add([.channelOccupied("a")], now: .at(0), time: 1) == [post(1, "a", time: 1)])
+        #expect(queue.answered(1, status: 500, now: .at(0), time: 2) == [.wait(1, .seconds(1))])
+        #expect(queue.add([.channelOccupied("b")], now: .at(0), time: 3) == [post(2, "b", time: 3)])
+        #expect(queue.waited(1) == [post(1, "a", time: 1)])
+        #expect(queue.answered(1, status: nil, now: .at(1), time: 4) == [.wait(1, .seconds(2))])
+        #expect(queue.answered(2, status: 200, now: .at(1), time: 5) == [])
+        #expect(queue.add([.channelOccupied("c")], now: .at(2), time: 6) == [post(3, "c", time: 6)])
+        #expect(queue.answered(3, status: 503, now: .at(2), time: 7) == [.wait(3, .seconds(1))])
+        #expect(queue.waited(1) == [post(1, "a", time: 1)])
+        #expect(queue.waited(3) == [post(3, "c", time: 6)])
+        #expect(queue.answered(1, status: 200, now: .at(3), time: 8) == [])
+        #expect(queue.answered(1, status: 200, now: .at(3), time: 8) == [], "it is told once")
+        #expect(queue.answered(3, status: 200, now: .at(3), time: 8) == [])
+    }
+
+    @Test func aReceiverThatIsDownIsNotCalledByAllAtOnce() {
+        var queue = WebhookQueue(configuration: .init())
+        let count = 2 * WebhookQueue.maximumRetrying
+        for id in 1...count {
+            #expect(queue.add([.channelOccupied("c")], now: .at(0), time: 0) == [post(id, "c", time: 0)])
+            #expect(queue.answered(id, status: nil, now: .at(0), time: 0) == [.wait(id, .seconds(1))])
+        }
+        for id in 1...count {
+            #expect(queue.waited(id) == (id <= WebhookQueue.maximumRetrying ? [post(id, "c", time: 0)] : []))
+        }
+        for id in 1...WebhookQueue.maximumRetrying {
+            let next = post(id + WebhookQueue.maximumRetrying, "c", time: 0)
+            #expect(queue.answered(id, status: 200, now: .at(1), time: 1) == [next])
+        }
+    }
+
+    @Test func requestsThatWaitToBeRepeatedAreBoundedInBytes() {
+        var queue = WebhookQueue(configuration: .init())
+        let event = WebhookEvent.clientEvent(
+            channel: "private-x", event: "client-e", data: String(repeating: "x", count: 1 << 20), socketID: "1.1",
+            userID: nil)
+        for id in 1...20 {
+            #expect(queue.add([event], now: .at(0), time: 0).count == 1)
+            let waits = queue.answered(id, status: 500, now: .at(0), time: 0) == [.wait(id, .seconds(1))]
+            #expect(waits == (id <= 15), "\(id)")
+        }
+        #expect(queue.waited(1).count == 1)
+        #expect(queue.answered(1, status: 200, now: .at(1), time: 1) == [])
+        #expect(queue.add([event], now: .at(1), time: 1).count == 1)
+        #expect(
+            queue.answered(21, status: 500, now: .at(1), time: 1) == [.wait(21, .seconds(1))], "there is room again")
     }
 
     @Test func oldestEventsAreGivenUpWhenTooManyWait() {
         var queue = WebhookQueue(configuration: .init(isBatching: true))
         _ = queue.add([.channelOccupied("first")], now: .at(0), time: 1)
         let many = (0...WebhookQueue.maximumWaiting).map { WebhookEvent.channelOccupied("c\($0)") }
-        #expect(queue.add(many, now: .at(0), time: 1) == .none)
-        guard case .post(let body) = queue.answered(status: 200, now: .at(1), time: 2) else {
+        #expect(queue.add(many, now: .at(0), time: 1) == [])
+        guard case .post(_, let body) = queue.answered(1, status: 200, now: .at(1), time: 2).first else {
             Issue.record("nothing is posted")
             return
         }
@@ -117,16 +169,18 @@ struct WebhookQueueTests {
 
     @Test func failureIsRepeatedWithGrowingPausesForFiveMinutes() {
         var queue = WebhookQueue(configuration: .init())
-        let first = queue.add([.channelOccupied("a"), .channelOccupied("b")], now: .at(0), time: 1)
+        let first = queue.add([.channelOccupied("a")], now: .at(0), time: 1)
         var now = 0.0
         var pauses: [Int] = []
-        while case .wait(let pause) = queue.answered(status: pauses.isEmpty ? nil : 500, now: .at(now), time: 9) {
+        while case .wait(1, let pause) = queue.answered(1, status: pauses.isEmpty ? nil : 500, now: .at(now), time: 9)
+            .first
+        {
             pauses.append(Int(pause.components.seconds))
             now += Double(pause.components.seconds)
-            #expect(queue.waited() == first, "the same request, with the time of the first attempt")
+            #expect(queue.waited(1) == first, "the same request, with the time of the first attempt")
         }
         #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 128])
-        #expect(queue.answered(status: 200, now: .at(now), time: 10) == .none, "the next event is on its way")
+        #expect(queue.waited(1) == [], "it is given up")
     }
 
     @Test(
@@ -162,6 +216,7 @@ struct WebhookDeliveryTests {
                         url: "\(receiver.url)/hooks?a=b", departureDelay: .zero, retryDelay: .milliseconds(5)))
             ]))
         let (client, _) = try await TestClient.subscribed(to: "c", on: server)
+        #expect(await server.waitFor { statuses(in: $0) == [500, 200] })
         try await client.drop()
         let requests = [await receiver.next(), await receiver.next(), await receiver.next()].compactMap { $0 }
         let events = [
@@ -180,6 +235,19 @@ struct WebhookDeliveryTests {
             #expect(request.fields["content-type"] == "application/json")
         }
         #expect(await server.waitFor { statuses(in: $0) == [500, 200, 200] })
+        await server.stop()
+        try await receiver.stop()
+    }
+
+    @Test func laterWebhooksDoNotWaitForOneThatFailed() async throws {
+        let receiver = try await WebhookReceiver.start(statuses: [500, 200])
+        let server = try await PusherMockServer.start(
+            .init(apps: [.init(webhooks: .init(url: receiver.url, retryDelay: .seconds(600)))]))
+        _ = try await TestClient.subscribed(to: "a", on: server)
+        #expect(await receiver.next()?.body.contains(#""channel":"a""#) == true)
+        _ = try await TestClient.subscribed(to: "b", on: server)
+        #expect(await receiver.next()?.body.contains(#""channel":"b""#) == true)
+        #expect(await server.waitFor { statuses(in: $0) == [500, 200] })
         await server.stop()
         try await receiver.stop()
     }

@@ -8,7 +8,7 @@ extension PusherMockServer {
         /// How long a departure waits for a return, with which nothing has happened.
         public var departureDelay: Duration
         /// Pause before a request that failed is repeated; it doubles each time, and after five minutes the request is
-        /// given up.
+        /// given up. Later requests don't wait for it, so a repeated one may arrive out of order; their `time_ms` tells.
         public var retryDelay: Duration
 
         /// Single events, departures after 3 s, the first repetition after 1 s.

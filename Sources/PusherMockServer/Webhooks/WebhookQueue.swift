@@ -1,78 +1,123 @@
 import PusherProtocol
 import Basics
 
-/// The webhooks of one application on their way: one request at a time and in order, repeated until it is taken.
+/// The webhooks of one application on their way.
+///
+/// First attempts are made in order, one at a time. A request that fails is repeated on its own, and nothing waits for it.
 struct WebhookQueue {
     /// How long a request is repeated.
     static let patience: Duration = .seconds(300)
-    /// Events that wait while a request is repeated. The oldest ones beyond that are given up.
+    /// Events that wait for their first attempt. The oldest ones beyond that are given up.
     static let maximumWaiting = 10_000
+    /// Bytes of the requests that wait to be repeated. One that fails beyond that is given up.
+    static let maximumRetrySize = 16 << 20
+    /// Repetitions under way at a time; more wait for one of them to end.
+    static let maximumRetrying = 8
+
+    typealias ID = Int
 
     enum Action: Hashable {
-        case post(String)
-        /// Ask again after this long.
-        case wait(Duration)
-        case none
+        case post(ID, String)
+        /// Ask again for this request after this long.
+        case wait(ID, Duration)
     }
 
-    private enum State {
-        case idle
-        case posting(Attempt)
-        /// The last answer was a failure.
-        case waiting(Attempt)
-    }
-
-    private struct Attempt {
+    private struct Request {
         let body: String
         let start: MonotonicInstant
         var retryDelay: Duration
     }
 
     private let configuration: PusherMockServer.Webhooks
-    private var state = State.idle
     private var events: [WebhookEvent] = []
+    /// Requests that have not been taken yet.
+    private var requests: [ID: Request] = [:]
+    /// The request whose first attempt is under way.
+    private var first: ID?
+    private var retrying: Set<ID> = []
+    /// Those whose pause is over, while too many others are repeated.
+    private var due: [ID] = []
+    /// Bytes of all that failed before.
+    private var retrySize = 0
+    private var lastID = 0
 
     init(configuration: PusherMockServer.Webhooks) {
         self.configuration = configuration
     }
 
     /// - Parameter time: milliseconds since 1970.
-    mutating func add(_ new: [WebhookEvent], now: MonotonicInstant, time: Int64) -> Action {
+    mutating func add(_ new: [WebhookEvent], now: MonotonicInstant, time: Int64) -> [Action] {
         events = Array((events + new).suffix(Self.maximumWaiting))
         return next(now: now, time: time)
     }
 
     /// - Parameter status: nil if there was no answer.
-    mutating func answered(status: Int?, now: MonotonicInstant, time: Int64) -> Action {
-        guard case .posting(var attempt) = state else { return .none }
+    mutating func answered(_ id: ID, status: Int?, now: MonotonicInstant, time: Int64) -> [Action] {
+        guard let request = requests[id] else { return [] }
+        let isFirst = first == id
+        if isFirst { first = nil } else { retrying.remove(id) }
+        var actions: [Action] = []
         if let status, (200..<300).contains(status) {
-            state = .idle
-            return next(now: now, time: time)
+            forget(id, failedBefore: !isFirst)
+        } else if let delay = retry(id, request, isFirst: isFirst, now: now) {
+            actions.append(.wait(id, delay))
+        } else {
+            forget(id, failedBefore: !isFirst)
         }
-        let delay = attempt.retryDelay
-        guard now + delay - attempt.start <= Self.patience else {
-            state = .idle
-            return next(now: now, time: time)
-        }
-        attempt.retryDelay = delay * 2
-        state = .waiting(attempt)
-        return .wait(delay)
+        return actions + next(now: now, time: time)
     }
 
-    mutating func waited() -> Action {
-        guard case .waiting(let attempt) = state else { return .none }
-        state = .posting(attempt)
-        return .post(attempt.body)
+    /// The pause of a request is over.
+    mutating func waited(_ id: ID) -> [Action] {
+        guard requests[id] != nil else { return [] }
+        due.append(id)
+        return repetitions()
     }
 
-    private mutating func next(now: MonotonicInstant, time: Int64) -> Action {
-        guard case .idle = state, !events.isEmpty else { return .none }
+    /// How long a request waits until it is repeated; nil if it is given up.
+    private mutating func retry(
+        _ id: ID, _ request: Request, isFirst: Bool, now: MonotonicInstant
+    ) -> Duration? {
+        let delay = request.retryDelay
+        guard now + delay - request.start <= Self.patience else { return nil }
+        if isFirst {
+            guard retrySize + request.body.utf8.count <= Self.maximumRetrySize else { return nil }
+            retrySize += request.body.utf8.count
+        }
+        requests[id]?.retryDelay = delay * 2
+        return delay
+    }
+
+    private mutating func forget(_ id: ID, failedBefore: Bool) {
+        guard let request = requests.removeValue(forKey: id) else { return }
+        if failedBefore { retrySize -= request.body.utf8.count }
+    }
+
+    private mutating func next(now: MonotonicInstant, time: Int64) -> [Action] {
+        repetitions() + firstAttempt(now: now, time: time)
+    }
+
+    private mutating func repetitions() -> [Action] {
+        var actions: [Action] = []
+        while !due.isEmpty, retrying.count < Self.maximumRetrying {
+            let id = due.removeFirst()
+            guard let request = requests[id] else { continue }
+            retrying.insert(id)
+            actions.append(.post(id, request.body))
+        }
+        return actions
+    }
+
+    private mutating func firstAttempt(now: MonotonicInstant, time: Int64) -> [Action] {
+        guard first == nil, !events.isEmpty else { return [] }
         let count = configuration.isBatching ? events.count : 1
         let body = JSONText.object([
             "time_ms": "\(time)", "events": JSONText.array(events.prefix(count).map(\.json)),
         ])
         events.removeFirst(count)
-        state = .posting(Attempt(body: body, start: now, retryDelay: configuration.retryDelay))
-        return .post(body)
+        lastID += 1
+        first = lastID
+        requests[lastID] = Request(body: body, start: now, retryDelay: configuration.retryDelay)
+        return [.post(lastID, body)]
     }
 }

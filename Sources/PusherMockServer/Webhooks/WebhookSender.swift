@@ -14,7 +14,8 @@ final class WebhookSender {
     private let eventLoop: any EventLoop
     private let log: (PusherMockServer.LogEntry) -> Void
     private var queue: WebhookQueue
-    private var channel: (any Channel)?
+    /// The requests under way, with their connections once these are open.
+    private var exchanges: [WebhookQueue.ID: (any Channel)?] = [:]
     private var isStopped = false
 
     /// Nil if there is nowhere to post to.
@@ -35,45 +36,48 @@ final class WebhookSender {
 
     func stop() {
         isStopped = true
-        channel?.close(promise: nil)
+        for channel in exchanges.values { channel?.close(promise: nil) }
     }
 
     /// Milliseconds since 1970.
     private static var time: Int64 { (Date().timeIntervalSince1970 * 1000).clampedToInt64 }
 
-    private func carryOut(_ action: WebhookQueue.Action) {
+    private func carryOut(_ actions: [WebhookQueue.Action]) {
         guard !isStopped else { return }
-        switch action {
-        case .post(let body): post(body)
-        case .wait(let delay):
-            eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: delay)) {
-                self.carryOut(self.queue.waited())
+        for action in actions {
+            switch action {
+            case .post(let id, let body): post(id, body)
+            case .wait(let id, let delay):
+                eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: delay)) {
+                    self.carryOut(self.queue.waited(id))
+                }
             }
-        case .none: break
         }
     }
 
-    private func post(_ body: String) {
+    private func post(_ id: WebhookQueue.ID, _ body: String) {
+        exchanges[id] = .some(nil)
         let answer = eventLoop.makePromise(of: Int.self)
         let timeout = eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
             answer.fail(ChannelError.connectTimeout(Self.timeout))
         }
         answer.futureResult.assumeIsolated().whenComplete { result in
             timeout.cancel()
-            self.channel?.close(promise: nil)
-            self.channel = nil
+            self.exchanges.removeValue(forKey: id)??.close(promise: nil)
             guard !self.isStopped else { return }
             let status = try? result.get()
             self.log(.webhookSent(body: body, app: self.credentials.key, status: status))
-            let next = self.queue.answered(status: status, now: .now, time: Self.time)
-            if let reason = Self.reasonOfFailure(result) { self.logFailure(reason, status: status, next: next) }
+            let next = self.queue.answered(id, status: status, now: .now, time: Self.time)
+            if let reason = Self.reasonOfFailure(result) { self.logFailure(of: id, reason, status: status, next: next) }
             self.carryOut(next)
         }
-        connect(request: head(of: body), body: body, answer: answer)
+        connect(id, request: head(of: body), body: body, answer: answer)
     }
 
-    private func logFailure(_ reason: String, status: Int?, next: WebhookQueue.Action) {
-        let retryDelay: Duration? = if case .wait(let delay) = next { delay } else { nil }
+    private func logFailure(of id: WebhookQueue.ID, _ reason: String, status: Int?, next: [WebhookQueue.Action]) {
+        let retryDelay = next.compactMap { action -> Duration? in
+            if case .wait(id, let delay) = action { delay } else { nil }
+        }.first
         log(
             .webhookFailed(
                 PusherMockServer.WebhookFailure(
@@ -113,7 +117,9 @@ final class WebhookSender {
             ])
     }
 
-    private func connect(request head: HTTPRequestHead, body: String, answer: EventLoopPromise<Int>) {
+    private func connect(
+        _ id: WebhookQueue.ID, request head: HTTPRequestHead, body: String, answer: EventLoopPromise<Int>
+    ) {
         let (target, timeout) = (target, Self.timeout)
         ClientBootstrap(group: eventLoop)
             .connectTimeout(timeout)
@@ -129,17 +135,17 @@ final class WebhookSender {
             .assumeIsolated()
             .whenComplete { result in
                 switch result {
-                case .success(let channel): self.opened(channel)
+                case .success(let channel): self.opened(channel, for: id)
                 case .failure(let error): answer.fail(error)
                 }
             }
     }
 
-    private func opened(_ channel: any Channel) {
-        if isStopped {
+    private func opened(_ channel: any Channel, for id: WebhookQueue.ID) {
+        if isStopped || exchanges[id] == nil {
             channel.close(promise: nil)
         } else {
-            self.channel = channel
+            exchanges[id] = channel
         }
     }
 }
