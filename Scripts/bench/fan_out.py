@@ -13,7 +13,7 @@ from programs import BUILD, CLI, ROUNDS, few, serving
 from report import Line, rate_ratios
 
 CONNECTIONS, EVENTS, SIZE, BATCH = few(1_000), 500, 200, 10
-APP_ID, KEY, SECRET = "app-id", "app-key", "app-secret"  # those of the mock server unless it is told others
+APP_ID, KEY, SECRET = "1", "app-key", "app-secret"  # those of the mock server unless it is told others
 DATA = "x" * (SIZE - len('{"event":"tick","channel":"c0","data":""}'))
 
 

@@ -45,9 +45,9 @@ def post_signed(port, body):
     """To the HTTP API, as it wants it."""
     digest = hashlib.md5(body).hexdigest()
     query = f"auth_key=app-key&auth_timestamp={int(time.time())}&auth_version=1.0&body_md5={digest}"
-    text = f"POST\n/apps/app-id/events\n{query}"
+    text = f"POST\n/apps/1/events\n{query}"
     signature = hmac.new(b"app-secret", text.encode(), hashlib.sha256).hexdigest()
-    return request(port, f"POST /apps/app-id/events?{query}&auth_signature={signature} HTTP/1.1\r\n"
+    return request(port, f"POST /apps/1/events?{query}&auth_signature={signature} HTTP/1.1\r\n"
                          "Content-Type: application/json", body)
 
 
@@ -295,7 +295,7 @@ def sends_http(start, data, megabytes, end=b""):
     return hostile
 
 
-POST = b"POST /apps/app-id/events HTTP/1.1\r\nHost: x\r\n"
+POST = b"POST /apps/1/events HTTP/1.1\r\nHost: x\r\n"
 for name, hostile, bounds in [
     ("header lines without end", sends_http(b"GET / HTTP/1.1\r\n", b"X-Filler: " + b"f" * 100 + b"\r\n", 64),
      {"smoke": True}),
@@ -341,8 +341,8 @@ def timestamps(trial):
     def hostile(port):
         for value in ["-62167219200", "31494784780800", "1e308", "-9223372036854775808", "9223372036854775807", "x", "",
                       "9" * 5000, "%00", "%ff", "%"]:
-            for path in ("/apps/app-id/events", "/apps/app-id/channels", "/apps/app-id/channels/%2e%2e/users",
-                         "/apps//x", "/apps/app-id/users/..%2f/terminate_connections"):
+            for path in ("/apps/1/events", "/apps/1/channels", "/apps/1/channels/%2e%2e/users",
+                         "/apps//x", "/apps/1/users/..%2f/terminate_connections"):
                 request(port, f"GET {path}?auth_key=app-key&auth_timestamp={value}&auth_version=1.0"
                               f"&auth_signature={value} HTTP/1.1")
     attack(trial, hostile)

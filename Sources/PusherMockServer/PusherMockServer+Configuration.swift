@@ -79,12 +79,14 @@ extension PusherMockServer {
 
     /// One application: who may use it, and what it allows.
     public struct App: Hashable, Sendable {
-        /// The id of an application made without one.
-        public static let defaultID = "app-id"
+        /// The id of an application made without one. A number: some server libraries refuse anything else.
+        public static let defaultID = "1"
         /// The key of an application made without one.
         public static let defaultKey = "app-key"
         /// The secret of an application made without one.
         public static let defaultSecret = "app-secret"
+        /// The encryption master key of an application made without one: 32 bytes, 0 to 31.
+        public static let defaultEncryptionMasterKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
         /// Names the application in the HTTP API: `/apps/{id}`.
         public var id: String
@@ -93,8 +95,8 @@ extension PusherMockServer {
         /// Signs and checks.
         public var secret: String
         /// Base64 of 32 bytes, for encrypted channels: ``PusherMockServer/publish(event:channel:data:)`` encrypts with
-        /// it, and `/pusher/auth` gives out the keys made from it. Nil: the application has no encrypted channels of
-        /// its own; what is published to one is passed on as it is.
+        /// it, and `/pusher/auth` gives out the keys made from it. Default: ``defaultEncryptionMasterKey``. If it is nil,
+        /// the application has no encrypted channels of its own, and what is published to one is passed on unchanged.
         public var encryptionMasterKey: String?
         /// A disabled application refuses connections (4003) and API calls (403).
         public var isEnabled: Bool
@@ -124,7 +126,8 @@ extension PusherMockServer {
         /// An enabled application with client events, the profile's activity timeout and 30 s to answer a ping.
         public init(
             id: String = Self.defaultID, key: String = Self.defaultKey, secret: String = Self.defaultSecret,
-            encryptionMasterKey: String? = nil, isEnabled: Bool = true, requiresTLS: Bool = false,
+            encryptionMasterKey: String? = Self.defaultEncryptionMasterKey, isEnabled: Bool = true,
+            requiresTLS: Bool = false,
             allowsClientEvents: Bool = true, clientEventRateLimit: Int = 10, sendsSubscriptionCounts: Bool = false,
             cacheLifetime: Duration = .seconds(30 * 60), authorizationTimeout: Duration? = nil,
             webhooks: Webhooks? = nil, activityTimeout: Duration? = nil, pingAfter: Duration? = nil,

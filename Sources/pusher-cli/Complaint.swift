@@ -55,6 +55,11 @@ enum Complaint {
         ),
         ("the encryptionMasterKey is", "the encryption master key is"),
         (
+            "the endpoint lacks the application's encryption master key",
+            "the endpoint lacks the application's encryption master key; pusher-cli serve and auth-server take it with "
+                + "PUSHER_ENCRYPTION_MASTER_KEY (or --encryption-master-key)"
+        ),
+        (
             "the server answered: an HTML page (HTTP status 404)",
             "the server answered with an HTML page (HTTP status 404): the HTTP API is not there, check --host, --port and "
                 + "--path"

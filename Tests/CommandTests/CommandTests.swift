@@ -350,7 +350,7 @@ struct CommandTests {
         #expect(channel.body.contains("jLl7T7Vic8zzeBQOhI8a5zJ4iMwqc2omg0xT37NC5hs="))
         let user = try await post("/pusher/user-auth", "socket_id=1234.1234&user_id=12345", port: port)
         #expect(user.body.contains("4708d583dada6a56435fb8bc611c77c359a31eebde13337c16ab43aa6de336ba"))
-        #expect(try await post("/apps/app-id/events", "{}", port: port).status == 404)
+        #expect(try await post("/apps/1/events", "{}", port: port).status == 404)
         command.interrupt()
         #expect(await command.status() == 0)
     }

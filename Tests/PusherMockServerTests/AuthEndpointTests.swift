@@ -39,6 +39,16 @@ struct AuthEndpointTests {
         await server.stop()
     }
 
+    /// Every client may try encrypted channels without setting anything up.
+    @Test func theDefaultApplicationHasEncryptedChannels() async throws {
+        let server = try await PusherMockServer.start()
+        let key = try #require(EncryptionMasterKey(base64: PusherMockServer.App.defaultEncryptionMasterKey))
+        let expected = key.key(of: try ChannelName("private-encrypted-x")).base64
+        let answer = try await auth(server, "socket_id=1.2&channel_name=private-encrypted-x")
+        #expect(answer.body.contains(#""shared_secret":"\#(expected)""#))
+        await server.stop()
+    }
+
     @Test func masterKeyMustBeOne() async throws {
         await #expect(throws: PusherMockServerError.self) {
             try await PusherMockServer.start(.init(apps: [.init(encryptionMasterKey: "AAAA")]))
@@ -165,7 +175,7 @@ struct AuthEndpointTests {
     }
 
     @Test func masterKeyChangesWhileRunning() async throws {
-        let server = try await PusherMockServer.start()
+        let server = try await PusherMockServer.start(.init(apps: [.init(encryptionMasterKey: nil)]))
         let form = "socket_id=1234.1234&channel_name=private-encrypted-room"
         #expect(try await !auth(server, form).body.contains("shared_secret"))
         try await server.setEncryptionMasterKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")

@@ -139,7 +139,7 @@ struct UserAPITests {
         await server.stop()
     }
 
-    @Test(arguments: ["/apps/app-id/users/ann/terminate_connections", "/users/ann/terminate_connections"])
+    @Test(arguments: ["/apps/1/users/ann/terminate_connections", "/users/ann/terminate_connections"])
     func connectionsAreTerminated(path: String) async throws {
         let server = try await PusherMockServer.start()
         let (client, _) = try await signedIn(as: "ann", on: server)

@@ -25,7 +25,9 @@ package struct AuthAnswer: Hashable, Sendable, Confidential {
     func failure(for channel: ChannelName) -> AuthFailure? {
         switch channel.kind {
         case .encrypted where sharedSecret == nil:
-            AuthFailure("its answer has no shared_secret, which an encrypted channel needs", kind: .unusable)
+            AuthFailure(
+                "its answer has no shared_secret, which an encrypted channel needs: the endpoint lacks the application's "
+                    + "encryption master key", kind: .unusable)
         case .encrypted where channelKey == nil:
             AuthFailure("the shared_secret in its answer is not base64 of 32 bytes", kind: .unusable)
         case .public, .private, .encrypted, .presence, .serverToUser: nil

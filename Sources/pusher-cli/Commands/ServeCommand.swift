@@ -117,7 +117,8 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
             id: appId ?? Environment["PUSHER_APP_ID"] ?? PusherMockServer.App.defaultID,
             key: key ?? Environment["PUSHER_KEY"] ?? PusherMockServer.App.defaultKey,
             secret: SecretOption.secret.given(secret) ?? PusherMockServer.App.defaultSecret,
-            encryptionMasterKey: SecretOption.encryptionMasterKey.given(encryptionMasterKey),
+            encryptionMasterKey: SecretOption.encryptionMasterKey.given(encryptionMasterKey)
+                ?? PusherMockServer.App.defaultEncryptionMasterKey,
             sendsSubscriptionCounts: subscriptionCounts,
             webhooks: webhookUrl.map { PusherMockServer.Webhooks(url: $0) })
         var configuration = PusherMockServer.Configuration(
