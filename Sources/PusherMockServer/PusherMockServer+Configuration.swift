@@ -23,8 +23,16 @@ extension PusherMockServer {
         /// Header fields that `/pusher/auth` and `/pusher/user-auth` insist on; they answer 403 when one is absent or different.
         public var requiredAuthHeaders: [String: String]
         /// Origins whose pages may use `/pusher/auth` and `/pusher/user-auth` in a browser, as `http://localhost:3000`; `*` is
-        /// every origin, then without credentials. Browsers keep the answers from pages of all others. Default: none.
+        /// every origin, then without credentials. Pages of all others are refused (403). Default: none.
         public var allowedOrigins: [String]
+        /// Names, without a port, by which clients may reach `/pusher/auth` and `/pusher/user-auth`; `*` is every name.
+        /// IP addresses, `localhost`, names that end in `.localhost`, and ``host`` are always allowed. Any other name in a
+        /// request's `Host` field is refused (403): it may be a web page's own, pointed at this server by its DNS (“DNS
+        /// rebinding”). Default: none.
+        public var allowedHosts: [String] = []
+        /// How long a connection may take for one HTTP request, from its start or the previous answer to the request's last
+        /// byte. It is closed within a quarter more than this. WebSockets are not affected. Default: 30 s.
+        public var requestTimeout = Duration.seconds(30)
         /// Serves `/pusher/auth` and `/pusher/user-auth`, and nothing else: no WebSockets, no HTTP API.
         public var servesAuthOnly: Bool
         /// What the server does by itself.
@@ -193,6 +201,13 @@ extension PusherMockServer.Configuration {
         for origin in allowedOrigins where origin != "*" && WebOrigin(origin) == nil {
             throw PusherMockServerError(
                 .invalidConfiguration, "an allowed origin is \(WebOrigin.form), or *; not \(origin)")
+        }
+        for host in allowedHosts where host != "*" && !BrowserGuard.isHost(host) {
+            throw PusherMockServerError(
+                .invalidConfiguration, "an allowed host is a name or an address without a port, or *; not \(host)")
+        }
+        guard requestTimeout > .zero else {
+            throw PusherMockServerError(.invalidConfiguration, "requestTimeout must be positive")
         }
         guard (0...65535).contains(port) else {
             throw PusherMockServerError(.invalidConfiguration, "\(port) is not a port number")

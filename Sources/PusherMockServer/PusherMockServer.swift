@@ -51,6 +51,14 @@ public final class PusherMockServer: Sendable {
             listener = try await ServerBootstrap(group: eventLoop)
                 .serverChannelOption(.backlog, value: 4096)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandlers([
+                            AcceptBackoffHandler(backoffProvider: AcceptWatch.pause(after:)),
+                            AcceptWatch(core: core.value),
+                        ])
+                    }
+                }
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture { try initialize(channel, core: core.value, tls: tls) }

@@ -13,6 +13,10 @@ final class ServerCore {
     private var sockets: [SocketID: (connection: WebSocketHandler, application: Int)] = [:]
     private var socketCount: UInt64 = 0
     private(set) var tcpConnections: [ObjectIdentifier: any Channel] = [:]
+    private var requestDeadlines: RequestDeadlines
+    private var isWatchingRequests = false
+    private var acceptFailures = AcceptFailures()
+    private let browserGuard: BrowserGuard
     private(set) var isStopped = false
     private var webhookSenders: [Int: WebhookSender] = [:]
     private var heldAnswers: HeldAnswers?
@@ -31,6 +35,10 @@ final class ServerCore {
     init(configuration: PusherMockServer.Configuration, eventLoop: any EventLoop) {
         self.configuration = configuration
         self.eventLoop = eventLoop
+        requestDeadlines = RequestDeadlines(timeout: configuration.requestTimeout)
+        browserGuard = BrowserGuard(
+            host: configuration.host, allowedHosts: configuration.allowedHosts,
+            allowedOrigins: configuration.allowedOrigins)
         applications = configuration.apps.map { ApplicationState(app: $0, profile: configuration.profile) }
         eventLog = EventLog(limit: configuration.historyLimit, maximumSize: configuration.maximumHistorySize)
         script = ScriptPlayer(configuration.script)
@@ -72,9 +80,38 @@ final class ServerCore {
         stateChanged()
         channel.closeFuture.assumeIsolated().whenComplete { _ in
             self.tcpConnections[id] = nil
+            self.requestDeadlines.met(by: id)
             self.stateChanged()
         }
         return true
+    }
+
+    /// The system has no room for another connection.
+    func acceptFailed(_ error: IOError) {
+        guard acceptFailures.isWorthTelling(now: .now) else { return }
+        log(.acceptingPaused(reason: String(cString: strerror(error.errnoCode))))
+    }
+
+    /// From now on a connection has so long to send a request.
+    func awaitRequest(on channel: any Channel) {
+        requestDeadlines.start(for: ObjectIdentifier(channel), now: .now)
+        watchRequests()
+    }
+
+    func requestArrived(on channel: any Channel) {
+        requestDeadlines.met(by: ObjectIdentifier(channel))
+    }
+
+    /// One timer for all connections, as long as one is awaited: starting and stopping one for each request would cost more
+    /// the more connections there are.
+    private func watchRequests() {
+        guard !isWatchingRequests, !requestDeadlines.isEmpty, !isStopped else { return }
+        isWatchingRequests = true
+        eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(bounded: configuration.requestTimeout / 4)) {
+            self.isWatchingRequests = false
+            for id in self.requestDeadlines.takePassed(now: .now) { self.tcpConnections[id]?.close(promise: nil) }
+            self.watchRequests()
+        }
     }
 
     /// Drops every connection. The futures are done when they are gone.
@@ -260,6 +297,10 @@ final class ServerCore {
             return .now(answer)
         }
         let fields = access.fields(for: request)
+        if let refusal = browserGuard.refusal(host: request.headers["host"], origin: request.headers["origin"]) {
+            log(.httpRequest(method: request.method, path: request.target.path, status: 403))
+            return .now(APIFailure(403, refusal).response.adding(fields))
+        }
         authRequestCount += 1
         let parameters = request.formParameters
         log(

@@ -32,7 +32,7 @@ struct CrossOriginTests {
         let peer = try #require(SocketServer.Peer.connect(port: server.port))
         defer { close(peer.descriptor) }
         peer.write(
-            "\(method) \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n"
+            "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n"
                 + "\(fields)\r\n\(body)")
         var answer: [UInt8] = []
         while case let next = peer.read(), !next.isEmpty { answer += next }
@@ -120,7 +120,8 @@ struct CrossOriginTests {
             #expect(question?.access ?? [:] == [:])
             let answer = try authorize("Origin: \(origin)\r\n", to: server)
             #expect(answer?.access ?? [:] == [:])
-            if answer?.status == 200 { #expect(answer?.fields["vary"] == "Origin") }
+            #expect(answer?.status == 403 || answer?.status == 400 || answer == nil)
+            if answer?.status == 403 { #expect(answer?.fields["vary"] == "Origin") }
             #expect(try authorize("Origin: http://localhost:3000\r\n", to: server)?.access.isEmpty == false)
         }
     }
@@ -183,9 +184,10 @@ struct CrossOriginTests {
 
     @Test func withoutAllowedOriginsNothingIsSaid() async throws {
         try await withServer([]) { server in
-            #expect(try preflight("http://a", to: server)?.status == 405)
+            let question = try preflight("http://a", to: server)
+            #expect(question?.status == 403 && question?.access == [:])
             let answer = try authorize("Origin: http://a\r\n", to: server)
-            #expect(answer?.status == 200 && answer?.access == [:] && answer?.fields["vary"] == nil)
+            #expect(answer?.status == 403 && answer?.access == [:] && answer?.fields["vary"] == nil)
         }
     }
 

@@ -149,6 +149,10 @@ struct HTTPAPITests {
         for name in ["auth_signature", "auth_key", "auth_timestamp", "auth_version", "body_md5"] {
             let answer = try await api.call("POST", "events", body: body) { $0.removeAll { $0.name == name } }
             #expect(answer == .init(status: 401, body: "Missing parameter: \(name)\n"))
+            let repeated = try await api.call("POST", "events", body: body) { query in
+                query += query.filter { $0.name == name }
+            }
+            #expect(repeated == .init(status: 401, body: "Repeated parameter: \(name)\n"))
         }
         let tampered = try await api.call("POST", "events", [("a", "1")], body: body) { $0[0].value = "2" }
         #expect(tampered.status == 401 && tampered.body.hasPrefix("Invalid signature"))

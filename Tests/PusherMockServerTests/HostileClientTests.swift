@@ -1,7 +1,9 @@
 import NIOWebSocket
-import PusherMockServer
+import Glibc
 import TestSupport
 import Testing
+
+@testable import PusherMockServer
 
 /// Clients that mean harm; `make hostile` measures the same on the process.
 @Suite(.overSockets)
@@ -31,6 +33,41 @@ struct HostileClientTests {
         }
         #expect(await client.next() == .close(code: 1009, reason: "Message too large"))
         await server.stop()
+    }
+
+    @Test func aRequestThatDoesNotEndIsNotAwaitedForever() async throws {
+        var configuration = PusherMockServer.Configuration()
+        configuration.requestTimeout = .milliseconds(200)
+        let server = try await PusherMockServer.start(configuration)
+        let (client, socketID) = try await TestClient.established(to: server)
+        await server.failAuth(.never, next: 1)
+        let answer = "POST /pusher/auth HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
+        let request = "GET /nothing HTTP/1.1\r\nHost: h\r\n\r\n"
+        let held = try #require(SocketServer.Peer.connect(port: server.port))
+        held.write(answer)
+        #expect(await server.waitFor { $0.authRequestCount == 1 })
+        for beginning in [
+            "", "GET / HTTP/1.1\r\nHost: ", "POST /nothing HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{",
+            request, request + request + "GET",
+        ] {
+            let peer = try #require(SocketServer.Peer.connect(port: server.port))
+            peer.write(beginning)
+            while !peer.read().isEmpty {}  // until the server closes it
+            close(peer.descriptor)
+        }
+        // Neither an open WebSocket nor a request that has arrived is meant.
+        #expect(await server.waitFor { $0.tcpConnectionCount == 2 })
+        try await server.inject(.text("still here"), into: socketID)
+        #expect(await client.text() == "still here")
+        close(held.descriptor)
+        await server.stop()
+    }
+
+    @Test func attemptsToAcceptAreToldOnceAMinute() {
+        var failures = AcceptFailures()
+        #expect(
+            [0, 1, 59, 60, 61, 119, 121].map { failures.isWorthTelling(now: .at($0)) }
+                == [true, false, false, true, false, false, true])
     }
 
     @Test func aClientThatReadsNothingIsDropped() async throws {

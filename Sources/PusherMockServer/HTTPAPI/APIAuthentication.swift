@@ -12,7 +12,10 @@ enum APIAuthentication {
     static func check(_ request: APIRequest, path: String, credentials: AppCredentials, now: Int) throws(APIFailure) {
         let target = request.target
         func required(_ name: String) throws(APIFailure) -> String {
-            guard let value = target.parameter(name) else { throw APIFailure(401, "Missing parameter: \(name)") }
+            let values = target.query.filter { $0.name == name }.map(\.value)
+            guard let value = values.first else { throw APIFailure(401, "Missing parameter: \(name)") }
+            // Which one counts would depend on who reads it.
+            guard values.count == 1 else { throw APIFailure(401, "Repeated parameter: \(name)") }
             return value
         }
         let signature = try required("auth_signature")
@@ -36,7 +39,9 @@ enum APIAuthentication {
 
     /// `body_md5` is required with a body, and right wherever it is sent.
     private static func checkDigest(of request: APIRequest) throws(APIFailure) {
-        guard let digest = request.target.parameter("body_md5") else {
+        let digests = request.target.query.filter { $0.name == "body_md5" }
+        guard digests.count < 2 else { throw APIFailure(401, "Repeated parameter: body_md5") }
+        guard let digest = digests.first?.value else {
             guard request.body.isEmpty else { throw APIFailure(401, "Missing parameter: body_md5") }
             return
         }

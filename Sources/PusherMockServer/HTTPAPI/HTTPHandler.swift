@@ -29,6 +29,14 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         upgradeRefusal = status
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        core.awaitRequest(on: context.channel)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        core.requestArrived(on: context.channel)
+    }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
@@ -41,6 +49,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         case .end:
             guard let head else { return }
             self.head = nil
+            core.requestArrived(on: context.channel)
             reply(to: head, context: context)
         }
     }
@@ -63,6 +72,9 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
             upgradeRefusal = nil
             return .now(APIResponse(status: status, body: ""))
         }
+        guard head.namesItsHost else {
+            return .now(APIResponse(status: 400, body: "The request must have one Host field\n"))
+        }
         guard !isTooLarge else {
             let limit = core.configuration.maximumMessageSize
             return .now(APIResponse(status: 413, body: "The body exceeds maximumMessageSize (\(limit) bytes)\n"))
@@ -84,6 +96,8 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         let part = HTTPResponseHead(version: head.version, status: status, headers: headers)
         context.write(Self.wrapOutboundOut(.head(part)), promise: nil)
         context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: response.body)))), promise: nil)
+        // Before the end is written: a request that was sent ahead comes within that call.
+        if head.isKeepAlive { core.awaitRequest(on: context.channel) }
         let written = context.writeAndFlush(Self.wrapOutboundOut(.end(nil)))
         if !head.isKeepAlive { written.assumeIsolated().whenComplete { _ in context.close(promise: nil) } }
     }
@@ -92,5 +106,14 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         // An upgrade that is refused is an ordinary request from here on, to be answered as such.
         if error is NIOWebSocketUpgradeError { return }
         context.close(promise: nil)
+    }
+}
+
+extension HTTPRequestHead {
+    /// RFC 9112, section 3.2: one `Host` field with a host, which HTTP/1.0 may leave out.
+    var namesItsHost: Bool {
+        let hosts = headers["Host"]
+        guard let host = hosts.first else { return (version.major, version.minor) < (1, 1) }
+        return hosts.count == 1 && HostField(host) != nil
     }
 }

@@ -70,6 +70,7 @@ extension PusherMockServer.LogEntry {
                     $0 + $1.key.utf8.count + $1.value.utf8.count + 100
                 }
             case .httpRequest(let method, let path, _): method.utf8.count + path.utf8.count
+            case .acceptingPaused(let reason): reason.utf8.count
             }
         return text + 100
     }

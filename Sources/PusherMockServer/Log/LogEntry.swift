@@ -29,6 +29,9 @@ extension PusherMockServer {
         indirect case webhookFailed(WebhookFailure)
         case authRequest(AuthRequest)
         case httpRequest(method: String, path: String, status: Int)
+        /// A connection cannot be accepted, usually because the process has no file descriptors left. New ones wait in the
+        /// system's queue; the server tries again each second. Logged at most once a minute.
+        case acceptingPaused(reason: String)
         /// Only in a sequence whose reader fell behind: so many entries are missing before the next one.
         case missed(count: Int)
     }

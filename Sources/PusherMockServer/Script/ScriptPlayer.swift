@@ -37,7 +37,7 @@ struct ScriptPlayer {
             }
         case .connectionRefused, .connectionClosed, .frameReceived, .frameSent, .pingReceived, .pongReceived,
             .unsubscribed, .subscriptionRefused, .published, .webhook, .webhookSent, .webhookFailed, .authRequest,
-            .httpRequest, .missed:
+            .httpRequest, .acceptingPaused, .missed:
             return []
         }
     }

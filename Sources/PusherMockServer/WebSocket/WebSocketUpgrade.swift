@@ -27,7 +27,7 @@ final class WebSocketUpgrade {
 
     /// The fields to add to the 101 answer, or nil if the connection does not become a WebSocket.
     private func answer(to head: HTTPRequestHead, on channel: any Channel) -> HTTPHeaders? {
-        guard head.method == .GET, !core.configuration.servesAuthOnly else { return nil }
+        guard head.method == .GET, head.namesItsHost, !core.configuration.servesAuthOnly else { return nil }
         let target = RequestTarget(head.uri)
         let fault = core.takeHandshakeFault(
             app: ConnectRequest.appKey(in: target, configuration: core.configuration))

@@ -8,7 +8,10 @@ struct AuthServerCommand: AsyncParsableCommand, EndedBySignal {
         discussion: """
             Serves /pusher/auth and /pusher/user-auth, for use with any server while an application has no auth \
             endpoints of its own. Prints 'listening on ADDRESS:PORT' when ready, and runs until Ctrl-C. Anyone who can \
-            reach it can join every channel as any user, so keep it on the loopback interface.
+            reach it can join every channel as any user, so keep it on the loopback interface. Refuses web pages \
+            unless --allow-origin names their origin, and host names other than localhost unless --allow-host does. \
+            Closes connections that take more than 30 seconds for a request. Encrypted channels need \
+            --encryption-master-key.
 
             Examples:
               pusher-cli auth-server --port 6002
@@ -35,9 +38,10 @@ struct AuthServerCommand: AsyncParsableCommand, EndedBySignal {
         try settings.require(.key, .secret)
         let app = PusherMockServer.App(
             key: settings.key ?? "", secret: settings.secret ?? "", encryptionMasterKey: settings.encryptionMasterKey)
-        let run = ServerRun(
-            configuration: PusherMockServer.Configuration(
-                apps: [app], host: host, port: port, allowedOrigins: origins.allowOrigin, servesAuthOnly: true))
+        var configuration = PusherMockServer.Configuration(
+            apps: [app], host: host, port: port, allowedOrigins: origins.allowOrigin, servesAuthOnly: true)
+        configuration.allowedHosts = origins.allowHost
+        let run = ServerRun(configuration: configuration)
         try await run()
     }
 }

@@ -8,9 +8,14 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
         commandName: "serve", abstract: "Run the mock server: for tests and development, not for production.",
         discussion: """
             Serves the Pusher protocol and the HTTP API on one port, and signs for its own clients at /pusher/auth and \
-            /pusher/user-auth. Prints 'listening on ADDRESS:PORT' when ready, and runs until Ctrl-C. While it runs, \
-            your other commands find it without options, unless a context or the environment says otherwise. Anyone \
-            who can reach /pusher/auth can join every channel, so keep it on the loopback interface.
+            /pusher/user-auth. Prints 'listening on ADDRESS:PORT' when ready, then the application's id, key, secret \
+            and encryption master key, and a PUSHER_URL for other programs; a secret that you have given is not \
+            printed. Runs until Ctrl-C. While it runs, your other commands find it without options, unless a context \
+            or the environment says otherwise.
+
+            Anyone who can reach /pusher/auth can join every channel, so keep it on the loopback interface. There, web \
+            pages are refused unless --allow-origin names their origin, and so are host names other than localhost \
+            unless --allow-host names them. A connection that takes more than 30 seconds for an HTTP request is closed.
 
             A script is a JSON array of steps, such as
               {"on": "subscribe", "channel": "prices", "do": "publish", "event": "tick", "data": "1"}
@@ -123,6 +128,7 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
             webhooks: webhookUrl.map { PusherMockServer.Webhooks(url: $0) })
         var configuration = PusherMockServer.Configuration(
             apps: [app], host: host, port: port, profile: profile, allowedOrigins: origins.allowOrigin)
+        configuration.allowedHosts = origins.allowHost
         if let certificate, let privateKey {
             configuration.tls = PusherMockServer.TLS(certificatePath: certificate, privateKeyPath: privateKey)
         }

@@ -19,17 +19,22 @@ struct ServerRecord {
     private let fields: [Field]
     /// A channel, or `-`.
     private let subject: String
-    private let detail: String
+    let detail: String
 
     /// Not shown are frames and pings, webhooks that arrive, requests that are granted.
     static func isShown(_ entry: PusherMockServer.LogEntry) -> Bool {
         switch entry {
         case .connectionOpened, .connectionRefused, .connectionClosed, .subscribed, .unsubscribed, .subscriptionRefused,
-            .published, .webhookFailed, .missed:
+            .published, .webhookFailed, .acceptingPaused, .missed:
             true
         case .httpRequest(_, _, let status): status >= 400
         case .frameReceived, .frameSent, .pingReceived, .pongReceived, .webhook, .webhookSent, .authRequest: false
         }
+    }
+
+    /// Whether its detail is told to everybody, not just to who asked for what happens.
+    static func isWarning(_ entry: PusherMockServer.LogEntry) -> Bool {
+        if case .acceptingPaused = entry { true } else { false }
     }
 
     /// Nil for what is not shown.
@@ -81,6 +86,9 @@ struct ServerRecord {
                 "request_refused", [("method", .text(method)), ("path", .text(path)), ("status", .number(status))]
             )
             detail = "\(method) \(path): status \(status)"
+        case .acceptingPaused(let reason):
+            (type, fields) = ("accepting_paused", [("message", .text(reason))])
+            detail = "new connections wait until others are closed: \(reason) (see ulimit -n)"
         case .missed(let count):
             (type, fields) = ("omitted", [("count", .number(count))])
             detail = "\(count) lines, which came faster than they could be written"

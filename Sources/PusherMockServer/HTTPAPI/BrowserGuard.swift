@@ -1,0 +1,53 @@
+/// Keeps web pages from using a server that trusts whoever reaches it.
+///
+/// A browser runs pages of strangers on the machine of somebody who may reach the server. Two things give such a page
+/// away: the `Origin` field, which says where it comes from, and the `Host` field. The latter also holds if the page's
+/// own name suddenly means this server's address (“DNS rebinding”), when the browser takes both for one origin.
+package struct BrowserGuard: Sendable {
+    private let hosts: Set<String>
+    private let admitsEveryHost: Bool
+    private let origins: Set<String>
+    private let admitsEveryOrigin: Bool
+
+    /// - Parameters:
+    ///   - host: The name or address that the server was told to listen on.
+    ///   - allowedHosts: More names; `*` is every name.
+    ///   - allowedOrigins: As ``WebOrigin`` reads them; `*` is every origin.
+    package init(host: String, allowedHosts: [String] = [], allowedOrigins: [String] = []) {
+        hosts = Set(([host] + allowedHosts).compactMap { HostField($0)?.name })
+        admitsEveryHost = allowedHosts.contains("*")
+        origins = Set(allowedOrigins.compactMap { WebOrigin($0)?.text })
+        admitsEveryOrigin = allowedOrigins.contains("*")
+    }
+
+    /// Whether a text is a name or an address, without a port.
+    package static func isHost(_ text: String) -> Bool {
+        guard let host = HostField(text) else { return false }
+        return !host.name.isEmpty && !text.hasSuffix(":") && host.port == nil
+    }
+
+    /// Why a request with these fields is refused, for people; nil if it is admitted.
+    package func refusal(host: String?, origin: String?) -> String? {
+        guard let host = host.flatMap(HostField.init), admits(host) else {
+            return "The host that the request names is not one of this server's (allowedHosts)"
+        }
+        guard let origin else { return nil }  // no browser, or no page
+        return admits(origin: origin, at: host)
+            ? nil : "Pages of the origin that the request comes from may not use this server (allowedOrigins)"
+    }
+
+    private func admits(_ host: HostField) -> Bool {
+        // An address is not a name that DNS could point elsewhere.
+        admitsEveryHost || host.isAddress || host.name == "localhost" || host.name.hasSuffix(".localhost")
+            || hosts.contains(host.name)
+    }
+
+    private func admits(origin: String, at host: HostField) -> Bool {
+        if admitsEveryOrigin || origins.contains(origin) { return true }
+        // The server's own page. Behind a proxy its scheme may be either.
+        guard let start = origin.firstRange(of: "://"), ["http", "https"].contains(origin[..<start.lowerBound]) else {
+            return false
+        }
+        return HostField(String(origin[start.upperBound...])) == host
+    }
+}
