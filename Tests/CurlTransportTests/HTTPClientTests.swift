@@ -108,7 +108,8 @@ struct HTTPClientTests {
     }
 
     /// As after a change of network: nobody says that the connection is gone.
-    @Test func aKeptConnectionThatIsDeadCostsOneQuickRetry() async throws {
+    @Test(arguments: [false, true])
+    func aKeptConnectionThatIsDeadCostsOneQuickRetry(intoFile: Bool) async throws {
         let log = Lock<[(connection: Int, head: String, body: String)]>([])
         let (isDeaf, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let connections = Lock(0)
@@ -124,8 +125,11 @@ struct HTTPClientTests {
             isDeaf.signal()
             mayEnd.wait()
         }
-        let request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/", timeout: .seconds(60))
+        var request = HTTPRequest(url: "http://127.0.0.1:\(server.port)/", timeout: .seconds(60))
         _ = try await HTTPClient.send(request, options: options)
+        let file = FileManager.default.temporaryDirectory.appending(path: "answer-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        if intoFile { request.answerFile = HTTPAnswerFile(path: file.path) }
         await withCheckedContinuation { done in
             Thread.detachNewThread {
                 isDeaf.wait()
@@ -133,7 +137,10 @@ struct HTTPClientTests {
             }
         }
         let start = ContinuousClock.now
-        #expect(try await HTTPClient.send(request, options: options).status == 200)
+        let response = try await HTTPClient.send(request, options: options)
+        #expect(response.status == 200)
+        #expect(response.body == (intoFile ? [] : Array("ok".utf8)))
+        #expect((try? Data(contentsOf: file)) == (intoFile ? Data("ok".utf8) : nil))
         #expect(ContinuousClock.now - start < .seconds(40))
         #expect(connections.withLock { $0 } == 2)
         mayEnd.signal()

@@ -46,9 +46,6 @@ package final class HTTPTask {
         self.options = options
         deadline = .now + request.timeout
         progress = onProgress.map { ProgressReport($0) }
-        answerSink = request.answerFile.map {
-            AnswerSink($0, maximumSize: request.maximumFileSize ?? request.maximumBodySize)
-        }
         answerFileTakes = request.answerFileTakes
         requestBody = .allocate(capacity: request.body.count)
         _ = requestBody.initialize(from: request.body)
@@ -62,6 +59,9 @@ package final class HTTPTask {
 
     /// - Parameter since: Connections that nobody has used since then are not used.
     private func start(since: MonotonicInstant?) {
+        answerSink = request.answerFile.map {
+            AnswerSink($0, maximumSize: request.maximumFileSize ?? request.maximumBodySize)
+        }
         do throws(TransportError) {
             let handle = try EasyHandle(url: request.url, options: options)
             try configure(handle, since: since)
