@@ -7,7 +7,7 @@
 ///
 /// What is added meanwhile, by the code that is called as well, comes in its turn.
 package struct SerialInbox<Element> {
-    package private(set) var waiting: ArraySlice<Element> = []
+    private var waiting = Queue<Element>()
     private var isBeingEmptied = false
 
     package init() {}
@@ -25,32 +25,25 @@ package struct SerialInbox<Element> {
     /// - Returns: Nil is the end: whoever adds something from now on has to begin.
     package mutating func next() -> Element? {
         isBeingEmptied = !waiting.isEmpty
-        // A slice keeps what was taken from its front.
-        defer { if waiting.isEmpty { waiting = [] } }
         return waiting.popFirst()
     }
 
     /// - Returns: What comes next, at most so much; nothing is the end.
-    package mutating func next(atMost count: Int) -> ArraySlice<Element> {
-        defer { waiting = waiting.dropFirst(count) }
+    package mutating func next(atMost count: Int) -> [Element] {
         isBeingEmptied = !waiting.isEmpty
-        return waiting.prefix(count)
+        return waiting.popFirst(atMost: count)
     }
 
     /// - Returns: Everything there is; nothing is the end.
-    package mutating func all() -> ArraySlice<Element> {
-        defer { waiting = [] }
+    package mutating func all() -> [Element] {
         isBeingEmptied = !waiting.isEmpty
-        return waiting
+        return waiting.popAll()
     }
 
     /// What waits is forgotten; whoever empties the inbox finds nothing more.
     ///
     /// - Returns: What waited, to be let go of after the lock.
-    package mutating func removeAll() -> ArraySlice<Element> {
-        defer { waiting = [] }
-        return waiting
-    }
+    package mutating func removeAll() -> [Element] { waiting.popAll() }
 }
 
 extension SerialInbox: Sendable where Element: Sendable {}

@@ -79,7 +79,7 @@ final class NATSSubscription: @unchecked Sendable {
             guard isOurs else { return }
             NetworkActor.execute { [weak self] in
                 while let batch = self?.messages.withLock({ $0.all() }), !batch.isEmpty {
-                    self?.onMessages(Array(batch))
+                    self?.onMessages(batch)
                 }
             }
         }

@@ -92,7 +92,7 @@ final class CallbackQueue<Notice: HubNotice>: Sendable {
     func close() {
         let waiting = inbox.withLock { inbox in
             defer { inbox = Inbox(isClosed: true) }
-            return inbox.items.waiting
+            return inbox.items.removeAll()
         }
         _ = waiting  // let go of after the lock
     }
