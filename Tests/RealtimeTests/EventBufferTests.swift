@@ -217,6 +217,98 @@ struct EventBufferTests {
         #expect(buffer.count == 0)
     }
 
+    // MARK: What it keeps
+
+    /// Of the application's: does something with the buffer that it was in when it is released.
+    private final class Value: Sendable {
+        private let onRelease: @Sendable () -> Void
+
+        init(_ onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+
+        deinit { onRelease() }
+    }
+
+    /// A lock that is held then stops the program in debug builds.
+    @Test(arguments: [.suspend(limit: 400), .dropOldest(limit: 2), .fail(limit: 400)] as [EventBufferingPolicy])
+    func valuesAreReleasedAtOnceAndWithoutTheLock(policy: EventBufferingPolicy) async {
+        let released = Lock(0)
+        let buffer = EventBuffer<Value>(policy: policy)
+        let count = 400
+        for _ in 0..<count {
+            _ = buffer.add(
+                Value { [weak buffer] in
+                    _ = buffer?.count
+                    released.withLock { $0 += 1 }
+                })
+        }
+        #expect(released.withLock { $0 } == count - buffer.count)
+        while buffer.count > 1 {
+            _ = await buffer.next()
+            #expect(released.withLock { $0 } == count - buffer.count)
+        }
+        _ = buffer.takeWaiting(limit: 1)
+        #expect(released.withLock { $0 } == count)
+    }
+
+    @Test func aValueMayEndItsSequenceWhenItIsReleased() async {
+        let buffer = EventBuffer<Value>(policy: .dropOldest(limit: 1))
+        let sequence = EventSequence(buffer) { [weak buffer] in buffer?.close() }
+        let added = buffer.add(Value { [weak buffer] in buffer?.close() })
+        let last = buffer.add(Value {})
+        #expect(added == .buffered && last == .droppedOldest)
+        for await _ in sequence { Issue.record("a value of a sequence that has ended") }
+    }
+
+    /// A small event from a read of 64 KiB.
+    private func smallEvent(in read: [UInt8], at start: Int = 0) -> RealtimeEvent {
+        RealtimeEvent(bytes: read, range: start..<start + 50, layout: RealtimeEvent.Layout(), dataEnd: 0)
+    }
+
+    /// Bytes that events keep in memory: each read once.
+    private func bytesKept(by events: [RealtimeEvent]) -> Int {
+        let reads = events.map { event in event.bytes.withUnsafeBytes { (UInt(bitPattern: $0.baseAddress), $0.count) } }
+        return Dictionary(reads) { count, _ in count }.values.reduce(0, +)
+    }
+
+    @Test(arguments: [.suspend(limit: 3000), .dropOldest(limit: 2000), .fail(limit: 3000)] as [EventBufferingPolicy])
+    func smallEventsThatWaitDoNotKeepTheirReads(policy: EventBufferingPolicy) {
+        let buffer = EventBuffer<RealtimeEvent>(policy: policy)
+        for number in 0..<2500 {
+            let read = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 64 << 10)
+            let added = buffer.add(event: smallEvent(in: read, at: 1000))
+            #expect(added == .buffered || added == .droppedOldest)
+        }
+        let events = buffer.takeWaiting(limit: .max)
+        #expect(bytesKept(by: events) <= 1 << 20 + 2500 * 50)
+        let first = 2500 - events.count
+        for (number, event) in zip(first..., events) {
+            #expect(event.frame?.count == 50)
+            #expect(event.frame?.allSatisfy { $0 == UInt8(truncatingIfNeeded: number) } == true)
+        }
+    }
+
+    /// Copying them would make each cost more.
+    @Test func eventsOfFewReadsAreNotCopied() {
+        let buffer = EventBuffer<RealtimeEvent>(policy: .suspend(limit: 3000))
+        for _ in 0..<10 {
+            let read = [UInt8](repeating: 0, count: 64 << 10)
+            for number in 0..<200 { #expect(buffer.add(event: smallEvent(in: read, at: 50 * number)) == .buffered) }
+        }
+        #expect(buffer.takeWaiting(limit: .max).allSatisfy { $0.bytes.count == 64 << 10 })
+    }
+
+    @Test func eventsThatAreMostOfTheirReadCountAsTheWholeRead() {
+        let buffer = EventBuffer<RealtimeEvent>(policy: .suspend(limit: 3000))
+        let size = 1 << 20
+        func add() -> EventBuffer<RealtimeEvent>.Added {
+            let read = [UInt8](repeating: 0, count: size)
+            return buffer.add(
+                event: RealtimeEvent(bytes: read, range: 0..<size * 2 / 3, layout: RealtimeEvent.Layout(), dataEnd: 0))
+        }
+        for _ in 1..<64 { #expect(add() == .buffered) }
+        #expect(add() == .full)
+    }
+
     // MARK: Sequences
 
     /// A sequence over a full buffer.

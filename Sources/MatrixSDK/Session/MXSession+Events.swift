@@ -69,7 +69,7 @@ extension MXSession {
             return core.events(on: channel, channelName: channelName, named: name, policy: buffering)
         }
         return core.events(on: nil, channelName: nil, named: name, policy: buffering) { event in
-            event.eventName == name ? event : nil
+            event.eventName == name ? event.detached() : nil
         }
     }
 

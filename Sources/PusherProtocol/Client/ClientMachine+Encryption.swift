@@ -49,7 +49,7 @@ extension ClientMachine {
     }
 
     private mutating func undecryptable(_ event: RealtimeEvent, on id: EventRouter.ChannelID, _ reason: String) {
-        notices.append(.decryptionFailed(id, event))
+        notices.append(.decryptionFailed(id, event.detached()))
         report(
             PusherError(
                 .decryptionFailed,

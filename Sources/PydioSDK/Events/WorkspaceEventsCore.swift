@@ -107,7 +107,7 @@ final class WorkspaceEventsCore: HubOwner {
     func events(_ name: String?, _ policy: EventBufferingPolicy) -> EventSequence<PydioEvent> {
         let workspaceId = workspaceId
         return events(on: channel, channelName: channelName, named: name, policy: policy) { event in
-            PydioEvent(event, in: workspaceId)
+            PydioEvent(event.detached(), in: workspaceId)
         }
     }
 

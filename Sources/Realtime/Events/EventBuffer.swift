@@ -1,7 +1,7 @@
 import Basics
 
-/// What happens when events come faster than a sequence is read. Beside the number of events, 64 MiB of them are a limit
-/// of every policy.
+/// What happens when events come faster than a sequence is read. Beside the number of events, 64 MiB of memory that they
+/// keep are a limit of every policy.
 public enum EventBufferingPolicy: Sendable, Hashable {
     /// Stops reading the socket while `limit` events wait, and goes on when half of them are taken, or when the loop is
     /// left or cancelled. Nothing is lost, but everything else on the connection waits too. If it waits for long, that is
@@ -33,44 +33,53 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
     private struct Waiting {
         let element: Element
+        /// Bytes that it keeps in memory. Of the elements that share a read, the first counts the whole read.
         let byteCount: Int
+        /// Whether it counts a read in which there is more than itself.
+        var isView = false
     }
 
     private struct State {
-        var elements: [Waiting] = []
+        var elements = Queue<Waiting>()
         /// Of the elements that wait.
         var byteCount = 0
-        /// Elements before this index are taken already.
-        var head = 0
+        /// The part of it that whole reads make up.
+        var viewByteCount = 0
+        /// Where the read starts that the last element shares; nil if it shares none.
+        var lastRead: UnsafeRawPointer?
         var isFinished = false
         var isFull = false
         var waiting: CheckedContinuation<Element?, Never>?
         /// Whether somebody will call ``EventBuffer/wakeReader()``.
         var isToBeWoken = false
 
-        var count: Int { elements.count - head }
+        var count: Int { elements.count }
 
         mutating func append(_ waiting: Waiting) {
             elements.append(waiting)
             byteCount += waiting.byteCount
+            if waiting.isView { viewByteCount += waiting.byteCount }
         }
 
         mutating func removeFirst() -> Element? {
-            guard head < elements.count else { return nil }
-            byteCount -= elements[head].byteCount
-            defer {
-                head += 1
-                if head == elements.count {
-                    elements.removeAll(keepingCapacity: true)
-                    head = 0
-                } else if head >= 256, head * 2 >= elements.count {
-                    elements.removeFirst(head)
-                    head = 0
-                }
-            }
-            return elements[head].element
+            guard let first = elements.popFirst() else { return nil }
+            byteCount -= first.byteCount
+            if first.isView { viewByteCount -= first.byteCount }
+            if elements.isEmpty { lastRead = nil }
+            return first.element
         }
     }
+
+    /// Where an element lies among others.
+    private struct View {
+        let read: UnsafeRawPointer?
+        let readByteCount: Int
+        /// A copy of the element that keeps nothing else.
+        let copy: (Element) -> Element
+    }
+
+    /// Bytes of reads that may wait uncopied. A reader who keeps up never has more, and so costs no copies.
+    private static var maximumViewBytes: Int { 1 << 20 }
 
     /// Bytes that may wait, whatever the policy's limit of elements: how large they are is the server's choice.
     private static var maximumBytes: Int { 64 << 20 }
@@ -101,17 +110,18 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     package func add(_ element: Element) -> Added { add(element, byteCount: 0) }
 
     /// - Parameter byteCount: What the element takes, as far as its sender decides that.
-    package func add(_ element: Element, byteCount: Int) -> Added {
-        let waiting = Waiting(element: element, byteCount: byteCount)
+    package func add(_ element: Element, byteCount: Int) -> Added { add(element, byteCount: byteCount, of: nil) }
+
+    private func add(_ element: Element, byteCount: Int, of view: View?) -> Added {
+        var dropped: [Element] = []  // released after the lock
         let (added, handedOver, isToBeWoken) = state.withLock { state -> (Added, HandedOver?, Bool) in
             if state.isFinished { return (.finished, nil, false) }
-            guard let reader = state.waiting else { return (store(waiting, in: &state), nil, false) }
-            guard wakeUps != nil else {
-                state.waiting = nil
-                return (.buffered, (reader, element), false)
-            }
+            if state.waiting != nil, wakeUps == nil { return (.buffered, handOver(element, &state), false) }
+            let waiting = makeWaiting(element, byteCount, of: view, in: &state)
+            let added = store(waiting, in: &state, &dropped)
+            guard state.waiting != nil else { return (added, nil, false) }
             // Who waits keeps up: a full buffer does not stop the source, but wakes at once.
-            guard store(waiting, in: &state) != .full else { return (.buffered, handOver(&state), false) }
+            guard added != .full else { return (.buffered, handOver(&state), false) }
             defer { state.isToBeWoken = true }
             return (.buffered, nil, !state.isToBeWoken)
         }
@@ -123,6 +133,29 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     /// What a waiting reader is given once the lock is free; without an element there will be no more. A tuple, since
     /// the metadata of a generic type in here would be asked for with each event.
     private typealias HandedOver = (reader: CheckedContinuation<Element?, Never>, element: Element?)
+
+    /// Takes `element`, before which none waits, for the reader who waits.
+    private func handOver(_ element: Element, _ state: inout State) -> HandedOver? {
+        defer { state.waiting = nil }
+        return state.waiting.map { ($0, element) }
+    }
+
+    /// How an element waits: as it is as long as the reads that wait with it are few, otherwise as a copy.
+    private func makeWaiting(_ element: Element, _ byteCount: Int, of view: View?, in state: inout State) -> Waiting {
+        guard let view else {
+            state.lastRead = nil
+            return Waiting(element: element, byteCount: byteCount)
+        }
+        if let read = view.read, read == state.lastRead { return Waiting(element: element, byteCount: 0) }
+        guard
+            state.viewByteCount + view.readByteCount <= Self.maximumViewBytes || view.readByteCount < 2 * byteCount
+        else {
+            state.lastRead = nil
+            return Waiting(element: view.copy(element), byteCount: byteCount)
+        }
+        state.lastRead = view.read
+        return Waiting(element: element, byteCount: view.readByteCount, isView: true)
+    }
 
     /// Takes the first element for the reader who waits, if there is one.
     private func handOver(_ state: inout State) -> HandedOver? {
@@ -145,7 +178,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     }
 
     @_specialize(where Element == RealtimeEvent)
-    private func store(_ waiting: Waiting, in state: inout State) -> Added {
+    private func store(_ waiting: Waiting, in state: inout State, _ dropped: inout [Element]) -> Added {
         switch policy {
         case .suspend(let limit):
             state.append(waiting)
@@ -158,7 +191,7 @@ package final class EventBuffer<Element: Sendable>: Sendable {
             state.append(waiting)
             var added = Added.buffered
             while state.count > max(limit, 1) || state.byteCount > Self.maximumBytes && state.count > 1 {
-                _ = state.removeFirst()
+                if let oldest = state.removeFirst() { dropped.append(oldest) }
                 added = .droppedOldest
             }
             return added
@@ -180,16 +213,16 @@ package final class EventBuffer<Element: Sendable>: Sendable {
     package func close() { finish(keepingElements: false) }
 
     private func finish(keepingElements: Bool) {
-        let (discarded, wasFull, handedOver) = state.withLock { state -> ([Waiting], Bool, HandedOver?) in
-            let (old, wasFull) = (state.elements, state.isFull)
+        let (discarded, wasFull, handedOver) = state.withLock { state -> (Queue<Waiting>, Bool, HandedOver?) in
+            let wasFull = state.isFull
             state.isFinished = true
             state.isFull = false
+            var discarded = Queue<Waiting>()
             if !keepingElements {
-                state.elements = []
-                state.head = 0
-                state.byteCount = 0
+                swap(&discarded, &state.elements)
+                (state.byteCount, state.viewByteCount, state.lastRead) = (0, 0, nil)
             }
-            return (keepingElements ? [] : old, wasFull, handOver(&state))
+            return (discarded, wasFull, handOver(&state))
         }
         _ = discarded  // let go of after the lock
         handedOver.map { $0.reader.resume(returning: $0.element) }
@@ -249,5 +282,10 @@ package final class EventBuffer<Element: Sendable>: Sendable {
 
 extension EventBuffer where Element == RealtimeEvent {
     /// The same for events, of which there are many: not generic for its callers in other modules.
-    package func add(event: RealtimeEvent) -> Added { add(event, byteCount: event.byteCount) }
+    package func add(event: RealtimeEvent) -> Added {
+        let read = event.bytes.withUnsafeBytes { (address: $0.baseAddress, byteCount: $0.count) }
+        return add(
+            event, byteCount: event.byteCount,
+            of: View(read: read.address, readByteCount: read.byteCount, copy: { $0.detached() }))
+    }
 }

@@ -17,7 +17,7 @@ public enum EventOrigin: Hashable, Sendable {
 ///
 /// It is a view of the bytes that were received: each property reads them when asked, so an event that is only
 /// counted or filtered costs next to nothing. Keep the values that you need rather than millions of events: an event
-/// keeps the bytes of its neighbours from the same read alive (up to 64 KiB).
+/// may keep the bytes of its neighbours from the same read alive (up to 64 KiB).
 public struct RealtimeEvent: Sendable {
     /// How the data stands in `bytes`.
     @usableFromInline
@@ -221,6 +221,13 @@ public struct RealtimeEvent: Sendable {
         bytes.withUnsafeBytes {
             body(UnsafeRawBufferPointer(rebasing: $0[Int(start &+ span.start)..<Int(start &+ span.end)]))
         }
+    }
+
+    /// The same event, without its neighbours if they are most of what it keeps in memory.
+    package func detached() -> RealtimeEvent {
+        guard bytes.count >= 2 * byteCount else { return self }
+        let own = Array(bytes[Int(start)..<Int(end)])
+        return RealtimeEvent(bytes: own, range: own.indices, layout: layout, dataEnd: dataEnd)
     }
 
     /// The same event under another name.
