@@ -27,11 +27,7 @@ public final class AnyCancellable: Cancellable, Hashable, Sendable {
 
     /// Ends the subscription. May be called from within its closures.
     public func cancel() {
-        let onCancel = onCancel.withLock { onCancel in
-            defer { onCancel = nil }
-            return onCancel
-        }
-        onCancel?()
+        onCancel.exchange(nil)?()
     }
 
     /// Keeps it until `set` goes, or is emptied.

@@ -32,7 +32,7 @@ final class PositionStore: Sendable {
     /// Told what does not go away by itself.
     var onFailure: (@Sendable (NATSError) -> Void)? {
         get { failureObserver.withLock { $0 } }
-        set { failureObserver.withLock { $0 = newValue } }
+        set { failureObserver.exchange(newValue) }
     }
 
     /// What the leader has; nil if nothing was stored yet.

@@ -11,7 +11,7 @@ import Realtime
 /// it does not get is a gap. It relays neither typing nor receipts nor presence. Messages of encrypted rooms stay encrypted: only
 /// one process receives the keys of a login.
 public final class MatrixRelaySource: RelaySource {
-    private struct Run {
+    private struct Run: Sendable {
         let session: MXSession
         let intake: MatrixIntake
     }
@@ -56,7 +56,7 @@ public final class MatrixRelaySource: RelaySource {
             if state.underlying as? MXSessionState == .running { isLive.withLock { $0 = true } }
         }
         let intake = MatrixIntake(events, of: session, history, since: known?.token)
-        run.withLock { $0 = Run(session: session, intake: intake) }
+        run.exchange(Run(session: session, intake: intake))
         if let known {
             // Nobody listens yet. The session catches up on rooms that it knows.
             try await session.syncOnce()
@@ -69,11 +69,7 @@ public final class MatrixRelaySource: RelaySource {
 
     /// Ends the sync.
     public func stop(_ unit: String) async {
-        let old = run.withLock { run in
-            defer { run = nil }
-            return run
-        }
-        guard let old else { return }
+        guard let old = run.exchange(nil) else { return }
         old.session.detach(old.intake)
         await old.intake.stop()
         old.session.close()

@@ -51,7 +51,7 @@ public final class PusherRelaySource: RelaySource {
     /// Subscribes.
     public func start(_ unit: String, from position: String?, into inlet: RelayInlet) async throws {
         let name = String(unit.dropFirst(prefix.count))
-        state.withLock { $0.inlets[name] = inlet }
+        _ = state.withLock { $0.inlets.updateValue(inlet, forKey: name) }  // the old one is released after the lock
         listen()
         pusher.connect()
         try await pusher.subscribe(name).subscribed()

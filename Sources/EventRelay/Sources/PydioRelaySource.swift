@@ -7,7 +7,7 @@ import Realtime
 ///
 /// Where the server keeps a log of changes, each is relayed once, from where it was left, whichever relay goes on.
 public final class PydioRelaySource: RelaySource {
-    private struct Run {
+    private struct Run: Sendable {
         let events: PydioWorkspaceEvents
         let intake: RelayIntake
     }
@@ -42,7 +42,7 @@ public final class PydioRelaySource: RelaySource {
             inlet, wants: { $0.eventName != PydioEventName.state }, id: { Self.id(of: $0, in: workspaceId) },
             tellsPositionsFirst: true, onState: { _ in })
         let states = events.states
-        run.withLock { $0 = Run(events: events, intake: intake) }
+        run.exchange(Run(events: events, intake: intake))
         events.attach(intake)
         events.hold(isHeld.withLock { $0 }, for: intake)
         events.start()
@@ -52,11 +52,7 @@ public final class PydioRelaySource: RelaySource {
 
     /// Ends the watch.
     public func stop(_ unit: String) async {
-        let old = run.withLock { run in
-            defer { run = nil }
-            return run
-        }
-        guard let old else { return }
+        guard let old = run.exchange(nil) else { return }
         old.events.detach(old.intake)
         old.events.close()
     }

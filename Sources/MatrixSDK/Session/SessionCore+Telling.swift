@@ -82,10 +82,11 @@ extension SessionCore {
     /// Warns if a delegate was set and is gone.
     @MainActor
     private func missDelegate() {
-        let isGone = state.withLock { state in
-            guard let slot = state.audience.delegate, slot.delegate == nil else { return false }
-            state.audience.delegate = nil
-            return true
+        let (_, isGone) = state.withLock { state -> ((any MXSessionDelegate)?, Bool) in
+            guard let slot = state.audience.delegate else { return (nil, false) }
+            let delegate = slot.delegate
+            if delegate == nil { state.audience.delegate = nil }
+            return (delegate, delegate == nil)  // released after the lock
         }
         if isGone { warnOfGoneDelegate() }
     }

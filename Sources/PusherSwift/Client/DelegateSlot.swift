@@ -12,18 +12,22 @@ struct DelegateSlot: Sendable {
         case inherited
     }
 
+    /// Reading it makes a copy that may become the last one: return that copy from the lock.
     private(set) weak var delegate: (any PusherDelegate)?
     private(set) var debugLog = DebugLog.unknown
+    /// The delegate's identity; nil once it was found gone.
+    private var id: ObjectIdentifier?
     /// Whether the delegate may have been kept by nobody: it has not lasted until the client was connected.
     private var isOnTrial = false
 
     init(_ delegate: (any PusherDelegate)? = nil) {
         self.delegate = delegate
+        id = delegate.map { ObjectIdentifier($0) }
         isOnTrial = delegate != nil
     }
 
-    /// Whether a message is worth putting into words.
-    var wantsDebugLog: Bool { debugLog != .inherited && delegate != nil }
+    /// Whether a message is worth putting into words. Doesn't touch the delegate, so any thread may ask.
+    var wantsDebugLog: Bool { debugLog != .inherited && id != nil }
 
     /// Looks for the delegate.
     ///
@@ -31,6 +35,7 @@ struct DelegateSlot: Sendable {
     /// - Returns: `isLost` is true once, if nobody has kept the delegate.
     mutating func find(lasts: Bool) -> (delegate: (any PusherDelegate)?, isLost: Bool) {
         let found = delegate
+        if found == nil { id = nil }
         let isLost = isOnTrial && found == nil
         if isLost || lasts { isOnTrial = false }
         return (found, isLost)
@@ -38,7 +43,7 @@ struct DelegateSlot: Sendable {
 
     /// What a first call of ``PusherDelegate/debugLog(message:)`` has shown.
     mutating func learn(_ debugLog: DebugLog, of object: any PusherDelegate) {
-        if delegate === object { self.debugLog = debugLog }
+        if id == ObjectIdentifier(object) { self.debugLog = debugLog }
     }
 }
 

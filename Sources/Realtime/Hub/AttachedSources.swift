@@ -37,7 +37,7 @@ struct AttachedSources: Sendable {
 
 extension EventHub {
     /// What the names of the channels of attached sources begin with.
-    package var sourcePrefixes: [String] { state.withLock { $0.sources.all.map(\.source.channelPrefix) } }
+    package var sourcePrefixes: [String] { state.withLock { $0.sources.all }.map(\.source.channelPrefix) }
 
     /// Events of sources, for the bindings.
     package func batch(of events: SourceEvents) -> EventBatch {

@@ -27,6 +27,7 @@ public final class MXRoomListDataFetcher: Sendable {
     }
 
     private struct WeakDelegate: Sendable {
+        let id: ObjectIdentifier
         weak var delegate: (any MXRoomListDataFetcherDelegate)?
     }
 
@@ -57,15 +58,17 @@ public final class MXRoomListDataFetcher: Sendable {
     /// session's log.
     public func addDelegate(_ delegate: any MXRoomListDataFetcherDelegate) {
         state.withLock { state in
-            guard !state.isStopped, !state.delegates.contains(where: { $0.delegate === delegate }) else { return }
-            state.delegates.append(WeakDelegate(delegate: delegate))
+            let id = ObjectIdentifier(delegate)
+            // One of the same identity that is here already may be gone, and this one in its place.
+            state.delegates.removeAll { $0.id == id }
+            if !state.isStopped { state.delegates.append(WeakDelegate(id: id, delegate: delegate)) }
         }
         DispatchQueue.main.async { [weak self] in _ = self?.livingDelegates() }
     }
 
     /// `delegate` is told nothing more.
     public func removeDelegate(_ delegate: any MXRoomListDataFetcherDelegate) {
-        state.withLock { $0.delegates.removeAll { $0.delegate === delegate } }
+        state.withLock { $0.delegates.removeAll { $0.id == ObjectIdentifier(delegate) } }
     }
 
     /// Nobody is told anything more.
@@ -73,9 +76,10 @@ public final class MXRoomListDataFetcher: Sendable {
 
     private func livingDelegates() -> [any MXRoomListDataFetcherDelegate] {
         let (living, goneCount) = state.withLock { state in
-            let living = state.delegates.compactMap(\.delegate)
+            let living = state.delegates.compactMap(\.delegate)  // released after the lock
             let goneCount = state.delegates.count - living.count
-            state.delegates.removeAll { $0.delegate == nil }
+            let ids = Set(living.map { ObjectIdentifier($0) })
+            state.delegates.removeAll { !ids.contains($0.id) }
             return (living, goneCount)
         }
         if goneCount > 0 { session?.warnOfGoneDelegate() }
