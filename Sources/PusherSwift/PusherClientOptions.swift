@@ -60,7 +60,7 @@ public struct PusherClientOptions: Sendable {
     public var connectTimeout = Duration.seconds(15)
     /// Default: exponential with full jitter, 1 s to 120 s.
     public var reconnectPolicy = ReconnectPolicy.exponential()
-    /// Retries without success before giving up; nil, the default, is endless.
+    /// Retries before giving up, counted since a connection last held for 10 to 20 seconds; nil, the default, is endless.
     public var reconnectAttemptsMax: Int?
     /// A PEM file of authorities to trust instead of the system's.
     public var caFile: String?

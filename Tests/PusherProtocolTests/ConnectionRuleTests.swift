@@ -230,6 +230,7 @@ struct ConnectionRuleTests {
             #expect(client.machine.reconnectAttempts == 2)
             client.establish(socketID: "1.1")
             #expect(client.machine.reconnectAttempts == 0)
+            client.pass(ConnectionMachine.stableAfter * 2)
         }
         for _ in 0..<3 { fail() }
         #expect(client.machine.connectionState == .disconnected)

@@ -259,24 +259,77 @@ struct ConnectionMachineTests {
         }
     }
 
-    /// Ten seconds are enough, less are not.
-    @Test(arguments: [(10, true), (9.9, false)])
-    func aConnectionIsStableAfterTenSeconds(life: Double, isStable: Bool) {
+    /// Each connection draws the moment from which it counts as a success.
+    @Test(arguments: [(9.9, [false]), (15, [true, false]), (20, [true])] as [(Double, Set<Bool>)])
+    func aConnectionCountsAsASuccessAfterTenToTwentySeconds(life: Double, isSuccess: Set<Bool>) {
+        var seen: Set<Bool> = []
+        for seed in 1...50 as ClosedRange<UInt64> {
+            var machine = ConnectionMachine.make(policy: .quadratic(), seed: seed)
+            _ = machine.connect(now: .at(0))
+            for number in 1...3 {
+                _ = machine.transportEnded(.make(number), disposition: .retryImmediately, now: .at(0))
+                _ = machine.timePassed(now: .at(100))
+            }
+            _ = machine.established(.make(4), activityTimeout: nil, now: .at(100))
+            let actions = machine.transportEnded(.make(4), disposition: .retryImmediately, now: .at(100 + life))
+            switch actions.first {
+            case .failed(.transportEnded, next: .retry(after: .zero)): seen.insert(true)
+            case .failed(.transportEnded, next: .retry(after: .seconds(9))): seen.insert(false)
+            default: Issue.record("\(actions)")
+            }
+        }
+        #expect(seen == isSuccess)
+    }
+
+    /// Greeted each time and thrown out a second later, whatever the reason given.
+    @Test(
+        arguments: [
+            (.backOff(atLeast: .zero), [0, 1, 4, 9, 16, 25]), (.backOff(atLeast: .seconds(1)), [1, 1, 4, 9, 16, 25]),
+            (.retryImmediately, [0, 0, 4, 9, 16, 25]),
+        ] as [(ConnectionMachine.Disposition, [Int])])
+    func aGreetingAloneDoesNotEndTheBackOff(disposition: ConnectionMachine.Disposition, seconds: [Int]) {
         var machine = ConnectionMachine.make(policy: .quadratic())
         _ = machine.connect(now: .at(0))
-        for number in 1...2 {
-            _ = machine.transportEnded(.make(number), disposition: .retryImmediately, now: .at(0))
-            _ = machine.timePassed(now: .at(0))
+        var waits: [Duration] = []
+        var now = 0.0
+        for number in 1...seconds.count {
+            _ = machine.established(.make(number), activityTimeout: nil, now: .at(now))
+            now += 1
+            let actions = machine.transportEnded(.make(number), disposition: disposition, now: .at(now))
+            guard case .failed(.transportEnded, .retry(let wait))? = actions.first else { break }
+            waits.append(wait)
+            now += wait / .seconds(1)
+            _ = machine.timePassed(now: .at(now))
         }
-        _ = machine.transportEnded(.make(3), disposition: .backOff(atLeast: .zero), now: .at(0))
-        _ = machine.timePassed(now: .at(100))
-        _ = machine.established(.make(4), activityTimeout: nil, now: .at(100))
-        _ = machine.transportEnded(.make(4), disposition: .retryImmediately, now: .at(100 + life))
-        _ = machine.timePassed(now: .at(100 + life))
-        // Without success the second retry is the first that can be told apart: n² seconds are none for the first.
-        let actions = machine.transportEnded(.make(5), disposition: .retryImmediately, now: .at(200))
-        #expect(
-            actions.first == .failed(.transportEnded, next: .retry(after: isStable ? .zero : .seconds(1))))
+        #expect(waits == seconds.map { .seconds($0) })
+    }
+
+    @Test func aGreetingAloneDoesNotRestoreTheAttempts() {
+        var configuration = ConnectionMachine.Configuration()
+        configuration.reconnectAttemptsMax = 2
+        var machine = ConnectionMachine(configuration: configuration, seed: 1)
+        _ = machine.connect(now: .at(0))
+        for number in 1...3 {
+            _ = machine.established(.make(number), activityTimeout: nil, now: .at(Double(number) * 100))
+            #expect(machine.attempts == 0)
+            let end = MonotonicInstant.at(Double(number) * 100 + 1)
+            let actions = machine.transportEnded(.make(number), disposition: .backOff(atLeast: .zero), now: end)
+            #expect(actions.contains(.failed(.transportEnded, next: .stop(.attemptsExhausted))) == (number == 3))
+            _ = machine.timePassed(now: .at(Double(number) * 100 + 99))
+        }
+    }
+
+    /// The network comes and goes, and each time a greeting comes, too.
+    @Test func greetingsDoNotRestoreTheRetriesOfAReturnedNetwork() {
+        var machine = ConnectionMachine.makeWaiting()
+        for number in 2...3 {
+            let now = MonotonicInstant.at(Double(number) * 5)
+            #expect(machine.networkReturned(now: now).last == .open(.make(number)))
+            _ = machine.established(.make(number), activityTimeout: nil, now: now)
+            _ = machine.transportEnded(
+                .make(number), disposition: .backOff(atLeast: .seconds(60)), now: now + .seconds(1))
+        }
+        #expect(machine.networkReturned(now: .at(17)) == [])
     }
 
     @Test func connectingByHandRestoresTheRetriesAtOnce() {

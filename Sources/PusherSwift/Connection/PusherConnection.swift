@@ -54,7 +54,7 @@ public final class PusherConnection: Sendable {
     /// Retries made since the last success; 0 when connected.
     public var reconnectAttempts: Int { core.read { $0.reconnectAttempts } }
 
-    /// Retries without success before giving up; nil is endless.
+    /// Retries before giving up, counted since a connection last held for 10 to 20 seconds; nil is endless.
     public var reconnectAttemptsMax: Int? {
         get { core.read { $0.configuration.connection.reconnectAttemptsMax } }
         set { configure { $0.reconnectAttemptsMax = newValue } }

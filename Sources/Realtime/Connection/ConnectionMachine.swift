@@ -12,7 +12,7 @@ import Transport
 package struct ConnectionMachine: Sendable {
     package struct Configuration: Hashable, Sendable {
         package var autoReconnect = true
-        /// Retries without success before giving up; nil is endless.
+        /// Retries without a connection that lasts (``ConnectionMachine/stableAfter``) before giving up; nil is endless.
         package var reconnectAttemptsMax: Int?
         package var reconnectPolicy = ReconnectPolicy.exponential()
         /// From opening the transport, name resolution included, to the end of the protocol's handshake.
@@ -81,7 +81,8 @@ package struct ConnectionMachine: Sendable {
     }
 
     private struct Liveness {
-        let since: MonotonicInstant
+        /// From here on the connection counts as a success.
+        let stableFrom: MonotonicInstant
         let activityTimeout: Duration
         var lastHeard: MonotonicInstant
         /// Set while a ping is unanswered.
@@ -92,15 +93,18 @@ package struct ConnectionMachine: Sendable {
 
     /// Retries at once that may follow each other before the back-off applies.
     package static let maximumImmediateRetries = 2
-    /// A connection that lived this long restores the immediate retries; one that did not, does not: a server that
-    /// accepts and throws out in a loop must not be hammered.
+    /// A connection counts as a success after a random part between this and twice this: only then do the back-off and the
+    /// immediate retries start anew. A server that greets and then fails must not be hammered, and when it fails at
+    /// some fixed age of a connection, its clients must not start anew in step.
     package static let stableAfter = Duration.seconds(10)
 
     package var configuration: Configuration
-    /// Attempts made since the last success or `connect()`; 0 during the first.
-    package private(set) var attempts = 0
+    /// Retries made since the last success or `connect()`; 0 during the first attempt and while connected.
+    package var attempts: Int { connectionState == .connected ? 0 : failures }
 
     private var state = State.disconnected
+    /// Failures since the last connection that lasted, or `connect()`.
+    private var failures = 0
     private var immediateRetries = 0
     private var lastTransport = 0
     private var jitter: JitterGenerator
@@ -189,9 +193,9 @@ package struct ConnectionMachine: Sendable {
     package mutating func established(_ id: TransportID, activityTimeout: Duration?, now: MonotonicInstant) -> [Action]
     {
         guard case .connecting(id, _) = state else { return [] }  // a late report
-        attempts = 0
         let silence = min(configuration.activityTimeout, activityTimeout ?? configuration.activityTimeout)
-        return move(to: .connected(id, Liveness(since: now, activityTimeout: silence, lastHeard: now)))
+        let stableFrom = now + Self.stableAfter * Double.random(in: 1...2, using: &jitter)
+        return move(to: .connected(id, Liveness(stableFrom: stableFrom, activityTimeout: silence, lastHeard: now)))
     }
 
     /// Anything was received.
@@ -291,7 +295,7 @@ package struct ConnectionMachine: Sendable {
     // MARK: Steps
 
     private mutating func startOver(now: MonotonicInstant) -> [Action] {
-        attempts = 0
+        failures = 0
         immediateRetries = 0
         return open(now: now)
     }
@@ -310,10 +314,12 @@ package struct ConnectionMachine: Sendable {
     }
 
     private mutating func fail(_ failure: Failure, disposition: Disposition, now: MonotonicInstant) -> [Action] {
-        if case .connected(_, let liveness) = state, now - liveness.since >= Self.stableAfter { immediateRetries = 0 }
+        if case .connected(_, let liveness) = state, now >= liveness.stableFrom {
+            (failures, immediateRetries) = (0, 0)
+        }
         switch next(after: disposition) {
         case .retry(let delay):
-            attempts += 1
+            failures += 1
             return [.failed(failure, next: .retry(after: delay))] + move(to: .reconnecting(at: now + delay))
         case .stop(let reason):
             return [.failed(failure, next: .stop(reason))] + move(to: .disconnected)
@@ -328,12 +334,12 @@ package struct ConnectionMachine: Sendable {
         case .backOff(let atLeast): shortest = atLeast
         }
         guard configuration.autoReconnect else { return .stop(.autoReconnectIsOff) }
-        if let limit = configuration.reconnectAttemptsMax, attempts >= limit { return .stop(.attemptsExhausted) }
+        if let limit = configuration.reconnectAttemptsMax, failures >= limit { return .stop(.attemptsExhausted) }
         if disposition == .retryImmediately, immediateRetries < Self.maximumImmediateRetries {
             immediateRetries += 1
             return .retry(after: .zero)
         }
-        return .retry(after: max(shortest, configuration.reconnectPolicy.delay(attempt: attempts, using: &jitter)))
+        return .retry(after: max(shortest, configuration.reconnectPolicy.delay(attempt: failures, using: &jitter)))
     }
 
     private mutating func move(to new: State) -> [Action] {

@@ -21,16 +21,14 @@ struct MatrixLedger {
     var hasApplied = false
     /// The retry that was announced must not come before.
     var retryDue: MonotonicInstant?
-    /// Since the session ran last.
-    var failures = 0
-    var immediateRetries = 0
+    var failures = FailureBounds()
     var runsSince: MonotonicInstant?
     /// When requests were made, of the last ten seconds.
     var requests: [MonotonicInstant] = []
 
     mutating func asked() {
         retryDue = nil
-        immediateRetries = 0
+        failures.connectAsked()
         hasStopped = false
     }
 }

@@ -44,7 +44,6 @@ extension MatrixSimulation {
         check(old != new && old != .closed, "\(old) → \(new)")
         ledger.state = new
         ledger.runsSince = new == .running ? now : nil
-        if new == .running { ledger.failures = 0 }
     }
 
     private func failed(_ problem: SyncLoop.Problem, retryAfter delay: Duration?) {
@@ -64,14 +63,10 @@ extension MatrixSimulation {
         check((problem == .unauthenticated) == (delay == nil), "\(problem), and it retries after \(delay ?? .zero)")
         guard let delay else { return ledger.hasStopped = true }
         let policy = configuration.connection.reconnectPolicy
-        let longest = max(least, policy.longestDelay(attempt: ledger.failures))
+        ledger.failures.connectionEnds(since: ledger.runsSince, now: now)
+        let longest = max(least, policy.longestDelay(attempt: ledger.failures.most))
         check(delay >= least && delay <= longest, "it waits \(delay), not between \(least) and \(longest)")
-        if let since = ledger.runsSince, now - since >= ConnectionMachine.stableAfter { ledger.immediateRetries = 0 }
-        if delay == .zero, policy != .quadratic() {
-            ledger.immediateRetries += 1
-            check(ledger.immediateRetries <= 2, "it retries at once for the third time")
-        }
-        ledger.failures += 1
+        check(ledger.failures.failed(thenWaits: delay, policy), "it waits only \(delay)")
         ledger.retryDue = now + delay
     }
 

@@ -7,11 +7,37 @@ enum Herd {
     private static let clients = 10_000
     private static let handshake = Duration.milliseconds(50)
 
+    /// What the server does while it fails.
+    private enum Failure {
+        case refuses
+        /// Accepts and greets each client, and ends the connection 0.1 s later.
+        case greetsAndResets
+        /// The same, with a close code that asks to come back at once.
+        case greetsAndCloses4200
+
+        var disposition: ConnectionMachine.Disposition {
+            switch self {
+            case .refuses, .greetsAndResets: .backOff(atLeast: .zero)
+            case .greetsAndCloses4200: .retryImmediately
+            }
+        }
+
+        /// From the greeting to the end; nil if there is no greeting.
+        var life: Duration? {
+            switch self {
+            case .refuses: nil
+            case .greetsAndResets, .greetsAndCloses4200: .milliseconds(100)
+            }
+        }
+    }
+
     private struct Result {
         var attempts = 0
         /// In any second, and in any tenth of one.
         var peak = 0
         var peakOfTenth = 0
+        /// In the last ten seconds of the outage, on average.
+        var perSecondAtTheEnd = 0
         /// Once the server is back.
         var peakAfterReturn = 0
         var allBackAfter = 0.0
@@ -24,16 +50,26 @@ enum Herd {
         for outage in [Duration.zero, .seconds(20)] {
             print("\(clients) clients lose one server within 0.1 s, which is back after \(outage / .seconds(1)) s")
             for (name, policy) in policies {
-                let result = run(policy, outage: outage)
+                let result = run(policy, outage: outage, failure: .refuses)
                 print(
                     "  \(name): at most \(result.peak) attempts in a second, \(result.peakOfTenth) in a tenth; "
                         + "\(result.peakAfterReturn) in a second once the server is back; "
                         + "\(result.attempts) in all; everybody back after \(Int(result.allBackAfter)) s")
             }
         }
+        for (words, failure) in [("resets them", Failure.greetsAndResets), ("closes with 4200", .greetsAndCloses4200)] {
+            print("\(clients) clients of a server that for 60 s greets them and \(words) 0.1 s later")
+            for (name, policy) in policies {
+                let result = run(policy, outage: .seconds(60), failure: failure)
+                print(
+                    "  \(name): \(result.attempts) attempts in all, at most \(result.peak) in a second, "
+                        + "\(result.perSecondAtTheEnd) a second at the end; "
+                        + "everybody back after \(Int(result.allBackAfter)) s")
+            }
+        }
     }
 
-    private static func run(_ policy: ReconnectPolicy, outage: Duration) -> Result {
+    private static func run(_ policy: ReconnectPolicy, outage: Duration, failure: Failure) -> Result {
         var configuration = ConnectionMachine.Configuration()
         configuration.reconnectPolicy = policy
         let start = MonotonicInstant(nanoseconds: 0)
@@ -71,18 +107,22 @@ enum Herd {
                 carryOut(machines[event.client].timePassed(now: now), of: event.client, now: now)
                 continue
             }
-            if now - start < outage {
-                let actions = machines[event.client].transportEnded(
-                    id, disposition: .backOff(atLeast: .zero), now: now)
+            let isGreeted = machines[event.client].connectionState == .connected
+            if now - start < outage, isGreeted || failure.life == nil {
+                let actions = machines[event.client].transportEnded(id, disposition: failure.disposition, now: now)
                 carryOut(actions, of: event.client, now: now)
-            } else {
+            } else if !isGreeted {
                 _ = machines[event.client].established(id, activityTimeout: nil, now: now)
                 result.allBackAfter = (now - start) / .seconds(1)
+                if let life = failure.life, now - start < outage { agenda.add((event.client, id), at: now + life) }
             }
         }
         result.peak = perSecond.values.max() ?? 0
         result.peakOfTenth = perTenth.values.max() ?? 0
-        result.peakAfterReturn = perSecond.filter { $0.key >= Int(outage / .seconds(1)) }.values.max() ?? 0
+        let seconds = Int(outage / .seconds(1))
+        result.perSecondAtTheEnd =
+            perSecond.filter { (seconds - 10..<seconds).contains($0.key) }.values.reduce(0, +) / 10
+        result.peakAfterReturn = perSecond.filter { $0.key >= seconds }.values.max() ?? 0
         return result
     }
 }

@@ -25,9 +25,7 @@ struct Ledger {
     var retryDue: MonotonicInstant?
     var lastURL = ""
     var connectedAt: MonotonicInstant?
-    /// Since the last connection.
-    var failures = 0
-    var immediateRetries = 0
+    var failures = FailureBounds()
 
     /// Attempts to subscribe, by channel name, and those that were reported as failed.
     var attempts: [String: Int] = [:]
@@ -46,7 +44,7 @@ struct Ledger {
 
     mutating func connectAsked() {
         retryDue = nil
-        immediateRetries = 0
+        failures.connectAsked()
         hasStopped = false
     }
 

@@ -115,11 +115,9 @@ extension PusherSimulation {
             statistics.count(old == .connected ? .reconnects : .attemptsFailed)
             check(errors == 1 || errors == 0 && ledger.announcements > 0, "a loss is reported \(errors) times")
             if errors == 0 {
-                if let connectedAt = ledger.connectedAt, now - connectedAt >= ConnectionMachine.stableAfter {
-                    ledger.immediateRetries = 0
-                }
                 ledger.retryDue = nil
-                ledger.failures += 1
+                ledger.failures.connectionEnds(since: ledger.connectedAt, now: now)
+                ledger.failures.failed()
             }
         case .disconnected where (old == .connecting || old == .connected) && !ledger.isEndAsked:
             check(errors == 1 || errors == 0 && ledger.announcements > 0, "an end is reported \(errors) times")
@@ -134,7 +132,6 @@ extension PusherSimulation {
         if new == .connected {
             statistics.count(.connected)
             ledger.connectedAt = now
-            ledger.failures = 0
         } else {
             ledger.connectedAt = nil
         }
@@ -175,7 +172,7 @@ extension PusherSimulation {
         guard error.willRetry, let delay = error.retryAfter else {
             let connection = options.connection
             check(
-                !connection.autoReconnect || connection.reconnectAttemptsMax.map { $0 <= ledger.failures } == true
+                !connection.autoReconnect || connection.reconnectAttemptsMax.map { $0 <= ledger.failures.most } == true
                     || Ledger.forbidsRetry(code, usesTLS: machine.endpoint.usesTLS),
                 "it gives up without a reason: \(error)")
             return
@@ -183,16 +180,12 @@ extension PusherSimulation {
         check(options.connection.autoReconnect, "it retries though autoReconnect is off")
         check(!Ledger.forbidsRetry(code, usesTLS: true) || code == 4000, "it retries after \(code)")
         let policy = options.connection.reconnectPolicy
+        ledger.failures.connectionEnds(since: ledger.connectedAt, now: now)
         let longest = max(
-            policy.longestDelay(attempt: ledger.failures), (4100...4199).contains(code) ? .seconds(1) : .zero)
+            policy.longestDelay(attempt: ledger.failures.most), (4100...4199).contains(code) ? .seconds(1) : .zero)
         check(delay <= longest && delay <= .seconds(120), "it waits \(delay), more than \(longest)")
         check(!(4100...4199).contains(code) || delay >= .seconds(1), "it waits only \(delay) after \(code)")
-        if let connectedAt = ledger.connectedAt, now - connectedAt >= .seconds(10) { ledger.immediateRetries = 0 }
-        if delay == .zero, policy != .quadratic() {
-            ledger.immediateRetries += 1
-            check(ledger.immediateRetries <= 2, "it retries at once for the third time")
-        }
-        ledger.failures += 1
+        check(ledger.failures.failed(thenWaits: delay, policy), "it waits only \(delay)")
         if let limit = options.connection.reconnectAttemptsMax, !ledger.isEndAsked {
             check(machine.reconnectAttempts <= limit, "it tries more often than reconnectAttemptsMax")
         }

@@ -27,12 +27,14 @@ struct PydioLedger {
 
     /// The retry that was announced must not come before.
     var retryDue: MonotonicInstant?
-    var failures = 0
+    var failures = FailureBounds()
+    var connectedAt: MonotonicInstant?
     /// When requests were made, of the last ten seconds.
     var requests: [MonotonicInstant] = []
 
     mutating func asked() {
         retryDue = nil
+        failures.connectAsked()
         hasStopped = false
     }
 }

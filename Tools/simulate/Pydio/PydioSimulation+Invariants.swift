@@ -36,9 +36,8 @@ extension PydioSimulation {
         case .changed(let new):
             check(Ledger.isLegal(ledger.state, new), "\(ledger.state) → \(new)")
             ledger.state = new
-            guard new == .connected else { return }
-            statistics.count(.connected)
-            ledger.failures = 0
+            ledger.connectedAt = new == .connected ? now : nil
+            if new == .connected { statistics.count(.connected) }
         case .failed(let problem, let delay): failed(problem, retryAfter: delay)
         case .socketFailed: statistics.count(.socketFailures)
         case .held: statistics.count(.holds)
@@ -81,9 +80,11 @@ extension PydioSimulation {
             statistics.count(.stops)
             return ledger.hasStopped = true
         }
-        let longest = max(least, loop.connection.reconnectPolicy.longestDelay(attempt: ledger.failures))
+        let policy = loop.connection.reconnectPolicy
+        ledger.failures.connectionEnds(since: ledger.connectedAt, now: now)
+        let longest = max(least, policy.longestDelay(attempt: ledger.failures.most))
         check(delay >= least && delay <= longest, "it waits \(delay), not between \(least) and \(longest)")
-        ledger.failures += 1
+        check(ledger.failures.failed(thenWaits: delay, policy), "it waits only \(delay)")
         ledger.retryDue = now + delay
     }
 

@@ -1,0 +1,39 @@
+import Basics
+import Realtime
+
+/// How many failures in a row a connection may count, seen from outside: after which time it takes a connection for a success
+/// is random.
+struct FailureBounds {
+    private(set) var fewest = 0
+    private(set) var most = 0
+    private var immediateRetries = 0
+
+    /// The application has asked to connect: where nothing was under way, the count starts anew.
+    mutating func connectAsked() {
+        (fewest, immediateRetries) = (0, 0)
+    }
+
+    /// - Parameter connectedAt: When the connection began that ends now; nil if there was none.
+    mutating func connectionEnds(since connectedAt: MonotonicInstant?, now: MonotonicInstant) {
+        guard let connectedAt else { return }
+        if now - connectedAt >= ConnectionMachine.stableAfter { connectAsked() }
+        if now - connectedAt >= ConnectionMachine.stableAfter * 2 { most = 0 }
+    }
+
+    /// A failure, after ``connectionEnds(since:now:)``.
+    mutating func failed() {
+        fewest += 1
+        most += 1
+    }
+
+    /// The same, with the wait that follows.
+    ///
+    /// - Returns: Whether the wait may be that short.
+    mutating func failed(thenWaits delay: Duration, _ policy: ReconnectPolicy) -> Bool {
+        defer { failed() }
+        let isImmediate = policy == .quadratic() ? delay < policy.longestDelay(attempt: fewest) : delay == .zero
+        guard isImmediate else { return true }
+        immediateRetries += 1
+        return delay == .zero && immediateRetries <= ConnectionMachine.maximumImmediateRetries
+    }
+}
