@@ -17,6 +17,12 @@ def deflated(megabytes):
     return (packer.compress(BLOCK) + packer.flush(zlib.Z_FULL_FLUSH)) * megabytes
 
 
+def compressed(text):
+    """A WebSocket's message that refers to none before it."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return (packer.compress(text.encode()) + packer.flush(zlib.Z_FULL_FLUSH))[:-4]
+
+
 def checksum(function, start, megabytes):
     for _ in range(megabytes):
         start = function(BLOCK, start)

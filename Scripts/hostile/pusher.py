@@ -9,6 +9,9 @@ from measure import now, slowness
 from peer import Connection, Gone, Peer
 
 
+OFFERED = b"Sec-WebSocket-Extensions: permessage-deflate\r\n"
+
+
 def event(name, data=None, channel=None, **more):
     """A frame's JSON; data is text inside, as the protocol has it."""
     fields = {"event": name}

@@ -6,12 +6,12 @@ import time
 import urllib.parse
 
 import frames
-from bombs import gzipped
+from bombs import compressed, gzipped
 from http_api import STATUSES, measure_command
 from http_peer import WAYS, HTTPPeer, repeat, slowly
 from measure import MIB, now, slowness
 from peer import Peer
-from pusher import PusherPeer, comes_through, listen, send_all
+from pusher import OFFERED, PusherPeer, comes_through, event, listen, send_all
 from scenario import scenario
 from subject import EVIL
 
@@ -230,12 +230,55 @@ def socket(trial):
         send_all(connection, frames.text("<a/>"), trial.scale(50_000))
         connection.wait_for_end(2)
     bridge = trial.peer(Peer(handle))
-    server = PydioPeer('<plugin_configs><property name="WS_SERVER_ACTIVE">true</property>'
-                       '<property name="WS_SERVER_HOST">"127.0.0.1"</property>'
-                       f'<property name="WS_SERVER_PORT">"{bridge.port}"</property>'
-                       '<property name="POLLER_FREQUENCY">2</property></plugin_configs>')
-    attack(trial, {}, server=server, seconds=8, patience=30)
+    attack(trial, {}, server=PydioPeer(plugins(bridge)), seconds=8, patience=30)
     trial.expect(bridge.accepted, "the WebSocket was never asked for")
+
+
+def plugins(bridge):
+    """Settings of a server whose WebSocket is `bridge`."""
+    return ('<plugin_configs><property name="WS_SERVER_ACTIVE">true</property>'
+            '<property name="WS_SERVER_HOST">"127.0.0.1"</property>'
+            f'<property name="WS_SERVER_PORT">"{bridge.port}"</property>'
+            '<property name="POLLER_FREQUENCY">2</property></plugin_configs>')
+
+
+class Pinged(Peer):
+    """A Pydio WebSocket that is pinged without a break: `slowest` is the longest that an answer took."""
+
+    slowest, count = 0, 0
+
+    def handle(self, connection):
+        connection.send(frames.upgrade(connection.read_until(b"\r\n\r\n")))
+        while True:
+            sent = now()
+            connection.send(frames.frame(frames.PING, b"%d" % self.count))
+            while frames.read(connection) != (frames.PONG, b"%d" % self.count):
+                pass
+            self.slowest = max(self.slowest, now() - sent)
+            self.count += 1
+            time.sleep(0.002)
+
+
+@scenario("compression: 1 MiB that inflates to 1 GiB, beside another client", grows=80, cpu=20, back=15, smoke=True)
+def shared_thread(trial):
+    """The clients of a process share a thread. A server that sends little that becomes much costs the others nothing."""
+    bridge = trial.peer(Pinged())
+    pydio, channels = trial.peer(PydioPeer(plugins(bridge))), trial.peer(PusherPeer(extension=OFFERED))
+    _, client = listen(trial, "--pydio", "plans", "--compression", server=channels,
+                       environment=login(trial, pydio.port))
+    end = now() + 20
+    while bridge.count < 200 and now() < end:
+        time.sleep(0.05)
+    trial.need(bridge.count >= 200, "the WebSocket is not answered")
+    payload = frames.frame(frames.TEXT, compressed(event("e", "x" * 9 * MIB, "elsewhere")), reserved=4)
+    connection = trial.need(channels.connection(), "no connection")
+    bridge.slowest, pings = 0, bridge.count
+    with trial.attack(client):
+        send_all(connection, payload, trial.scale(MIB // len(payload)))
+        back = comes_through(channels, client, now(), 30)
+    trial.expect(bridge.count > pings, "the other client was not answered at all")
+    trial.expect_pause(bridge.slowest, 0.02)
+    trial.is_back(back)
 
 
 # Single commands

@@ -70,7 +70,7 @@ class Trial:
 
     def expect_pause(self, seconds, bound):
         """What goes on beside the attack was held up by it for so long."""
-        self.expect(seconds <= bound * slowness(), f"a channel waited {seconds:.1f} s meanwhile")
+        self.expect(seconds <= bound * slowness(), f"another client or channel waited {seconds:.3g} s meanwhile")
 
     def fail(self, what):
         self.errors.append(what)

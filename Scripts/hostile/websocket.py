@@ -5,7 +5,7 @@ from bombs import deflated
 from frames import BINARY, CONTINUATION, PING, PONG, TEXT
 from measure import MIB
 from peer import Gone
-from pusher import PusherPeer, attack, comes_through, event, listen, send_all
+from pusher import OFFERED, PusherPeer, attack, comes_through, event, listen, send_all
 from scenario import scenario
 
 
@@ -183,9 +183,6 @@ def stalls(trial, data, count):
 
 
 # Compression
-
-OFFERED = b"Sec-WebSocket-Extensions: permessage-deflate\r\n"
-
 
 @scenario("websocket: a message that inflates to 600 MiB", grows=32, cpu=6, smoke=True)
 def bomb(trial):

@@ -3,7 +3,8 @@ import Dispatch
 import TestSupport
 import Testing
 import Basics
-import Transport
+
+@testable import Transport
 
 /// What happens while one side does not read.
 @Suite(.overSockets)
@@ -41,6 +42,29 @@ struct BackPressureTests {
         #expect(connection.now.messages.map(\.text).enumerated().allSatisfy { $1.hasPrefix("\($0)z") })
         connection.perform { $0.drop() }
         await server.stop()
+    }
+
+    /// A quarter of a mebibyte that becomes 200: between two parts others have their turn, and a pause acts.
+    @Test func compressedBytesAreInflatedInManyTurns() async throws {
+        let message = [UInt8](repeating: 0x61, count: 200_000)
+        let deflater = try #require(Deflater(windowBits: 15, keepsContext: false))
+        let frame = deflater.deflate(message)
+        let server = SocketServer { peer in
+            peer.acceptWebSocket(extensions: "permessage-deflate; server_no_context_takeover")
+            for _ in 0..<1000 { peer.writeFrame(frame, opcode: 0x41) }
+            _ = peer.read()
+        }
+        let meter = TurnMeter()
+        let request = WebSocketRequest(url: "ws://127.0.0.1:\(server.port)/", compression: DeflateOffer())
+        NetworkActor.execute { meter.start(request) }
+        let bound = 2 * WebSocketMachine.inflatedBytesPerCall + 1032 << 10 + message.count
+        #expect(await eventually { await meter.total > 0 })
+        #expect(await networkThreadRests())
+        #expect(await meter.total <= bound)
+        NetworkActor.execute { meter.resume() }
+        #expect(await eventually { await meter.total == 1000 * message.count })
+        #expect(await meter.most <= bound)
+        NetworkActor.execute { meter.stop() }
     }
 
     @Test func aPausedConnectionThatBreaksCostsNothingAndTellsLater() async throws {
@@ -95,4 +119,40 @@ struct BackPressureTests {
         #expect(await networkThreadRests())
         connection.perform { $0.drop() }
     }
+}
+
+/// Counts bytes of messages in each turn of the I/O thread. Pauses the connection after the first.
+@NetworkActor
+private final class TurnMeter {
+    private(set) var total = 0
+    private(set) var most = 0
+    private var ofTurn = 0
+    private var connection: WebSocketConnection?
+
+    nonisolated init() {}
+
+    func start(_ request: WebSocketRequest) {
+        connection = WebSocketConnection(request, options: NetworkOptions(proxy: "")) { [weak self] event in
+            if case .received(let messages, _, _) = event { self?.received(messages) }
+        }
+        connection?.start()
+    }
+
+    private func received(_ messages: WebSocketMessages) {
+        let isFirst = total == 0
+        for case .text(let text) in messages {
+            ofTurn += text.count
+            total += text.count
+        }
+        most = max(most, ofTurn)
+        guard total > 0 else { return }
+        NetworkActor.execute {
+            self.ofTurn = 0
+            if isFirst { self.connection?.isReadingPaused = true }
+        }
+    }
+
+    func resume() { connection?.isReadingPaused = false }
+
+    func stop() { connection?.drop() }
 }

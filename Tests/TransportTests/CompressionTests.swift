@@ -202,6 +202,36 @@ struct CompressionTests {
         }
     }
 
+    /// A read of 64 KiB can hold 64 MiB. Each call does a part of it, so that others have their turns in between.
+    @Test(arguments: [(300, 200_000), (1, 8 << 20)])
+    func oneCallInflatesABoundedPart(count: Int, size: Int) throws {
+        let deflater = try deflater()
+        let message = [UInt8](repeating: 0x61, count: size)
+        let chunk = (0..<count).flatMap { _ in frame(0xC1, deflater.deflate(message)) }
+        #expect(chunk.count < 100_000)
+        var script = try opened(maximumMessageSize: size)
+        var parts = [script.machine.receive(chunk, using: &script.random)]
+        while script.machine.hasRest { parts.append(script.machine.resume(using: &script.random)) }
+        let bound = WebSocketMachine.inflatedBytesPerCall + 1032 << 10
+        #expect(parts.allSatisfy { $0.inflatedByteCount <= bound })
+        #expect(parts.map(\.inflatedByteCount).reduce(0, +) == count * size)
+        #expect(parts.allSatisfy { Self.sizes(Array($0.messages)).reduce(0, +) <= bound + size })
+        #expect(parts.flatMap { Self.sizes(Array($0.messages)) } == Array(repeating: size, count: count))
+    }
+
+    @Test func whatIsLeftIsForgottenAtTheEnd() throws {
+        let deflater = try deflater()
+        let message = [UInt8](repeating: 0x61, count: 1 << 20)
+        let close = frame(0x88, [0x03, 0xE8])
+        var script = try opened()
+        _ = script.machine.receive(
+            (0..<3).flatMap { _ in frame(0xC1, deflater.deflate(message)) } + close, using: &script.random)
+        #expect(script.machine.hasRest)
+        _ = script.machine.ended(nil)
+        #expect(!script.machine.hasRest)
+        #expect(script.machine.resume(using: &script.random).messages.isEmpty)
+    }
+
     private static let large = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 5) }
 
     private static func sizes(_ messages: [WebSocketMessage]) -> [Int] {

@@ -43,7 +43,11 @@ struct WebSocketScript {
     }
 
     mutating func receive(_ bytes: [UInt8]) {
-        let received = machine.receive(bytes, using: &random)
+        take(machine.receive(bytes, using: &random))
+        while machine.hasRest { take(machine.resume(using: &random)) }
+    }
+
+    private mutating func take(_ received: WebSocketMachine.Received) {
         messages += received.messages
         isOpened = isOpened || received.isOpened
         if received.hasPong { pongCount += 1 }

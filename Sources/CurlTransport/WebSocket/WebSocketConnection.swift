@@ -12,9 +12,12 @@ package final class WebSocketConnection {
         case reached(ConnectionTimes)
         /// The handshake succeeded.
         case opened
-        /// What one read brought, in order. Empty if it was control frames or a part of a message: the peer lives.
+        /// What one read brought, in order, or a part of what it did after decompression. Empty if it was control frames or
+        /// a part of a message: the peer lives.
         ///
-        /// - Parameter isMoreToRead: Whether it was all that a read can bring, so that more is likely to come at once.
+        /// - Parameters:
+        ///   - bytes: How many were read; 0 if these messages were in an earlier read.
+        ///   - isMoreToRead: Whether more is likely to come at once.
         case received(WebSocketMessages, bytes: Int, isMoreToRead: Bool)
         /// The peer has answered ``WebSocketConnection/ping()``.
         case pong
@@ -32,8 +35,10 @@ package final class WebSocketConnection {
 
     /// Bytes of one read. A TLS record brings at most 16 KiB, a busy plain connection all of it.
     private static let readSize = 64 << 10
-    /// Reads before others get their turn.
+    /// Reads, time and bytes that were inflated before others get their turn.
     private static let readsInARow = 16
+    private static let turnLength = Duration.milliseconds(5)
+    private static let inflatedBytesPerTurn = WebSocketMachine.inflatedBytesPerCall
     /// What the last busy reads brought, until a connection ends. Held so that it is freed here, one for each that is
     /// made: the next read gets its memory, while what other threads free tends to go back to the system, to be had
     /// again at the price of page faults.
@@ -137,25 +142,33 @@ package final class WebSocketConnection {
 
     private func ready(_ events: UInt32) {
         if events & EPOLLOUT.rawValue != 0 { flush() }
-        if events & ~EPOLLOUT.rawValue != 0 { read() }
+        if events & ~EPOLLOUT.rawValue != 0, !isReadScheduled { read() }
     }
 
+    /// Reads and decodes as much as fits into one turn.
     private func read() {
+        let end = MonotonicInstant.now + Self.turnLength
+        var inflated = 0
         for _ in 0..<Self.readsInARow {
             guard case .connected(let stream, _) = state, isReading else { return }
-            let (outcome, chunk) = readChunk(from: stream)
-            switch outcome {
-            case .bytes(let count):
-                isBusy = count >= Self.readSize / 4
-                receive(chunk)
-                // A plain descriptor that had less than was asked for is empty; epoll tells when there is more.
-                if count < Self.readSize, stream.isPlain, writeFailure == nil { return }
-            case .wouldBlock:
-                if let writeFailure { ended(writeFailure) }
-                return
-            case .ended(let error):
-                return ended(writeFailure ?? error)
+            if machine?.hasRest == true {
+                inflated += resume()
+            } else {
+                let (outcome, chunk) = readChunk(from: stream)
+                switch outcome {
+                case .bytes(let count):
+                    isBusy = count >= Self.readSize / 4
+                    inflated += receive(chunk)
+                    // A plain descriptor that had less than was asked for is empty; epoll tells when there is more.
+                    if count < Self.readSize, stream.isPlain, writeFailure == nil, machine?.hasRest != true { return }
+                case .wouldBlock:
+                    if let writeFailure { ended(writeFailure) }
+                    return
+                case .ended(let error):
+                    return ended(writeFailure ?? error)
+                }
             }
+            if inflated >= Self.inflatedBytesPerTurn || .now >= end { break }
         }
         scheduleRead()
     }
@@ -193,16 +206,30 @@ package final class WebSocketConnection {
         }
     }
 
-    private func receive(_ chunk: [UInt8]) {
+    /// - Returns: How many bytes were inflated.
+    private func receive(_ chunk: [UInt8]) -> Int {
         let wasInHandshake = machine?.isInHandshake == true
-        guard let received = machine?.receive(chunk, using: &random) else { return }
+        guard let received = machine?.receive(chunk, using: &random) else { return 0 }
+        // Any server answers a handshake: that is no message, and no sign of life of the protocol above.
+        tell(received, byteCount: wasInHandshake && received.messages.isEmpty ? nil : chunk.count)
+        return received.inflatedByteCount
+    }
+
+    /// The same with what an earlier read brought.
+    private func resume() -> Int {
+        guard let received = machine?.resume(using: &random) else { return 0 }
+        tell(received, byteCount: 0)
+        return received.inflatedByteCount
+    }
+
+    /// - Parameter byteCount: Nil: nothing was received that counts.
+    private func tell(_ received: WebSocketMachine.Received, byteCount: Int?) {
         flush()
         if received.isOpened { handler(.opened) }
         if case .closed = state { return }
-        // Any server answers a handshake: that is no message, and no sign of life of the protocol above.
-        if !wasInHandshake || !received.messages.isEmpty {
-            handler(
-                .received(received.messages, bytes: chunk.count, isMoreToRead: chunk.count == Self.readSize))
+        if let byteCount {
+            let isMoreToRead = byteCount == Self.readSize || machine?.hasRest == true
+            handler(.received(received.messages, bytes: byteCount, isMoreToRead: isMoreToRead))
         }
         if case .closed = state { return }
         if received.hasPong { handler(.pong) }

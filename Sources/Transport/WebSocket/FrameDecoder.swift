@@ -46,6 +46,10 @@ struct FrameDecoder {
 
     /// Times the limit that are skipped rather than refused.
     private static let skippedSizeFactor = 64
+    /// Bytes after which a call inflates no more, but leaves the rest to the next.
+    static let inflatedBytesPerCall = 1 << 20
+    /// Compressed bytes that are inflated at once; at most 1032 times as much comes out.
+    private static let inflatedPieceSize = 1 << 10
 
     private let maximumMessageSize: Int
     private let oversized: WebSocketRequest.OversizedMessages
@@ -58,6 +62,10 @@ struct FrameDecoder {
     private var peerKeepsContext = true
     private var reservedBits = FrameHeader.reservedBits
     private var isEnded = false
+    /// What came in and is not decoded yet, from a position on.
+    private var rest: (chunk: [UInt8], start: Int)?
+    /// Bytes that came out of decompression in this call.
+    private(set) var inflatedByteCount = 0
 
     init(maximumMessageSize: Int, oversized: WebSocketRequest.OversizedMessages) {
         self.maximumMessageSize = min(maximumMessageSize, Int(Int32.max))  // positions have 32 bits
@@ -71,25 +79,42 @@ struct FrameDecoder {
         reservedBits = FrameHeader.reservedBitsWithCompression
     }
 
-    /// What follows from more bytes.
+    /// Whether ``resume(into:)`` has something to do. It must be called before more bytes come.
+    var hasRest: Bool { rest != nil }
+
+    /// What follows from more bytes, of which some may be left: ``hasRest``.
     mutating func decode(_ chunk: [UInt8], into output: inout Output) {
         guard !isEnded else { return }
-        if headerBytes.isEmpty {
-            output.messages = WebSocketMessages(of: chunk)
-            let taken = chunk.withUnsafeBytes { continuePartial($0, into: &output) }
-            decode(chunk, from: taken, into: &output)
-        } else {
-            let joined = headerBytes + chunk  // a header that was cut: rare
-            headerBytes = []
-            output.messages = WebSocketMessages(of: joined)
-            decode(joined, from: 0, into: &output)
-        }
+        let bytes = headerBytes.isEmpty ? chunk : headerBytes + chunk  // a header that was cut: rare
+        headerBytes = []
+        start(bytes, from: 0, into: &output)
+    }
+
+    /// What follows from the bytes that were left.
+    mutating func resume(into output: inout Output) {
+        guard let (chunk, start) = rest else { return }
+        rest = nil
+        self.start(chunk, from: start, into: &output)
+    }
+
+    private mutating func start(_ chunk: [UInt8], from start: Int, into output: inout Output) {
+        inflatedByteCount = 0
+        output.messages = WebSocketMessages(of: chunk)
+        decode(chunk, from: start, into: &output)
     }
 
     private mutating func decode(_ chunk: [UInt8], from start: Int, into output: inout Output) {
         chunk.withUnsafeBytes { bytes in
             var index = start
             while !isEnded, index < bytes.count {
+                guard inflatedByteCount < Self.inflatedBytesPerCall else {
+                    rest = (chunk, index)
+                    return
+                }
+                if partial != nil {
+                    index += continuePartial(UnsafeRawBufferPointer(rebasing: bytes[index...]), into: &output)
+                    continue
+                }
                 switch FrameHeader.parse(bytes, at: index, reservedBits: reservedBits) {
                 case .needsMore:
                     headerBytes = Array(chunk[index...])
@@ -103,10 +128,10 @@ struct FrameDecoder {
                     let payload = UnsafeRawBufferPointer(rebasing: bytes[index..<end])
                     if payload.count == header.payloadLength, !isTooLarge(header), !isCompressed(header) {
                         finish(header, payload, partOfChunk: index..<end, into: &output)
+                        index = end
                     } else {
-                        begin(header, payload, into: &output)
+                        index += begin(header, payload, into: &output)
                     }
-                    index = end
                 }
             }
         }
@@ -169,10 +194,12 @@ struct FrameDecoder {
     // MARK: Frames that come in parts
 
     /// A frame that is not whole, is too large or compressed. Not inlined, for the sake of those that are not.
+    ///
+    /// - Returns: How many bytes of the payload were taken.
     @inline(never)
     private mutating func begin(
         _ header: FrameHeader, _ payload: UnsafeRawBufferPointer, into output: inout Output
-    ) {
+    ) -> Int {
         let isCompressed = isCompressed(header)
         if isCompressed {
             var message = fragments ?? Fragments(isText: header.opcode == .text, isCompressed: true)
@@ -183,14 +210,15 @@ struct FrameDecoder {
         partial = PartialFrame(
             header: header, isCompressed: isCompressed, missing: header.payloadLength,
             validator: fragments?.validator ?? UTF8Validator(), isSkipped: !isCompressed && isTooLarge(header))
-        _ = continuePartial(payload, into: &output)
+        return continuePartial(payload, into: &output)
     }
 
-    /// Takes what belongs to the frame under way and returns how many bytes that were.
+    /// Takes what belongs to the frame under way, of a compressed one a piece, and returns how many bytes that were.
     private mutating func continuePartial(_ bytes: UnsafeRawBufferPointer, into output: inout Output) -> Int {
         guard var frame = partial else { return 0 }
         partial = nil
-        let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(frame.missing))
+        let size = frame.isCompressed ? min(frame.missing, Self.inflatedPieceSize) : frame.missing
+        let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(size))
         frame.missing -= piece.count
         if frame.isCompressed {
             guard inflate(piece, endsMessage: frame.missing == 0 && frame.header.isFinal, into: &output) else {
@@ -312,8 +340,10 @@ struct FrameDecoder {
             isText = !message.isText || message.validator.accepts(bytes)
             return isText
         }
+        let byteCount = message.byteCount
         var outcome = inflater.inflate(piece, take)
         if case .done = outcome, endsMessage { outcome = inflater.finishMessage(take) }
+        inflatedByteCount += message.byteCount - byteCount
         switch outcome {
         case .done:
             fragments = message

@@ -1,7 +1,8 @@
 /// A client's WebSocket as a value: bytes of the peer in, messages and bytes for the peer out (RFC 6455).
 ///
 /// It holds no socket and no timer. After each call the owner writes ``takeOutput()``; when ``Received/end`` is set it
-/// closes the connection once that is written. With compression, copies share its state.
+/// closes the connection once that is written. With compression, copies share its state, and a few bytes can hold many:
+/// one call inflates a part of them, and the owner goes on with ``resume(using:)`` when others have had their turn.
 package struct WebSocketMachine {
     private enum State {
         case handshake(ClientHandshake)
@@ -29,6 +30,8 @@ package struct WebSocketMachine {
         package var hasPong = false
         /// The connection is over: how it ended.
         package var end: WebSocketClosure?
+        /// Bytes that were inflated.
+        package var inflatedByteCount = 0
     }
 
     private var state: State
@@ -82,6 +85,22 @@ package struct WebSocketMachine {
 
     // MARK: Receiving
 
+    /// Bytes after which one call inflates no more; a single piece may bring about as many again.
+    package static let inflatedBytesPerCall = FrameDecoder.inflatedBytesPerCall
+
+    /// Whether some of the bytes received are not decoded yet. Nothing more is to be received before they are.
+    package var hasRest: Bool { if case .closed = state { false } else { decoder.hasRest } }
+
+    /// Decodes on where the last call stopped.
+    package mutating func resume(using random: inout some RandomNumberGenerator) -> Received {
+        var received = Received()
+        switch state {
+        case .open, .closing: decode(into: &received, using: &random) { $0.resume(into: &$1) }
+        case .handshake, .closed: break
+        }
+        return received
+    }
+
     /// - Parameter chunk: What one read brought. Messages are slices of it.
     package mutating func receive(_ chunk: [UInt8], using random: inout some RandomNumberGenerator) -> Received {
         var received = Received()
@@ -97,10 +116,10 @@ package struct WebSocketMachine {
                 state = .open
                 if let compression { compress(as: compression) }
                 received.isOpened = true
-                decode(Array(rest), into: &received, using: &random)
+                decode(into: &received, using: &random) { $0.decode(Array(rest), into: &$1) }
             }
         case .open, .closing:
-            decode(chunk, into: &received, using: &random)
+            decode(into: &received, using: &random) { $0.decode(chunk, into: &$1) }
         case .closed:
             break  // data after the end is ignored (section 5.5.1)
         }
@@ -124,10 +143,12 @@ package struct WebSocketMachine {
     }
 
     private mutating func decode(
-        _ chunk: [UInt8], into received: inout Received, using random: inout some RandomNumberGenerator
+        into received: inout Received, using random: inout some RandomNumberGenerator,
+        _ body: (inout FrameDecoder, inout FrameDecoder.Output) -> Void
     ) {
         var decoded = FrameDecoder.Output()
-        decoder.decode(chunk, into: &decoded)
+        body(&decoder, &decoded)
+        received.inflatedByteCount = decoder.inflatedByteCount
         if case .open = state { received.messages = decoded.messages }  // who said goodbye wants no more
         for control in decoded.controls {
             switch control {

@@ -4,13 +4,16 @@ import Foundation
 /// A WebSocket server that checks nothing.
 extension SocketServer.Peer {
     /// Reads the handshake of a WebSocket client and accepts it.
-    package func acceptWebSocket() {
+    ///
+    /// - Parameter extensions: Those agreed on.
+    package func acceptWebSocket(extensions: String? = nil) {
         let key = readHead().components(separatedBy: "Sec-WebSocket-Key: ").last?.prefix(24) ?? ""
         let text = Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)
         var digest = [UInt8](repeating: 0, count: 20)
         EVP_Digest(text, text.count, &digest, nil, EVP_sha1(), nil)
         write(
             "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                + (extensions.map { "Sec-WebSocket-Extensions: \($0)\r\n" } ?? "")
                 + "Sec-WebSocket-Accept: \(Data(digest).base64EncodedString())\r\n\r\n")
     }
 
