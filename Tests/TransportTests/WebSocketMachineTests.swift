@@ -130,6 +130,21 @@ struct WebSocketMachineTests {
         #expect(script.takeFrames().isEmpty)
     }
 
+    @Test(
+        arguments: [
+            (frame(0x09, []), "a fragmented control frame"),
+            (frame(0x89, [UInt8](repeating: 0, count: 126)), "a control frame of more than 125 bytes"),
+            (frame(0x81, [], masked: true), "a masked frame"), (frame(0x83, []), "a frame with the unknown opcode 3"),
+            (frame(0xF1, []), "a frame with a reserved bit set, for which there is no extension"),
+            ([0x81, 126, 0, 5], "a length that is not in its shortest form"),
+            ([0x81, 127, 0x80, 0, 0, 0, 0, 0, 0, 0], "a length with its highest bit set"),
+        ] as [([UInt8], String)])
+    func aViolationIsToldInASentence(bytes: [UInt8], what: String) throws {
+        var script = try WebSocketScript.opened()
+        script.receive(bytes)
+        #expect(script.end?.error?.message == "the server sent \(what)")
+    }
+
     // MARK: Sending
 
     @Test(arguments: [0, 1, 125, 126, 65_535, 65_536, 100_000])

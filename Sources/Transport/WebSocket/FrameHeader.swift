@@ -27,6 +27,7 @@ struct FrameHeader: Hashable, Sendable {
     enum Parsed {
         case needsMore
         case header(FrameHeader, size: Int)
+        /// - Parameter String: What was sent, as the object of a sentence.
         case violation(String)
     }
 
@@ -40,18 +41,24 @@ struct FrameHeader: Hashable, Sendable {
         guard bytes.count - start >= 2 else { return .needsMore }
         let first = bytes[start]
         let second = bytes[start + 1]
-        guard first & reservedBits == 0 else { return .violation("a reserved bit is set without an extension") }
-        guard let opcode = Opcode(rawValue: first & 0x0F) else { return .violation("unknown opcode \(first & 0x0F)") }
-        guard second & 0x80 == 0 else { return .violation("a frame of the server is masked") }
+        guard first & reservedBits == 0 else {
+            return .violation("a frame with a reserved bit set, for which there is no extension")
+        }
+        guard let opcode = Opcode(rawValue: first & 0x0F) else {
+            return .violation("a frame with the unknown opcode \(first & 0x0F)")
+        }
+        guard second & 0x80 == 0 else { return .violation("a masked frame") }
         let isFinal = first & 0x80 != 0
         let isCompressed = first & 0x40 != 0
         let short = Int(second & 0x7F)
         if isCompressed, opcode.isControl || opcode == .continuation {
-            return .violation("a frame that cannot begin a message is marked as compressed")
+            return .violation("a compressed frame that cannot begin a message")
         }
         if opcode.isControl {
-            guard isFinal else { return .violation("a control frame is fragmented") }
-            guard short <= maximumControlPayload else { return .violation("a control frame is too long") }
+            guard isFinal else { return .violation("a fragmented control frame") }
+            guard short <= maximumControlPayload else {
+                return .violation("a control frame of more than \(maximumControlPayload) bytes")
+            }
         }
         func header(_ length: Int, size: Int) -> Parsed {
             .header(
@@ -62,13 +69,13 @@ struct FrameHeader: Hashable, Sendable {
         case 126:
             guard bytes.count - start >= 4 else { return .needsMore }
             let length = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 2, as: UInt16.self)))
-            guard length >= 126 else { return .violation("a length is not in its shortest form") }
+            guard length >= 126 else { return .violation("a length that is not in its shortest form") }
             return header(length, size: 4)
         case 127:
             guard bytes.count - start >= 10 else { return .needsMore }
             let length = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: start + 2, as: UInt64.self))
-            guard length > UInt16.max else { return .violation("a length is not in its shortest form") }
-            guard let length = Int(exactly: length) else { return .violation("a length has its highest bit set") }
+            guard length > UInt16.max else { return .violation("a length that is not in its shortest form") }
+            guard let length = Int(exactly: length) else { return .violation("a length with its highest bit set") }
             return header(length, size: 10)
         default:
             return header(short, size: 2)
