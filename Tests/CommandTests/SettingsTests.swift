@@ -16,6 +16,10 @@ struct SettingsTests {
             ("[::1]", "::1", nil, nil, nil),
             ("[::1]:6001", "::1", 6001, nil, nil),
             ("http://[::1]:6001", "::1", 6001, false, nil),
+            ("fe80::1%eth0", "fe80::1%eth0", nil, nil, nil),
+            ("[fe80::1%eth0]:6001", "fe80::1%eth0", 6001, nil, nil),
+            ("http://[fe80::1%25eth0]:6001", "fe80::1%eth0", 6001, false, nil),
+            ("bücher.example:6001", "bücher.example", 6001, nil, nil),
         ] as [(String, String, Int?, Bool?, String?)])
     func anAddressIsReadAsPeopleWriteIt(
         text: String, host: String, port: Int?, usesTLS: Bool?, path: String?
@@ -31,7 +35,7 @@ struct SettingsTests {
         arguments: [
             "", " ", "a b", "host:", "host:x", "host:0", "host:65536", "[::1", "[::1]x", "ftp://h", "http://",
             "http://h:x", "http://user:pass@h", "http://h/?q", "http://h/#f", "host/path", "user@host", "h\n",
-            "h\u{1B}[31m", "a%2fb",
+            "h\u{1B}[31m", "a%2fb", "\u{202E}h", "::1%", "::1%a b",
         ])
     func whatIsNoAddressIsRefused(text: String) {
         #expect(throws: ServerAddress.Mistake.self) { try ServerAddress(text) }

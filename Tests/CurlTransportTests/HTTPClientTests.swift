@@ -51,6 +51,19 @@ struct HTTPClientTests {
         #expect(seen.body == "body")
     }
 
+    /// `*.localhost` is 127.0.0.1.
+    @Test(arguments: ["bücher.localhost", "xn--bcher-kva.localhost"])
+    func internationalNamesAreSentInASCII(host: String) async throws {
+        let log = Lock<[(connection: Int, head: String, body: String)]>([])
+        let server = Self.server(log)
+        let response = try await HTTPClient.send(
+            HTTPRequest(url: "http://\(host):\(server.port)/%41?q=%C3%BC"), options: options)
+        #expect(response.status == 200)
+        let head = try #require(log.withLock { $0.first?.head })
+        #expect(head.hasPrefix("GET /%41?q=%C3%BC HTTP/1.1\r\n"))
+        #expect(head.contains("Host: xn--bcher-kva.localhost:\(server.port)\r\n"))
+    }
+
     @Test func connectionsAreKeptAlive() async throws {
         let log = Lock<[(connection: Int, head: String, body: String)]>([])
         let server = Self.server(log)

@@ -30,9 +30,10 @@ struct WebSocketConnectionTests {
         }
     }
 
-    @Test func ipv6IsSpoken() async throws {
+    @Test(arguments: ["::1", "::1%25lo", "::1%lo"])
+    func ipv6IsSpoken(address: String) async throws {
         let server = try await EchoServer(host: "::1")
-        let connection = TestConnection(WebSocketRequest(url: "ws://[::1]:\(server.port)/"))
+        let connection = TestConnection(WebSocketRequest(url: "ws://[\(address)]:\(server.port)/"))
         #expect(await connection.waitFor { $0.isOpened })
         connection.perform { $0.drop() }
         await server.stop()

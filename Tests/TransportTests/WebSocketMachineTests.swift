@@ -212,6 +212,8 @@ struct ClientHandshakeTests {
     @Test(arguments: [
         ("ws://h:80/", "Host: h\r\n"), ("wss://h:443/", "Host: h\r\n"), ("ws://h:443/", "Host: h:443\r\n"),
         ("ws://[::1]:9/", "Host: [::1]:9\r\n"), ("ws://[::1]/", "Host: [::1]\r\n"),
+        ("ws://[fe80::1%25eth0]:9/", "Host: [fe80::1]:9\r\n"), ("ws://[fe80::1%eth0]/", "Host: [fe80::1]\r\n"),
+        ("wss://bücher.example/", "Host: xn--bcher-kva.example\r\n"),
     ])
     func theHostFieldNamesOddPortsOnly(url: String, expected: String) throws {
         #expect(try WebSocketScript(WebSocketRequest(url: url)).handshake.contains(expected))

@@ -37,7 +37,8 @@ final class EasyHandle {
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         isAbandoned = .allocate(capacity: 1)
         isAbandoned.initialize(to: 0)
-        try set(CURLOPT_URL, url)
+        // libcurl would take a name that is not ASCII for one in the character set of the locale.
+        try set(CURLOPT_URL, components.encodedHost == components.percentEncodedHost ? url : components.string ?? url)
         try configure(options)
         if let pinnedKey {
             guard scheme == "https" else {

@@ -16,7 +16,7 @@ struct ClientHandshake: Sendable {
     private var head: [UInt8] = []
 
     init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
-        guard let url = URLComponents(string: request.url), let host = url.bracketedHost, !host.isEmpty,
+        guard let url = URLComponents(string: request.url), let host = url.hostField, !host.isEmpty,
             url.scheme == "ws" || url.scheme == "wss"
         else { throw TransportError(.invalidRequest, "the URL is not a ws:// or wss:// one") }
         guard !PathSegment.hasDots(path: url.percentEncodedPath) else {
@@ -201,8 +201,16 @@ extension HTTPFields {
 }
 
 extension URLComponents {
-    /// The host as it stands in the URL, an IPv6 address in brackets.
+    /// The host in ASCII: an international name as look-ups and certificates have it (RFC 5890), an IPv6 address in
+    /// brackets.
     package var bracketedHost: String? {
-        percentEncodedHost.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
+        encodedHost.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
+    }
+
+    /// The same for the other side, which an address's zone means nothing to (RFC 6874, section 4).
+    fileprivate var hostField: String? {
+        bracketedHost.map { host in
+            host.hasPrefix("[") ? host.prefix { $0 != "%" && $0 != "]" } + "]" : host
+        }
     }
 }

@@ -75,13 +75,16 @@ struct ServerAddress: Equatable {
             && !PathSegment.hasDots(path: path)
     }
 
-    /// No check of names: what a resolver takes is its business. What would change a URL is refused.
+    /// No check of names: what a resolver takes is its business. What would change a URL, or cannot be in one, is refused.
     private static func isHost(_ host: String) -> Bool {
-        !host.isEmpty
-            && host.unicodeScalars.allSatisfy { scalar in
+        // The zone of an IPv6 address, such as fe80::1%eth0
+        let address = host.contains(":") ? host.prefix { $0 != "%" } : host[...]
+        return !address.isEmpty
+            && address.unicodeScalars.allSatisfy { scalar in
                 !scalar.properties.isWhitespace && !"/?#@[]\\<>\"{}|^`%".unicodeScalars.contains(scalar)
                     && scalar.properties.generalCategory != .control
             }
+            && URLComponents(string: "http://\(name(host, nil))/")?.encodedHost?.isEmpty == false
     }
 }
 
