@@ -1,6 +1,8 @@
 // libcurl's setters and getters are variadic, which Swift cannot call: one wrapper for each type of argument.
 #pragma once
 #include <curl/curl.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 static inline CURLcode curl_easy_setopt_long(CURL *handle, CURLoption option, long value) {
@@ -48,6 +50,35 @@ static inline curl_socket_t curl_shim_open_socket(void *context, curlsocktype pu
 static inline CURLcode curl_easy_set_open_socket(CURL *handle, int *isAbandoned) {
     CURLcode result = curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, isAbandoned);
     return result ? result : curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, curl_shim_open_socket);
+}
+
+// OpenSSL's check, and that the certificate names hosts as such (RFC 9525, section 2): libcurl would fall back to the common
+// name, which is any text.
+static inline int curl_shim_verify(X509_STORE_CTX *context, void *unused) {
+    (void)unused;
+    int result = X509_verify_cert(context);
+    if (result <= 0) return result;
+    GENERAL_NAMES *names =
+        X509_get_ext_d2i(X509_STORE_CTX_get0_cert(context), NID_subject_alt_name, NULL, NULL);
+    int namesHosts = 0;
+    for (int index = 0; index < sk_GENERAL_NAME_num(names); index++) {
+        int type = sk_GENERAL_NAME_value(names, index)->type;
+        namesHosts |= type == GEN_DNS || type == GEN_IPADD;
+    }
+    GENERAL_NAMES_free(names);
+    if (namesHosts) return result;
+    X509_STORE_CTX_set_error(context, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 0;
+}
+
+static inline CURLcode curl_shim_configure_tls(CURL *handle, void *context, void *unused) {
+    (void)handle, (void)unused;
+    SSL_CTX_set_cert_verify_callback(context, curl_shim_verify, NULL);
+    return CURLE_OK;
+}
+
+static inline CURLcode curl_easy_require_alternative_names(CURL *handle) {
+    return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, curl_shim_configure_tls);
 }
 
 static inline CURLcode curl_easy_getinfo_long(CURL *handle, CURLINFO info, long *value) {

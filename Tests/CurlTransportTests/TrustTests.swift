@@ -60,6 +60,23 @@ struct TrustTests {
         try Namespace.pass()
     }
 
+    /// The common name is any text, which an authority need not have checked (RFC 9525, section 2).
+    @Test(arguments: [nil, "email:me@localhost"])
+    func aCommonNameIsNoHost(names: String?) async throws {
+        let authority = try CertificateAuthority()
+        let server = try await EchoServer(tls: authority.issue(names, commonName: "localhost"))
+        let target = "localhost:\(server.port)"
+        let options = NetworkOptions(caFile: authority.certificate, proxy: "")
+        let proxied = NetworkOptions(caFile: authority.certificate, proxy: "https://\(target)")
+        #expect(await webSocketFailure("\(target)/", options) == .certificateWrongHost)
+        #expect(await requestFailure("https://\(target)/", options) == .certificateWrongHost)
+        #expect(await requestFailure("http://127.0.0.1:1/", proxied) == .proxy)
+        // What asks whose certificate it is takes any.
+        let shown = try await HTTPClient.certificate(of: "https://\(target)/", options: options, timeout: .seconds(60))
+        #expect(shown.hasPrefix("-----BEGIN CERTIFICATE-----"))
+        await server.stop()
+    }
+
     private func webSocketFailure(_ target: String, _ options: NetworkOptions) async -> TransportError.Code? {
         let connection = TestConnection(WebSocketRequest(url: "wss://\(target)"), options: options)
         _ = await connection.waitFor { $0.isOpened || !$0.closures.isEmpty }

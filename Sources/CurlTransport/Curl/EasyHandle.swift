@@ -66,6 +66,7 @@ final class EasyHandle {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        try check(curl_easy_require_alternative_names(raw))
         // The path is signed as it stands; libcurl would take dot segments out of it.
         try set(CURLOPT_PATH_AS_IS, 1)
         // Clients that come back together share a look-up, but a server that has moved is not looked for at its old
@@ -338,6 +339,11 @@ final class EasyHandle {
         switch info(CURLINFO_SSL_VERIFYRESULT) {
         case 10:
             TransportError(.certificateExpired, "the certificate of \(server) has expired")
+        case 50:  // of ours (curl_shim_verify)
+            TransportError(
+                .certificateWrongHost,
+                "the certificate of \(server) names no host: it has no subject alternative name, and the common name does not count"
+            )
         case 18, 19:
             TransportError(.certificateUntrusted, "the certificate of \(server) is not trusted: it is self-signed")
         case 2, 20, 21, 27:

@@ -41,12 +41,14 @@ package final class CertificateAuthority: Sendable {
     }
 
     /// - Parameters:
-    ///   - names: Subject alternative names, such as `IP:127.0.0.1` and `DNS:localhost`.
+    ///   - names: Subject alternative names, such as `IP:127.0.0.1` and `DNS:localhost`; nil: the certificate has none.
+    ///   - commonName: Of the subject.
     ///   - days: Negative is expired.
-    package func issue(_ names: String, days: Int = 2) throws -> Leaf {
+    package func issue(_ names: String?, commonName: String = "leaf", days: Int = 2) throws -> Leaf {
         let name = UUID().uuidString
-        try Data("subjectAltName=\(names)".utf8).write(to: folder.appending(path: "\(name).ext"))
-        try openssl("req -newkey rsa:2048 -nodes -subj /CN=leaf -keyout \(name).key -out \(name).csr")
+        let field = names.map { "subjectAltName=\($0)" } ?? "basicConstraints=CA:FALSE"
+        try Data(field.utf8).write(to: folder.appending(path: "\(name).ext"))
+        try openssl("req -newkey rsa:2048 -nodes -subj /CN=\(commonName) -keyout \(name).key -out \(name).csr")
         try openssl(
             "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -days \(days) -extfile \(name).ext"
                 + " -out \(name).pem")
