@@ -241,6 +241,20 @@ struct HTTPClientTests {
         await #expect { try await task.value } throws: { ($0 as? TransportError)?.code == .cancelled }
     }
 
+    @Test func aHeaderLineWithoutEndIsTooLarge() async throws {
+        let server = SocketServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nX: ")
+            for _ in 0..<100 { peer.write([UInt8](repeating: 0x78, count: 65_536)) }
+        }
+        await #expect {
+            try await HTTPClient.send(
+                HTTPRequest(url: "http://127.0.0.1:\(server.port)/"), options: NetworkOptions(proxy: ""))
+        } throws: { error in
+            (error as? TransportError)?.code == .tooLarge && "\(error)".contains("header line of more than 100 KiB")
+        }
+    }
+
     @Test(arguments: [("X-A", "b\r\nX-B: c"), ("X\r\nY", "b"), ("", "b"), ("X-A", "b\u{0}")])
     func headersThatWouldBreakTheRequestAreRefused(name: String, value: String) async throws {
         var fields = HTTPFields()

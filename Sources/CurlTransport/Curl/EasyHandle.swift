@@ -281,6 +281,9 @@ final class EasyHandle {
                 ? TransportError(.proxy, "cannot connect to the proxy\(Self.whom(words)), for \(server): \(reason)")
                 : TransportError(.couldNotConnect, "cannot connect to \(server): \(reason)")
         case CURLE_PARTIAL_FILE: return TransportError(.connectionLost, "the answer of \(server) broke off")
+        // libcurl gathers a header line, and calls it a lack of memory if that is too long; since 8.6, CURLE_TOO_LARGE.
+        case CURLE_OUT_OF_MEMORY where isConnected, CURLcode(rawValue: 100):
+            return TransportError(.tooLarge, "\(server) answered with a header line of more than 100 KiB")
         case CURLE_OPERATION_TIMEDOUT: return TransportError(.timedOut, "\(server) took too long")
         case CURLE_SEND_FAIL_REWIND:
             return TransportError(
