@@ -16,6 +16,9 @@ package struct NetworkOptions: Hashable, Sendable, Confidential {
     /// and a connection without TLS is refused. The certificate of a proxy is checked as without it.
     package var pinnedKey: PublicKeyPin?
 
+    /// Addresses of one host, as `host:port:address,address` (`CURLOPT_RESOLVE`), which is not looked up then. For tests.
+    package var addresses: String?
+
     package init(caFile: String? = nil, proxy: String? = nil, pinnedKey: PublicKeyPin? = nil) {
         self.caFile = caFile
         self.proxy = proxy

@@ -25,10 +25,14 @@ struct AddressCacheTests {
         let list = entry.flatMap { curl_slist_append(nil, $0) }
         defer { curl_slist_free_all(list) }
         if let list { try handle.set(CURLOPT_RESOLVE, pointer: list) }
-        return await withCheckedContinuation { done in
-            CurlMulti.shared.add(handle) { result in
-                CurlMulti.shared.remove(handle)
-                done.resume(returning: result)
+        return try await withCheckedThrowingContinuation { done in
+            do throws(TransportError) {
+                try CurlMulti.shared.add(handle, connectLimit: .seconds(60)) { result in
+                    CurlMulti.shared.remove(handle)
+                    done.resume(returning: result)
+                }
+            } catch {
+                done.resume(throwing: error)
             }
         }
     }

@@ -36,10 +36,11 @@ struct ConnectionCacheTests {
             (try? handle.set(CURLOPT_MAXAGE_CONN, seconds)) != nil
         else { return false }
         return await withCheckedContinuation { done in
-            CurlMulti.shared.add(handle) { result in
+            let isAdded: Void? = try? CurlMulti.shared.add(handle, connectLimit: .seconds(60)) { result in
                 CurlMulti.shared.remove(handle)
                 done.resume(returning: result == CURLE_OK)
             }
+            if isAdded == nil { done.resume(returning: false) }
         }
     }
 }

@@ -72,6 +72,9 @@ final class EasyHandle {
         // Clients that come back together share a look-up, but a server that has moved is not looked for at its old
         // address for libcurl's 60 s. Longer caching is the system resolver's business, which knows the records' TTL.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
+        // The head start of IPv6 addresses; since libcurl 8.16 of each address.
+        try set(CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, 200)
+        if let addresses = options.addresses { try set(CURLOPT_RESOLVE, list: [addresses]) }
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_TCP_KEEPALIVE, 1)
         try trust(options)
@@ -160,15 +163,19 @@ final class EasyHandle {
 
     func setFields(_ fields: HTTPFields) throws(TransportError) {
         try fields.validate()
-        // Without this libcurl waits a second for `100 Continue` before it sends a larger body.
-        var list = curl_slist_append(nil, "Expect:")
-        for field in fields.fields {
-            // libcurl takes “name;” for an empty value, and “name:” for none.
-            list = curl_slist_append(list, field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
-        }
+        // libcurl takes “name;” for an empty value, and “name:” for none.
+        let lines = fields.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        // Without the first libcurl waits a second for `100 Continue` before it sends a larger body.
+        try set(CURLOPT_HTTPHEADER, list: ["Expect:"] + lines)
+    }
+
+    /// libcurl copies the strings, not the list.
+    private func set(_ option: CURLoption, list strings: [String]) throws(TransportError) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for string in strings { list = curl_slist_append(list, string) }
         guard let list else { return }
         lists.append(list)
-        try check(curl_easy_setopt_list(raw, CURLOPT_HTTPHEADER, list))
+        try check(curl_easy_setopt_list(raw, option, list))
     }
 
     private func check(_ result: CURLcode) throws(TransportError) {
@@ -191,6 +198,12 @@ final class EasyHandle {
 
     /// libcurl's default.
     private static let maximumIdleSeconds = 118
+
+    /// Whether a transfer has followed the answer of another host.
+    static func isRedirected(_ raw: UnsafeMutableRawPointer) -> Bool {
+        var count = 0
+        return curl_easy_getinfo_long(raw, CURLINFO_REDIRECT_COUNT, &count) == CURLE_OK && count > 0
+    }
 
     /// Whether the connection is there, so that the exchange can begin.
     var isConnected: Bool { time(CURLINFO_PRETRANSFER_TIME_T) != nil }

@@ -66,7 +66,7 @@ package final class HTTPTask {
             let handle = try EasyHandle(url: request.url, options: options)
             try configure(handle, since: since)
             self.handle = handle
-            CurlMulti.shared.add(handle) { self.done($0) }
+            try CurlMulti.shared.add(handle, connectLimit: deadline - .now) { self.done($0) }
         } catch {
             NetworkActor.execute { self.finish(.failure(error)) }
         }
@@ -126,7 +126,6 @@ package final class HTTPTask {
         if let since { try handle.useConnections(since: since, now: .now) }
         if request.acceptsCompression { try handle.set(CURLOPT_ACCEPT_ENCODING, "") }
         if request.answerFile != nil { try handle.set(CURLOPT_BUFFERSIZE, 128 << 10) }
-        try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))  // libcurl's default is 300 s; the timer is ours
         try handle.set(CURLOPT_FOLLOWLOCATION, request.followsRedirects ? 1 : 0)
         try handle.set(CURLOPT_MAXREDIRS, 5)
         // CURLOPT_REDIR_PROTOCOLS, deprecated in favour of 7.85's: never from https to http.

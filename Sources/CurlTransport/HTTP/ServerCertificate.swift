@@ -40,7 +40,6 @@ extension HTTPClient {
             try handle.set(CURLOPT_CERTINFO, 1)
             try handle.set(CURLOPT_SSL_VERIFYPEER, 0)
             try handle.set(CURLOPT_SSL_VERIFYHOST, 0)
-            try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))  // the timer is ours
             // libcurl's own time-out would wait for a name resolution that hangs.
             var timer: NetworkTimer?
             timer = NetworkTimer {
@@ -49,7 +48,7 @@ extension HTTPClient {
                 completion(.failure(handle.timedOut(after: timeout)))
             }
             timer?.set(.now + timeout)
-            CurlMulti.shared.add(handle) { result in
+            try CurlMulti.shared.add(handle, connectLimit: timeout) { result in
                 timer = nil
                 let certificate = handle.serverCertificate
                 CurlMulti.shared.remove(handle)

@@ -99,10 +99,9 @@ package final class WebSocketConnection {
             try handle.isolateConnection()
             try handle.set(CURLOPT_HTTP_VERSION, 2)  // CURL_HTTP_VERSION_1_1: the handshake is an upgrade of it
             try handle.set(CURLOPT_HTTPPROXYTUNNEL, 1)
-            // The owner's time-out covers more than libcurl's could.
-            try handle.set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
+            try CurlMulti.shared.add(handle, connectLimit: request.connectTimeout) { [weak self] in self?.connected($0)
+            }
             state = .connecting(handle)
-            CurlMulti.shared.add(handle) { [weak self] result in self?.connected(result) }
         } catch {
             NetworkActor.execute { self.finish(WebSocketClosure(code: 1006, error: error)) }
         }

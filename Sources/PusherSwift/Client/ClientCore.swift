@@ -95,7 +95,7 @@ final class ClientCore: Shell {
             url: url, fields: HTTPFields(handshake: options.handshakeHeaders), compression: compression,
             maximumMessageSize: options.maximumMessageSize,
             oversizedMessages: .discard, maximumHandshakeSize: options.maximumHandshakeSize,
-            maximumSendQueueSize: options.maximumSendQueueSize)
+            maximumSendQueueSize: options.maximumSendQueueSize, connectTimeout: options.connectTimeout)
         let connection = WebSocketConnection(request, options: options.network) { [weak self] event in
             self?.received(event, from: id)
         }

@@ -22,6 +22,8 @@ package struct WebSocketRequest: Sendable {
     package var maximumHandshakeSize: Int
     /// Bytes that may wait to be written before a send is refused.
     package var maximumSendQueueSize: Int
+    /// How long the owner waits for the connection: the host's addresses share this time. It does not end the attempt.
+    package var connectTimeout: Duration
     /// How long the peer may take to answer our close frame and end the connection before it is dropped.
     package var closeTimeout: Duration
 
@@ -29,7 +31,7 @@ package struct WebSocketRequest: Sendable {
         url: String, fields: HTTPFields = [:], subprotocols: [String] = [], compression: DeflateOffer? = nil,
         maximumMessageSize: Int = 10 << 20,
         oversizedMessages: OversizedMessages = .close, maximumHandshakeSize: Int = 16 << 10,
-        maximumSendQueueSize: Int = 16 << 20,
+        maximumSendQueueSize: Int = 16 << 20, connectTimeout: Duration = .seconds(15),
         closeTimeout: Duration = .seconds(2)
     ) {
         self.url = url
@@ -40,6 +42,7 @@ package struct WebSocketRequest: Sendable {
         self.oversizedMessages = oversizedMessages
         self.maximumHandshakeSize = maximumHandshakeSize
         self.maximumSendQueueSize = maximumSendQueueSize
+        self.connectTimeout = connectTimeout
         self.closeTimeout = closeTimeout
     }
 }
