@@ -30,6 +30,7 @@ enum Execution {
         var status = ExitStatus.done
         let usage = UsageMistake(arguments ?? Array(CommandLine.arguments.dropFirst()))
         do {
+            try DescriptorLimit.requireSome()
             if let mistake = usage.ofHelp { throw ValidationError(mistake) }
             let command = try PusherCommand.parseAsRoot(arguments)
             do {

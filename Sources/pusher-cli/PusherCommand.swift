@@ -14,7 +14,7 @@ struct PusherCommand: AsyncParsableCommand {
             serve running on this machine.
 
             Exit status: 0 success; 64 usage error; 65 bad data or an unreadable file; 69 no connection or no usable \
-            answer; 74 output cannot be written; 75 timed out before --count was reached, or bench missed events; 77 \
+            answer, or a server cannot listen; 74 output cannot be written; 75 timed out before --count was reached, or bench missed events; 77 \
             key, secret, login or channel refused; 130 interrupted before it was done.
 
             Environment: PUSHER_CONTEXT, or PUSHER_URL=http://key:secret@host:port/apps/id, or PUSHER_APP_ID PUSHER_KEY \

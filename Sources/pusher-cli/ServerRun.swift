@@ -20,6 +20,7 @@ struct ServerRun: Sendable {
     var keepsContext = false
 
     func callAsFunction() async throws {
+        DescriptorLimit.raise()
         let server: PusherMockServer
         do throws(PusherMockServerError) {
             server = try await PusherMockServer.start(configuration)
@@ -34,12 +35,7 @@ struct ServerRun: Sendable {
         let served = isKnown ? ServedApplication(settings) : nil
         defer { served?.end() }
         if keepsContext { Self.keepContext(settings) }
-        if isVerbose {
-            await serveAndTell(server, settings)
-        } else {
-            await SignalWatch.wait { announce(server, settings) }
-            await server.stop()
-        }
+        await serveAndTell(server, settings)
     }
 
     /// A server on this machine may be replaced by another, but nothing else that is called so.
@@ -82,7 +78,8 @@ struct ServerRun: Sendable {
     private func serveAndTell(_ server: PusherMockServer, _ settings: Settings) async {
         // Before anybody can know where it listens, so that nothing is missed.
         let entries = server.timedLog(
-            limit: Self.maximumLineCount, maximumSize: Self.maximumSize, where: ServerRecord.isShown)
+            limit: Self.maximumLineCount, maximumSize: Self.maximumSize,
+            where: isVerbose ? ServerRecord.isShown : ServerRecord.isWarning)
         let (announced, announcing) = AsyncStream.makeStream(of: Void.self)
         let (written, writing) = AsyncStream.makeStream(of: Void.self)
         // On its own, and not waited for without bound: whoever has the output may not read it.
@@ -112,6 +109,8 @@ struct ServerRun: Sendable {
     private func write(_ entries: AsyncStream<TimedLogEntry>) async {
         for await entry in entries {
             guard let record = ServerRecord(entry) else { continue }
+            if ServerRecord.isWarning(entry.entry) { StandardError.write("warning: \(record.detail)") }
+            guard isVerbose else { continue }
             if printsJSON {
                 guard StandardOutput.write(json: record.json) else { return }
             } else {

@@ -29,10 +29,11 @@ final class CommandRun: Sendable {
     ///   - isAtTerminal: It has a terminal, at which ``type(_:)`` types; both its streams are that.
     ///   - keepsInput: Its standard input does not end with `input`, but with ``endInput()``.
     ///   - redirection: In the words of a shell, such as `<&-` for no standard input at all.
+    ///   - limits: What a shell does before, such as `ulimit -n 64`.
     init(
         _ arguments: [String], environment: [String: String] = [:], input: String = "", closesOutput: Bool = false,
         closesErrors: Bool = false, outputFile: String? = nil, lacksPrivileges: Bool = false,
-        isAtTerminal: Bool = false, keepsInput: Bool = false, redirection: String? = nil
+        isAtTerminal: Bool = false, keepsInput: Bool = false, redirection: String? = nil, limits: String? = nil
     ) throws {
         // Nothing of the tests' environment but what programs need to run.
         configuration = FileManager.default.temporaryDirectory.appending(path: "pusher-cli-\(UUID())").path
@@ -45,6 +46,8 @@ final class CommandRun: Sendable {
         let (program, programArguments) =
             if isAtTerminal {
                 ("script", ["--quiet", "--return", "--command", line, "/dev/null"])
+            } else if let limits {
+                ("sh", ["-c", limits + #" && exec "$0" "$@""#, Self.executable.path] + arguments)
             } else if let redirection {
                 ("sh", ["-c", #"exec "$0" "$@" "# + redirection, Self.executable.path] + arguments)
             } else if lacksPrivileges, geteuid() == 0 {

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -49,6 +50,13 @@ final class PushGateway: Sendable {
             }.get()
             let listener = try await ServerBootstrap(group: eventLoop)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        // With no descriptors left, the loop would try again and again.
+                        try channel.pipeline.syncOperations.addHandler(
+                            AcceptBackoffHandler { $0.errnoCode == ECONNABORTED ? nil : .seconds(1) })
+                    }
+                }
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         guard connections.value.accept(channel) else { return channel.close(promise: nil) }
