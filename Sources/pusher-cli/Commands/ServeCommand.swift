@@ -139,8 +139,11 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
         try await run()
     }
 
+    /// Bytes.
+    private static let maximumScriptSize = 16 << 20
+
     private static func script(in path: String) throws -> PusherMockServer.Script {
-        let text = try Input.text(of: path)
+        let text = try Input.text(of: path, limit: maximumScriptSize)
         do {
             return try PusherMockServer.Script(json: text)
         } catch {

@@ -5,11 +5,18 @@ enum Input {
     static let unreadable = CommandFailure(.badData, "standard input cannot be read")
 
     /// The bytes of a file; `-` is standard input, of which reading stops if the task is cancelled.
-    static func bytes(of file: String) throws(CommandFailure) -> Data {
+    ///
+    /// - Parameter limit: How many bytes there may be; a device would never end.
+    static func bytes(of file: String, limit: Int = .max) throws(CommandFailure) -> Data {
+        let tooLong = CommandFailure(
+            .badData, "\(file == "-" ? "standard input" : file) is larger than the \(limit) bytes that are allowed")
         if file == "-" {
             var data = Data()
             try StatusLine.pausing { () throws(CommandFailure) in
-                try readStandardInput { data.append(contentsOf: $0) }
+                try readStandardInput { bytes throws(CommandFailure) in
+                    guard bytes.count <= limit - data.count else { throw tooLong }
+                    data.append(contentsOf: bytes)
+                }
             }
             return data
         }
@@ -22,15 +29,21 @@ enum Input {
         guard fstat(descriptor, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
             throw CommandFailure(.badData, "\(file) is a folder")
         }
-        guard let data = try? handle.readToEnd() ?? Data() else {
+        var data = Data()
+        do {
+            while data.count <= limit, let part = try handle.read(upToCount: 1 << 16), !part.isEmpty {
+                data.append(part)
+            }
+        } catch {
             throw CommandFailure(.badData, "\(file) cannot be read to its end")
         }
+        guard data.count <= limit else { throw tooLong }
         return data
     }
 
     /// The text of a file; `-` is standard input.
-    static func text(of file: String) throws(CommandFailure) -> String {
-        guard let text = String(data: try bytes(of: file), encoding: .utf8) else {
+    static func text(of file: String, limit: Int = .max) throws(CommandFailure) -> String {
+        guard let text = String(data: try bytes(of: file, limit: limit), encoding: .utf8) else {
             throw CommandFailure(.badData, "\(file == "-" ? "standard input" : file) is not UTF-8 text")
         }
         return text
