@@ -28,7 +28,8 @@ def request(port, text, body=b""):
         connection = connect(port)
         try:
             connection.send(
-                f"{text}\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+                f"{text}\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
             return int(connection.read_until(b"\r\n").split()[1])
         finally:
             connection.close()
@@ -316,7 +317,8 @@ for name, hostile, bounds in [
     ("a length and chunks", sends_http(
         POST + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", b"0\r\n\r\n", 1), {"cpu": 60}),
     ("an upgrade with header lines without end", sends_http(
-        b"GET /app/app-key?protocol=7 HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n", b"X: " + b"f" * 100 + b"\r\n", 32), {}),
+        b"GET /app/app-key?protocol=7 HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n", b"X: " + b"f" * 100 + b"\r\n",
+        32), {}),
 ]:
     scenario(f"mock server HTTP: {name}", **{"grows": 24, "cpu": 15, "back": 8, "log": 5, **bounds})(
         lambda trial, hostile=hostile: attack(trial, hostile))

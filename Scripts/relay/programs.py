@@ -110,9 +110,9 @@ class Listener(Program):
 
     def wait_until_listening(self):
         def listens():
-            text = self.output.read_text()
-            if "listening on" in text and text.endswith("\n"):
-                self.port = int(text.strip().rsplit(":", 1)[1])
+            line, end, _ = self.output.read_text().partition("\n")
+            if "listening on" in line and end:
+                self.port = int(line.rsplit(":", 1)[1])
             return self.port is not None
         if not wait(listens, 20):
             sys.exit(f"relay-test: {self.name} does not start, see {self.log}")

@@ -60,12 +60,15 @@ struct ServerRun: Sendable {
                 StandardError.write("Try: \(settings.commandLine("subscribe", "my-channel"))")
             }
         }
+        let access = isKnown ? settings.publicAccess : []
         guard printsJSON else {
             return StandardOutput.write("listening on \(Self.address(server.host, server.port))")
+                && access.allSatisfy { field in StandardOutput.write("\(field.label)\(field.value)") }
         }
         var line = JSONLine(type: "listening")
         line.add("host", server.host)
         line.add("port", server.port)
+        for field in access { line.add(field.name, field.value) }
         return StandardOutput.write(json: line.text)
     }
 

@@ -495,9 +495,9 @@ struct ExitStatusTests {
             ] {
                 let wrongKey = try CommandRun(
                     arguments
-                        + ["--key", "wrong", "--secret", "s", "--app-id", "app-id"].filter { option in
+                        + ["--key", "wrong", "--secret", "s", "--app-id", "1"].filter { option in
                             arguments[0] == "trigger" || arguments[0] == "channels"
-                                || !["--app-id", "app-id"].contains(option)
+                                || !["--app-id", "1"].contains(option)
                         }, environment: environment)
                 #expect(await wrongKey.status() == 77, "\(arguments)")
             }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import FoundationNetworking
 import PusherHTTP
@@ -62,7 +63,12 @@ struct ServeCommandTests {
         #expect(await eventually { run.errors.count { $0.contains("disconnected") } == 2 })
         run.interrupt()
         #expect(await run.status() == 0)
-        #expect(run.output == ["listening on 127.0.0.1:\(port)"])
+        #expect(
+            run.output == [
+                "listening on 127.0.0.1:\(port)", "app id: 1", "key: k",
+                "encryption master key: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+                "PUSHER_URL=http://k@127.0.0.1:\(port)/apps/1",
+            ])
         #expect(run.errors.first == "Try: pusher-cli subscribe my-channel")
         for expected in [
             #/-  connected  socket id \d+\.\d+/#,
@@ -229,6 +235,151 @@ struct ServeCommandTests {
         #expect(await run.status() == 0)
     }
 
+    // MARK: What other programs need
+
+    @Test func itTellsWhatAnotherProgramNeeds() async throws {
+        let run = try CommandRun(["serve", "--port", "0"])
+        #expect(await run.waitFor { $0.count == 6 })
+        let port = try await port(of: run)
+        let url = "http://app-key:app-secret@127.0.0.1:\(port)/apps/1"
+        #expect(
+            run.output == [
+                "listening on 127.0.0.1:\(port)", "app id: 1", "key: app-key", "secret: app-secret",
+                "encryption master key: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "PUSHER_URL=\(url)",
+            ])
+        // Another user's command, which cannot find the server by itself.
+        let trigger = try CommandRun(["trigger", "c", "e", "x"], environment: ["PUSHER_URL": url])
+        #expect(await trigger.status() == 0, "\(trigger.errors)")
+        run.interrupt()
+        #expect(await run.status() == 0)
+    }
+
+    @Test func theURLCanBeUsedWhateverTheNamesAre() async throws {
+        let run = try CommandRun(
+            ["serve", "--port", "0", "--json", "--app-id", "a&b", "--key", "my key:@%"], environment: Self.environment)
+        #expect(await run.waitFor { !$0.isEmpty })
+        let listening = try #require(try objects(run).first)
+        #expect(listening["app_id"] as? String == "a&b" && listening["key"] as? String == "my key:@%")
+        #expect(listening["secret"] == nil)
+        let url = try #require(listening["url"] as? String)
+        let trigger = try CommandRun(
+            ["trigger", "c", "e", "x"], environment: ["PUSHER_URL": url, "PUSHER_SECRET": "s3cret"])
+        #expect(await trigger.status() == 0, "\(trigger.errors)")
+        run.interrupt()
+        #expect(await run.status() == 0)
+        #expect(!(run.output + run.errors).joined().contains("s3cret"))
+    }
+
+    @Test func anEncryptedChannelNeedsNoSetUp() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "serve-\(UUID())").path
+        let environment = ["XDG_CONFIG_HOME": folder]
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let run = try CommandRun(["serve", "--port", "0"], environment: environment)
+        #expect(await run.waitFor { !$0.isEmpty })
+        let listener = try CommandRun(
+            ["subscribe", "private-encrypted-x", "--count", "1", "--json"], environment: environment)
+        #expect(await eventually { listener.errors.contains { $0.hasPrefix("listening to") } })
+        let trigger = try CommandRun(["trigger", "private-encrypted-x", "e", "hidden"], environment: environment)
+        #expect(await trigger.status() == 0, "\(trigger.errors)")
+        #expect(await listener.status() == 0)
+        #expect(listener.output.first?.contains("hidden") == true)
+        run.interrupt()
+        #expect(await run.status() == 0)
+    }
+
+    @Test func aMissingMasterKeyIsNamedWithItsOption() async throws {
+        let server = try await PusherMockServer.start()
+        let auth = try CommandRun(["auth-server", "--port", "0", "--key", "app-key", "--secret", "app-secret"])
+        let authPort = try await port(of: auth)
+        let endpoint = "http://127.0.0.1:\(authPort)/pusher/auth"
+        let run = try CommandRun([
+            "subscribe", "private-encrypted-x", "--no-tls", "--host", "127.0.0.1:\(server.port)", "--key", "app-key",
+            "--auth-endpoint", endpoint, "--proxy", "",
+        ])
+        #expect(await run.status() != 0)
+        #expect(run.errors.contains { $0.contains("shared_secret") && $0.contains("--encryption-master-key") })
+        auth.interrupt()
+        await server.stop()
+    }
+
+    // MARK: Descriptors
+
+    @Test(arguments: [["serve"], ["auth-server", "--key", "k"]])
+    func theLimitOfDescriptorsIsRaised(arguments: [String]) async throws {
+        let run = try CommandRun(
+            arguments + ["--port", "0"], environment: Self.environment, limits: "ulimit -Sn 96 && ulimit -Hn 512")
+        _ = try await port(of: run)
+        let limits = try String(contentsOfFile: "/proc/\(run.processID)/limits", encoding: .utf8)
+        #expect(limits.contains(#/Max open files +512 +512 /#), "\(limits)")
+        run.interrupt()
+        #expect(await run.status() == 0)
+    }
+
+    /// Once they are used up, connections wait without costing the server anything, and are served later.
+    @Test(arguments: [["serve"], ["serve", "--verbose"], ["auth-server", "--key", "k"]])
+    func connectionsWaitWhileDescriptorsAreUsedUp(arguments: [String]) async throws {
+        let run = try CommandRun(
+            arguments + ["--port", "0"], environment: Self.environment, limits: "ulimit -n 100")
+        let port = try await port(of: run)
+        var peers = (0..<150).compactMap { _ in SocketServer.Peer.connect(port: port) }
+        defer { for peer in peers { close(peer.descriptor) } }
+        #expect(peers.count == 150)
+        let warning = "warning: new connections wait until others are closed: Too many open files (see ulimit -n)"
+        #expect(await eventually { run.errors.contains(warning) }, "\(run.errors)")
+        // A thread that asks in vain again and again would never be found asleep so often.
+        let times = Lock(0)
+        #expect(
+            await eventually {
+                times.withLock { times in
+                    times = Self.isAsleep(run.processID) ? times + 1 : 0
+                    return times >= 20
+                }
+            })
+        for peer in peers { close(peer.descriptor) }
+        peers = []
+        let peer = try #require(SocketServer.Peer.connect(port: port))
+        peer.write("GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        #expect(String(decoding: peer.read(), as: UTF8.self).hasPrefix("HTTP/1.1 404 "))
+        close(peer.descriptor)
+        run.interrupt()
+        #expect(await run.status() == 0)
+        #expect(run.errors.count { $0 == warning } == 1)
+        #expect(run.errors.count { $0.contains("accepting_paused") } == (arguments.contains("--verbose") ? 1 : 0))
+    }
+
+    /// Whether no thread of the process runs or wants to.
+    private static func isAsleep(_ process: Int32) -> Bool {
+        let folder = "/proc/\(process)/task"
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return !threads.isEmpty
+            && threads.allSatisfy { thread in
+                let text = try? String(contentsOfFile: "\(folder)/\(thread)/stat", encoding: .utf8)
+                // After the name in parentheses, which may hold anything.
+                return text?.split(separator: ")").last?.hasPrefix(" S") ?? true
+            }
+    }
+
+    @Test(arguments: [
+        ["serve", "--port", "0"], ["auth-server", "--port", "0", "--key", "k"], ["demo"],
+        ["subscribe", "c", "--key", "k", "--host", "127.0.0.1:1", "--no-tls"],
+        ["trigger", "c", "e", "x", "--app-id", "1", "--key", "k", "--host", "127.0.0.1:1", "--no-tls"],
+    ])
+    func tooFewDescriptorsAreSaidInWords(arguments: [String]) async throws {
+        let run = try CommandRun(arguments, environment: Self.environment, limits: "ulimit -n 8")
+        #expect(await run.status() == 69)
+        #expect(run.errors == ["error: 64 file descriptors are needed, and the hard limit is 8 (ulimit -Hn)"])
+    }
+
+    // MARK: Scripts
+
+    @Test(arguments: ["/dev/zero", "-"]) func aScriptWithoutEndIsRefused(path: String) async throws {
+        let run = try CommandRun(
+            ["serve", "--port", "0", "--script", path], redirection: path == "-" ? "</dev/zero" : "</dev/null")
+        #expect(await run.status() == 65)
+        let name = path == "-" ? "standard input" : path
+        #expect(run.errors == ["error: \(name) is larger than the 16777216 bytes that are allowed"])
+    }
+
     // MARK: What to try
 
     @Test func aCommandIsProposedAtATerminal() async throws {
@@ -257,6 +408,36 @@ struct ServeCommandTests {
     }
 
     // MARK: Browsers
+
+    @Test(arguments: ["serve", "auth-server"])
+    func onlyItsOwnHostNamesAreSignedFor(name: String) async throws {
+        let run = try CommandRun(
+            [name, "--port", "0", "--key", "k", "--allow-host", "pusher.test"], environment: Self.environment)
+        let port = try await port(of: run)
+        for (host, status) in [
+            ("localhost:\(port)", 200), ("127.0.0.1:\(port)", 200), ("pusher.test:\(port)", 200),
+            ("evil.example:\(port)", 403),
+        ] {
+            let peer = try #require(SocketServer.Peer.connect(port: port))
+            let body = "socket_id=1.2&channel_name=private-x"
+            peer.write(
+                "POST /pusher/auth HTTP/1.1\r\nHost: \(host)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            let answer = String(decoding: peer.read(), as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(host)")
+            #expect(answer.contains("k:") == (status == 200))
+            close(peer.descriptor)
+        }
+        run.interrupt()
+        #expect(await run.status() == 0)
+    }
+
+    @Test(arguments: ["serve", "auth-server"], ["http://a", "a:80", "", "a b", "\u{1B}[2J"])
+    func whatIsNoHostIsStatus64(name: String, host: String) async throws {
+        let run = try CommandRun([name, "--port", "0", "--allow-host", host], environment: Self.environment)
+        #expect(await run.status() == 64)
+        #expect(run.errors.contains { $0.contains("--allow-host must be a host name without a port") })
+        for line in run.errors { #expect(HostileText.flaws(in: line) == []) }
+    }
 
     @Test(arguments: ["serve", "auth-server"])
     func aPageOfAnAllowedOriginMayUseTheAuthEndpoints(name: String) async throws {

@@ -49,7 +49,7 @@ struct TrustOptionTests {
             let listener = try CommandRun(["subscribe", "c", "--count", "1", "--pin", pin] + options)
             #expect(await server.waitFor { !$0.channels().isEmpty })
             let publisher = try CommandRun(
-                ["trigger", "c", "e", "hello", "--app-id", "app-id", "--pin", pin] + options)
+                ["trigger", "c", "e", "hello", "--app-id", "1", "--pin", pin] + options)
             #expect(await publisher.status() == 0, "\(publisher.errors)")
             #expect(await listener.status() == 0)
             #expect(listener.output.last?.contains("hello") == true)

@@ -53,7 +53,7 @@ struct CommandOnHomeserverTests {
         #expect(await listener.waitFor { $0["type"] as? String == "subscribed" })
         let trigger = Program(
             Self.command,
-            ["trigger", "prices", "price", "42", "--app-id", "app-id", "--secret", "app-secret"] + Self.pusher + [port])
+            ["trigger", "prices", "price", "42", "--app-id", "1", "--secret", "app-secret"] + Self.pusher + [port])
         #expect(try await trigger.run().status == 0)
         let told = try await homeserver.peer(bob, "send", room, "good morning").run()
         let run = try await listener.end()

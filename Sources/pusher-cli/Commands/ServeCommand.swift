@@ -48,7 +48,11 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
             """)
     var secret: String?
 
-    @Option(help: "Base64 of 32 bytes, for encrypted channels. Default: $PUSHER_ENCRYPTION_MASTER_KEY.")
+    @Option(
+        help: """
+            Base64 of 32 bytes, for encrypted channels. Default: $PUSHER_ENCRYPTION_MASTER_KEY, else \
+            \(PusherMockServer.App.defaultEncryptionMasterKey).
+            """)
     var encryptionMasterKey: String?
 
     @Option(

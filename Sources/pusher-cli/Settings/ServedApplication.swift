@@ -1,5 +1,6 @@
 import Foundation
 import PusherMockServer
+import Transport
 
 /// What a `pusher-cli serve` of this user's serves while it runs, so that other commands need no option to reach it.
 ///
@@ -77,5 +78,23 @@ extension Settings {
         caFile = server.configuration.tls?.certificatePath
         (appID, key, secret) = (app?.id, app?.key, app?.secret)
         encryptionMasterKey = app?.encryptionMasterKey
+    }
+
+    /// What programs of other people's need to use a served application, by its name in JSON and its label on a line.
+    ///
+    /// Secrets are among it only if they are the default ones, which everybody knows.
+    var publicAccess: [(name: String, label: String, value: String)] {
+        let secret = secret.flatMap { $0 == PusherMockServer.App.defaultSecret ? $0 : nil }
+        let masterKey = encryptionMasterKey.flatMap {
+            $0 == PusherMockServer.App.defaultEncryptionMasterKey ? $0 : nil
+        }
+        let credentials = [key, secret].compactMap { $0?.percentEncoded }.joined(separator: ":")
+        let url =
+            "\(usesTLS ? "https" : "http")://\(credentials)@\(ServerAddress.name(host ?? "", port))"
+            + "/apps/\((appID ?? "").percentEncoded)"
+        return [
+            ("app_id", "app id: ", appID), ("key", "key: ", key), ("secret", "secret: ", secret),
+            ("encryption_master_key", "encryption master key: ", masterKey), ("url", "PUSHER_URL=", url),
+        ].compactMap { name, label, value in value.map { (name, label, $0) } }
     }
 }
