@@ -55,7 +55,7 @@ format: ## Formats every Swift file.
 examples: setup ## Builds and runs the examples, and checks what they print and what they are linked with.
 	@Scripts/examples
 
-interop: setup ## Tests our server and client against the official Python library and Pysher.
+interop: setup ## Tests our server and client against other people's libraries and clients.
 	@swift build --quiet --product pusher-cli
 	@Scripts/interop/run
 

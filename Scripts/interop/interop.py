@@ -1,4 +1,6 @@
-"""Checks our mock server and command against the official Python server library (pusher) and Pysher."""
+"""Checks our mock server and command against server libraries and clients that are not ours, all with default options.
+
+The commands find the server by themselves, and the libraries use what `serve` prints."""
 
 import base64
 import http.server
@@ -22,9 +24,15 @@ import pusher.errors
 import pusher.signature
 import pysher
 
+import peers
+
 COMMAND = sys.argv[1]
-APP_ID, KEY, SECRET = "17", "KeyWithCapitals", "s3cret"
+# Those of the mock server. A check makes sure that `serve` prints the same.
+APP_ID, KEY, SECRET = "1", "app-key", "app-secret"
 MASTER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+# A user's whole environment. The folder is where commands find a running `serve`.
+HOME = tempfile.TemporaryDirectory()
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": HOME.name}
 WAIT = 20  # seconds that anything may take
 
 results = {"passed": 0, "failed": 0}
@@ -41,15 +49,26 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def is_free(port):
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+            return True
+        except OSError:
+            return False
+
+
 class Serve:
-    """`pusher-cli serve`, plain or with TLS."""
+    """`pusher-cli serve`, plain or with TLS. Its port is the default one if nobody uses that."""
 
     def __init__(self, *arguments):
+        port = [] if is_free(6001) else ["--port", "0"]
         self.process = subprocess.Popen(
-            [COMMAND, "serve", "--port", "0", "--app-id", APP_ID, "--key", KEY, "--secret", SECRET, *arguments],
-            stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        self.port = int(line.rsplit(":", 1)[1])
+            [COMMAND, "serve", *port, *arguments], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        self.printed = [self.process.stdout.readline().rstrip("\n") for _ in range(6)]
+        self.port = int(self.printed[0].rsplit(":", 1)[1])
+        self.url = self.printed[5].removeprefix("PUSHER_URL=")
 
     def __enter__(self):
         return self
@@ -60,7 +79,13 @@ class Serve:
 
 
 def official(port, secret=SECRET):
-    return pusher.Pusher(app_id=APP_ID, key=KEY, secret=secret, host="127.0.0.1", port=port, ssl=False, timeout=WAIT)
+    return pusher.Pusher(
+        app_id=APP_ID, key=KEY, secret=secret, host="127.0.0.1", port=port, ssl=False, timeout=WAIT,
+        encryption_master_key_base64=MASTER_KEY)
+
+
+def pause():
+    threading.Event().wait(0.02)
 
 
 class Listener:
@@ -87,25 +112,30 @@ class Listener:
             return None
 
 
-def subscribe_command(port, *arguments, master_key=""):
-    """Starts `pusher-cli` and waits until it is subscribed to everything."""
-    process = subprocess.Popen(
-        [COMMAND, *arguments, "--host", "127.0.0.1", "--port", str(port), "--key", KEY],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={"PUSHER_SECRET": SECRET, "PUSHER_ENCRYPTION_MASTER_KEY": master_key, "PATH": "/usr/bin:/bin"})
-    return process
+def subscribe_command(*arguments):
+    """`pusher-cli`, which finds the running server."""
+    return subprocess.Popen(
+        [COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+
+def run_command(*arguments, text="", **variables):
+    return subprocess.run(
+        [COMMAND, *arguments], input=text, capture_output=True, text=True, timeout=WAIT, env=ENVIRONMENT | variables)
 
 
 def wait_for_subscribers(api, channel):
     for _ in range(WAIT * 50):
         if channel in api.channels_info()["channels"]:
             return True
-        threading.Event().wait(0.02)
+        pause()
     return False
 
 
 def plain():
     with Serve() as server:
+        check("serve prints what other programs need", server.printed[1:] == [
+            f"app id: {APP_ID}", f"key: {KEY}", f"secret: {SECRET}", f"encryption master key: {MASTER_KEY}",
+            f"PUSHER_URL=http://{KEY}:{SECRET}@127.0.0.1:{server.port}/apps/{APP_ID}"], str(server.printed))
         api = official(server.port)
         listener = Listener(server.port)
         check("Pysher connects", listener.connected.wait(WAIT))
@@ -145,8 +175,7 @@ def plain():
 
 
 def commands(server, api, listener):
-    process = subscribe_command(
-        server.port, "subscribe", "c", "private-c", "presence-c", "--json", "--count", "3", "--no-tls", "--user-id", "swift")
+    process = subscribe_command("subscribe", "c", "private-c", "presence-c", "--json", "--count", "3", "--user-id", "swift")
     for channel in ("c", "private-c", "presence-c"):
         wait_for_subscribers(api, channel)
         api.trigger(channel, "greeting", {"to": channel})
@@ -156,7 +185,7 @@ def commands(server, api, listener):
     check("they are the events", [(line["type"], line["channel"], json.loads(line["data"])) for line in lines]
           == [("event", channel, {"to": channel}) for channel in ("c", "private-c", "presence-c")], out)
 
-    socket_process = subscribe_command(server.port, "listen", "c", "--json", "--count", "1", "--no-tls")
+    socket_process = subscribe_command("listen", "c", "--json", "--count", "1")
     socket_id = None
     for line in socket_process.stdout:
         record = json.loads(line)
@@ -168,27 +197,21 @@ def commands(server, api, listener):
     check("socket_id is left out", json.loads(socket_process.stdout.readline())["data"] == "for you")
     check("listen ends with 0", socket_process.wait(WAIT) == 0)
 
-    done = subprocess.run(
-        [COMMAND, "trigger", "public", "greeting", "from Swift", "--app-id", APP_ID, "--no-tls",
-         "--host", "127.0.0.1", "--port", str(server.port), "--key", KEY],
-        env={"PUSHER_SECRET": SECRET, "PATH": "/usr/bin:/bin"}, timeout=WAIT)
+    done = run_command("trigger", "public", "greeting", "from Swift")
     check("Pysher receives what trigger publishes",
           done.returncode == 0 and listener.next() == ("public", "greeting", "from Swift"))
 
 
 def encrypted():
-    with Serve("--encryption-master-key", MASTER_KEY) as server:
-        api = pusher.Pusher(
-            app_id=APP_ID, key=KEY, secret=SECRET, host="127.0.0.1", port=server.port, ssl=False, timeout=WAIT,
-            encryption_master_key_base64=MASTER_KEY)
+    with Serve() as server:
+        api = official(server.port)
         channel = "private-encrypted-c"
         form = urllib.parse.urlencode({"socket_id": "1.2", "channel_name": channel}).encode()
         with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/pusher/auth", form) as answer:
             theirs = api.authenticate(channel=channel, socket_id="1.2")
             theirs["shared_secret"] = theirs["shared_secret"].decode()
             check("the auth endpoint gives the key that the official library gives", json.load(answer) == theirs)
-        process = subscribe_command(
-            server.port, "subscribe", channel, "--json", "--count", "3", "--no-tls", master_key=MASTER_KEY)
+        process = subscribe_command("subscribe", channel, "--json", "--count", "3")
         wait_for_subscribers(api, channel)
         texts = ["hidden", "", json.dumps({"snow": "☃", "long": "x" * 5000}, ensure_ascii=False)]
         for text in texts:
@@ -201,8 +224,7 @@ def encrypted():
 def users():
     with Serve() as server:
         api = official(server.port)
-        process = subscribe_command(
-            server.port, "listen", "c", "--json", "--no-tls", "--sign-in", "--user-id", "ann")
+        process = subscribe_command("listen", "c", "--json", "--sign-in", "--user-id", "ann")
         records = (json.loads(line) for line in process.stdout)
         check("the client signs in", any(record["type"] == "signed_in" and record["user_id"] == "ann" for record in records))
         wait_for_subscribers(api, "#server-to-user-ann")
@@ -236,8 +258,7 @@ def sent_webhooks():
     threading.Thread(target=sink.serve_forever, daemon=True).start()
     with Serve("--webhook-url", f"http://127.0.0.1:{sink.server_port}/hook") as server:
         api = official(server.port)
-        process = subscribe_command(
-            server.port, "subscribe", "cache-c", "presence-c", "--no-tls", "--user-id", "ann", "--count", "1")
+        process = subscribe_command("subscribe", "cache-c", "presence-c", "--user-id", "ann", "--count", "1")
         names = set()
         while not {"channel_occupied", "cache_miss", "member_added"} <= names:
             key, signature, body = WebhookSink.received.get(timeout=WAIT)
@@ -259,13 +280,6 @@ class CompactEncoder(json.JSONEncoder):
         super().__init__(**{**options, "ensure_ascii": False, "separators": (",", ":")})
 
 
-def local_command(*arguments, text=""):
-    """A command that needs no server."""
-    return subprocess.run(
-        [COMMAND, *arguments], input=text, capture_output=True, text=True, timeout=WAIT,
-        env={"PUSHER_KEY": KEY, "PUSHER_SECRET": SECRET, "PUSHER_ENCRYPTION_MASTER_KEY": MASTER_KEY, "PATH": "/usr/bin:/bin"})
-
-
 def signing():
     api = pusher.Pusher(
         app_id=APP_ID, key=KEY, secret=SECRET, encryption_master_key_base64=MASTER_KEY, json_encoder=CompactEncoder)
@@ -282,7 +296,7 @@ def signing():
             ("an encrypted channel", ("private-encrypted-c", "1.2"), encrypted_answer),
             ("a sign-in", ("--user", json.dumps(user, cls=CompactEncoder), "1.2"), api.authenticate_user("1.2", user)),
             ("a sign-in by id", ("--user", "ann", "1.2"), api.authenticate_user("1.2", {"id": "ann"}))):
-        done = local_command("auth", *arguments)
+        done = run_command("auth", *arguments)
         check(f"auth for {name} is what the official library gives",
               done.returncode == 0 and json.loads(done.stdout) == theirs, done.stdout + done.stderr)
 
@@ -302,7 +316,7 @@ def webhooks():
             ("accepted", body, SECRET, 0), ("not accepted with another secret", body, "wrong", 77),
             ("not accepted when old", old, SECRET, 65)):
         signature = pusher.signature.sign(secret, text)
-        done = local_command("webhook", "verify", "--signature", signature, "--maximum-age", "300", "--json", text=text)
+        done = run_command("webhook", "verify", "--signature", signature, "--maximum-age", "300", "--json", text=text)
         accepted = api.validate_webhook(KEY, signature, text) is not None
         check(f"a webhook that the official library signs is {name} by both",
               done.returncode == status and accepted == (status == 0), done.stdout + done.stderr)
@@ -314,12 +328,13 @@ def webhooks():
 
 def encryption():
     channel, texts = "private-encrypted-c", ["hidden", "", json.dumps({"snow": "☃", "long": "x" * 5000})]
+    variables = {"PUSHER_ENCRYPTION_MASTER_KEY": MASTER_KEY}  # these two don't look for a server
     master_key = base64.b64decode(MASTER_KEY)
     box = nacl.secret.SecretBox(pusher.crypto.generate_shared_secret(channel.encode(), master_key))
     theirs = [json.dumps(pusher.crypto.encrypt(channel, text, master_key)) for text in texts]
     check("decrypt reads what the official library encrypts", texts == [
-        local_command("decrypt", channel, "-", text=data).stdout.removesuffix("\n") for data in theirs])
-    ours = [json.loads(local_command("encrypt", channel, "-", text=text).stdout) for text in texts]
+        run_command("decrypt", channel, "-", text=data, **variables).stdout.removesuffix("\n") for data in theirs])
+    ours = [json.loads(run_command("encrypt", channel, "-", text=text, **variables).stdout) for text in texts]
     check("what encrypt prints is opened with the official library's key", texts == [
         box.decrypt(base64.b64decode(data["ciphertext"]), base64.b64decode(data["nonce"])).decode() for data in ours])
 
@@ -335,15 +350,14 @@ def tls():
             api = pusher.Pusher(
                 app_id=APP_ID, key=KEY, secret=SECRET, host="127.0.0.1", port=server.port, ssl=True, timeout=WAIT)
             api._pusher_client.http.options["verify"] = str(ca)  # the library has no option for it
-            process = subscribe_command(
-                server.port, "subscribe", "c", "--json", "--count", "3", "--ca-file", str(ca))
+            process = subscribe_command("subscribe", "c", "--json", "--count", "3")
             wait_for_subscribers(api, "c")
             for number in range(3):
                 api.trigger("c", "greeting", str(number))
             out, err = process.communicate(timeout=WAIT)
-            check("subscribe over TLS with --ca-file", process.returncode == 0
+            check("subscribe over TLS, with the certificate that serve was given", process.returncode == 0
                   and [json.loads(line)["data"] for line in out.splitlines()] == ["0", "1", "2"], out + err)
-            process = subscribe_command(server.port, "subscribe", "c", "--connect-timeout", "1")
+            process = subscribe_command("subscribe", "c", "--host", f"127.0.0.1:{server.port}", "--connect-timeout", "1")
             _, err = process.communicate(timeout=WAIT)
             check("without it the certificate is refused, and the reason is said",
                   process.returncode == 69 and "self-signed" in err, err)
@@ -377,9 +391,11 @@ plain()
 encrypted()
 users()
 sent_webhooks()
-signing()
-webhooks()
+with Serve():
+    signing()
+    webhooks()
 encryption()
 tls()
+peers.run(sys.modules[__name__])
 print(f"{results['passed']} passed, {results['failed']} failed")
 sys.exit(1 if results["failed"] else 0)
