@@ -87,7 +87,7 @@ extension SyncSession {
             }
             try await remote.delete(path)
         }
-        try settle([:], forgetting: [path])
+        try settle([:], forgetting: [path], isGoneThere: true)
         return .done(step)
     }
 

@@ -220,10 +220,13 @@ actor SyncSession {
 
     // MARK: State
 
+    /// - Parameter isGoneThere: Whether what is forgotten was deleted on the server, so that nothing else is there either.
     func settle(
-        _ new: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending upload: SyncUpload? = nil
+        _ new: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending upload: SyncUpload? = nil,
+        isGoneThere: Bool = false
     ) throws(SyncStateFailure) {
-        try store.settle(new, forgetting: forgotten, ending: upload, remembersRemote: sequence != nil)
+        try store.settle(
+            new, forgetting: forgotten, ending: upload, isGoneThere: isGoneThere, remembersRemote: sequence != nil)
         if !forgotten.isEmpty {
             let gone = Set(forgotten)
             func isLeft(_ path: SyncPath) -> Bool {
@@ -235,7 +238,7 @@ actor SyncSession {
                 return true
             }
             records = records.filter { isLeft($0.key) }
-            known = known.filter { isLeft($0.key) }
+            if isGoneThere { known = known.filter { isLeft($0.key) } }
         }
         records.merge(new) { $1 }
         if sequence != nil { known.merge(new.mapValues(\.remote)) { $1 } }

@@ -201,15 +201,16 @@ final class SyncStore: Sendable {
     /// - Parameters:
     ///   - forgotten: With everything in them.
     ///   - ended: An upload of which nothing is left.
-    ///   - remembersRemote: Whether to remember it of the server, too, whose log may never tell of it.
+    ///   - isGoneThere: Whether what is forgotten is no longer remembered of the server either.
+    ///   - remembersRemote: Whether to remember the rest of the server, too, whose log may never tell of it.
     func settle(
         _ records: [SyncPath: SyncRecord], forgetting forgotten: [SyncPath] = [], ending ended: SyncUpload? = nil,
-        remembersRemote: Bool
+        isGoneThere: Bool, remembersRemote: Bool
     ) throws(SyncStateFailure) {
         guard !records.isEmpty || !forgotten.isEmpty || ended != nil else { return }
         try perform { database in
             for path in forgotten {
-                for table in remembersRemote ? ["record", "remote"] : ["record"] {
+                for table in isGoneThere ? ["record", "remote"] : ["record"] {
                     // The character after a slash is 0.
                     try database.execute(
                         sql: "DELETE FROM \(table) WHERE path = ? OR (path > ? AND path < ?)",

@@ -115,6 +115,25 @@ struct LyingLogTests {
         #expect(scene.text("a") == "a" && scene.remoteText("/a") == "a")
     }
 
+    /// A run that is killed after the file was deleted here, and before everything that replaces it has come.
+    @Test(arguments: modes)
+    func aFolderThatReplacesAFileComesWhole(mode: FakePydioMode) async throws {
+        for request in 0..<20 {
+            let scene = try await SyncScene(.init(mode: mode))
+            for name in ["x", "k"] { try scene.server.addFile("/\(name)", Array(name.utf8)) }
+            try await scene.run()
+            scene.delete("/x")
+            scene.server.act("mkdir", ["dir": "/", "dirname": "x"], as: "ada")
+            for name in ["/x/a", "/x/b"] { scene.change(name, to: name) }
+            scene.server.inject(.drop, times: nil, after: request)
+            _ = await failure { try await scene.run() }
+            scene.server.clearFaults()
+            try await scene.run()
+            #expect(scene.text("x/a") == "/x/a" && scene.localTree == scene.remoteTree, "request \(request)")
+            await scene.server.stop()
+        }
+    }
+
     // MARK: Property
 
     /// Kills at any request, changes on both sides between the steps, on the server with and without a word in the log,
