@@ -180,7 +180,9 @@ var tools: [Target] {
         // Writes into a store, is killed, and looks at what is left.
         tool("MatrixKill", ["MatrixSDK", "MatrixProtocol", "TestSupport"]),
         // Syncs a folder, is killed, and looks at what is left.
-        tool("PydioKill", ["PydioSync", "PydioSDK", "PydioTestSupport", "TestSupport", "Basics"]),
+        tool(
+            "PydioKill",
+            ["PydioSync", "PydioSDK", "PydioProtocol", "PydioTestSupport", "TestSupport", "Basics"]),
         // The peer of Autobahn.
         tool("ConformancePeer", ["CurlTransport", "PusherMockServer", "Transport"]),
         // MatrixEncryption for peers of other implementations.

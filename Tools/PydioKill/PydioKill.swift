@@ -1,7 +1,10 @@
 // Kills a process that syncs a folder, again and again, while both sides are edited, and looks at what is left.
 //
 //     PydioKill MOMENTS [SEED]             the whole
-//     PydioKill sync ADDRESS FOLDER FEED   the process that is killed; says how many steps it did. FEED: yes or no
+//     PydioKill lying ROUNDS [SEED]        the same with logs of changes that lack entries, tell them late and twice, and
+//                                          changes on the server's disk, of which no log tells
+//     PydioKill sync ADDRESS FOLDER FEED   the process that is killed; says how many steps it did. FEED: yes, no, or
+//                                          whole, which lists everything all the same
 import Basics
 import Foundation
 import PydioSDK
@@ -13,17 +16,29 @@ import TestSupport
 struct PydioKill {
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if arguments.first == "sync", arguments.count == 4 {
-            try await sync(arguments[1], URL(fileURLWithPath: arguments[2]), usesFeed: arguments[3] == "yes")
-        } else if let moments = arguments.first.flatMap({ Int($0) }) {
-            let seed = arguments.dropFirst().first.flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1 << 32)
-            try await kill(moments: moments, seed: seed)
-        } else {
-            fail("usage: PydioKill MOMENTS [SEED]")
+        if arguments.first == "sync", arguments.count == 4, let feed = Feed(rawValue: arguments[3]) {
+            return try await sync(arguments[1], URL(fileURLWithPath: arguments[2]), feed)
         }
+        let isLying = arguments.first == "lying"
+        let numbers = arguments.dropFirst(isLying ? 1 : 0)
+        guard let count = numbers.first.flatMap({ Int($0) }) else {
+            fail("usage: PydioKill MOMENTS [SEED], or PydioKill lying ROUNDS [SEED]")
+        }
+        let seed = numbers.dropFirst().first.flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1 << 32)
+        try await kill(isLying ? .rounds(count) : .kills(count), seed: seed)
     }
 
-    private static func sync(_ address: String, _ folder: URL, usesFeed: Bool) async throws {
+    private enum Feed: String {
+        case yes, no, whole
+    }
+
+    private enum End {
+        case kills(Int)
+        /// With logs that lie.
+        case rounds(Int)
+    }
+
+    private static func sync(_ address: String, _ folder: URL, _ feed: Feed) async throws {
         let params = ServersParamsManager()
         guard let server = URL(string: address) else { fail("\(address) is no address") }
         params.setUser(User(userid: "ada", password: "open sesame"), forServer: server)
@@ -32,7 +47,8 @@ struct PydioKill {
         clientOptions.uploadPartSize = 100_000
         var options = PydioSyncOptions()
         options.allowsEmptying = true
-        options.usesChangesFeed = usesFeed
+        options.usesChangesFeed = feed != .no
+        if feed == .whole { options.fullListingInterval = .zero }
         let sync = PydioFolderSync(
             client: PydioClient(server: server, params: params, options: clientOptions), workspaceId: "0",
             localFolder: folder, account: "ada", options: options)
@@ -41,18 +57,35 @@ struct PydioKill {
         say("\(summary.counts.values.reduce(0, +))")
     }
 
-    private static func kill(moments: Int, seed: UInt64) async throws {
-        say("\(moments) moments, seed \(seed)")
+    private static func kill(_ end: End, seed: UInt64) async throws {
+        let worlds: [SyncWorld]
+        switch end {
+        case .kills(let count):
+            say("\(count) kills, seed \(seed)")
+            worlds = [
+                try await SyncWorld(.v5_2, hasFeed: true, seed: seed),
+                try await SyncWorld(.v8, hasFeed: true, seed: seed + 1),
+                try await SyncWorld(.v5_2, hasFeed: false, seed: seed + 2),
+            ]
+        case .rounds(let count):
+            say("\(count) rounds with logs that lie, seed \(seed)")
+            worlds = [
+                try await SyncWorld(.v5_2, hasFeed: true, isLying: true, seed: seed),
+                try await SyncWorld(.v8, hasFeed: true, isLying: true, seed: seed + 1),
+            ]
+        }
         var random = XorShift(seed: seed)
-        let worlds = [
-            try await SyncWorld(.v5_2, hasFeed: true, seed: seed),
-            try await SyncWorld(.v8, hasFeed: true, seed: seed + 1),
-            try await SyncWorld(.v5_2, hasFeed: false, seed: seed + 2),
-        ]
-        var (kills, steps) = (0, 0)
+        var (rounds, kills, steps) = (0, 0, 0)
         var patience = 300_000  // microseconds
-        while kills < moments {
-            let world = worlds[kills % worlds.count]
+        func isOver() -> Bool {
+            switch end {
+            case .kills(let count): kills >= count
+            case .rounds(let count): rounds >= count
+            }
+        }
+        while !isOver() {
+            let world = worlds[rounds % worlds.count]
+            rounds += 1
             world.beginRound()
             try world.edit(Int.random(in: 20..<100, using: &random), hasConflicts: true)
             for _ in 0..<Int.random(in: 1..<4, using: &random) {
@@ -81,14 +114,17 @@ struct PydioKill {
             let more = try finish(world)
             guard more == 0 else { fail("after \(kills) kills: a second sync did \(more) steps") }
         }
-        say("\(kills) kills, \(steps) steps after them: nothing lost or doubled, nothing left behind")
+        say("\(rounds) rounds, \(kills) kills, \(steps) steps after them: nothing lost or doubled, nothing left behind")
         for world in worlds { await world.server.stop() }
     }
 
-    private static func start(_ world: SyncWorld) throws -> (child: ChildProcess, output: FileHandle) {
+    private static func start(
+        _ world: SyncWorld, isLast: Bool = false
+    ) throws -> (child: ChildProcess, output: FileHandle) {
         let pipe = Pipe()
+        let feed: Feed = world.hasFeed ? isLast && world.isLying ? .whole : .yes : .no
         let child = try ChildProcess(
-            "/proc/self/exe", ["sync", world.server.address, world.folder.path, world.hasFeed ? "yes" : "no"],
+            "/proc/self/exe", ["sync", world.server.address, world.folder.path, feed.rawValue],
             output: pipe.fileHandleForWriting, errors: FileHandle.standardError)
         try pipe.fileHandleForWriting.close()
         return (child, pipe.fileHandleForReading)
@@ -98,7 +134,7 @@ struct PydioKill {
     ///
     /// - Returns: How many steps it did.
     private static func finish(_ world: SyncWorld) throws -> Int {
-        let process = try start(world)
+        let process = try start(world, isLast: true)
         let output = String(decoding: try process.output.readToEnd() ?? Data(), as: UTF8.self)
         let status = process.child.wait()
         guard status == 0, let steps = Int(output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
