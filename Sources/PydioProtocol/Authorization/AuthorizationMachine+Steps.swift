@@ -225,7 +225,9 @@ extension AuthorizationMachine {
 extension PydioError {
     static func unsupported(_ reason: String, status: Int) -> PydioError {
         var error = PydioError(
-            .unsupportedServer, "this is not a Pydio server, or its version is not supported: \(reason)")
+            .unsupportedServer,
+            "this is not a Pydio server of version 5.2 to 8 (Pydio Cells is a different product, and not supported): "
+                + reason)
         error.status = status
         return error
     }

@@ -8,6 +8,8 @@ struct PydioCommand: AsyncParsableCommand {
             REMOTE is WORKSPACE:/path; WORKSPACE: alone is the top of a workspace. WORKSPACE is an id, a slug or a \
             label, as workspaces lists them.
 
+            Works with Pydio 5.2 to 8. Pydio Cells shares the name, but is a different product with a different API.
+
             Examples:
               pusher-cli pydio login https://example.org/pydio --user ada
               pusher-cli pydio put plan.pdf plans:/docs/

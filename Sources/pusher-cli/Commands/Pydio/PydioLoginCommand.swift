@@ -6,6 +6,8 @@ struct PydioLoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login", abstract: "Log in to a server, and save what the other commands need.",
         discussion: """
+            Works with Pydio 5.2 to 8, not with Pydio Cells.
+
             Asks for the password at the terminal. The login is saved in $XDG_CONFIG_HOME/pusher-cli/pydio.json, by \
             default in ~/.config/pusher-cli, readable only by you: a key pair instead of the password if the server \
             issues one, otherwise the session, and the password to log in again when the session expires.
