@@ -100,6 +100,20 @@ struct PublicLinkTests {
         }
     }
 
+    /// As version 5.2.5.
+    @Test func linksAreDescribedAsWorkspaces_ifTheServerKnowsThemOnlySo() async throws {
+        var configuration = FakePydioServer.Configuration(mode: .v5_2)
+        configuration.describesMinisites = false
+        try await PydioScene.with(configuration) { scene in
+            let id = try await Self.make(scene)
+            let links = try await scene.client.publicLinks(workspaceId: "0", path: "/docs/b.txt")
+            #expect(links.map(\.linkId) == [id])
+            try await scene.client.revokePublicLink(workspaceId: "0", path: "/docs/b.txt", linkId: id)
+            #expect(scene.server.shareCount(of: "/docs/b.txt") == 0)
+            #expect(try await scene.client.publicLinks(workspaceId: "0", path: "/docs/b.txt").isEmpty)
+        }
+    }
+
     @Test func aNodeWithoutLinksHasNone_orTheServerSaysSo() async throws {
         try await Self.with(.v5_2) { scene in
             let links = try await scene.client.publicLinks(workspaceId: "0", path: "/a.txt")

@@ -6,7 +6,8 @@ extension PydioClient {
     /// Of several links, servers describe only the first. Servers from version 7 on answer with an error message if there
     /// are none.
     public func publicLinks(workspaceId: String, path: String) async throws -> [PydioPublicLink] {
-        try await call(.publicLinks(workspaceId, path), .publicLinks)
+        let operations = try operations()
+        return try await operations.call { try await operations.links(of: path, in: workspaceId) }
     }
 
     /// The same with blocks.
@@ -67,6 +68,18 @@ extension PydioClient {
 }
 
 extension OperationsClient {
+    /// Servers of version 5.2.5 answer nothing about a link, only about the workspace that they have made for it.
+    fileprivate func links(
+        of path: String, in workspaceId: String, linkId: String? = nil
+    ) async throws -> [PydioPublicLink] {
+        do {
+            return try await value(of: .publicLinks(workspaceId, path, linkId: linkId), .publicLinks)
+        } catch let error as PydioError where error.code == .receivedNotExpectedAnswer {
+            return try await value(
+                of: .publicLinks(workspaceId, path, linkId: linkId, elementType: "repository"), .publicLinks)
+        }
+    }
+
     fileprivate func changeLink(
         _ id: String, of path: String, in workspaceId: String, _ changes: PublicLinkChanges
     ) async throws -> PydioPublicLink {
@@ -78,7 +91,7 @@ extension OperationsClient {
     }
 
     fileprivate func revokeLink(_ id: String, of path: String, in workspaceId: String) async throws {
-        let links = try await value(of: .publicLinks(workspaceId, path, linkId: id), .publicLinks)
+        let links = try await links(of: path, in: workspaceId, linkId: id)
         let isOfVersion7 = links.contains(where: \.isOfVersion7)
         // Of an element that they don't know, servers end another link, or all of them. From version 7 on they take its
         // name as well, even if they do not describe it, and have no word for one that is not there.
@@ -99,7 +112,7 @@ extension OperationsClient {
     )
 
     private func existingLink(_ id: String, of path: String, in workspaceId: String) async throws -> PydioPublicLink {
-        let links = try await value(of: .publicLinks(workspaceId, path, linkId: id), .publicLinks)
+        let links = try await links(of: path, in: workspaceId, linkId: id)
         guard let link = links.first(where: { $0.linkId == id }) else { throw Self.noLink }
         return link
     }
@@ -107,7 +120,7 @@ extension OperationsClient {
     /// Nil, too, if the server has words of its own for a node that is not shared.
     private func link(_ id: String, of path: String, in workspaceId: String) async throws -> PydioPublicLink? {
         do {
-            return try await value(of: .publicLinks(workspaceId, path, linkId: id), .publicLinks)
+            return try await links(of: path, in: workspaceId, linkId: id)
                 .first { $0.linkId == id }
         } catch let error as PydioError where error.code == .errorResponse {
             return nil
@@ -117,9 +130,11 @@ extension OperationsClient {
 
 extension PydioRequest {
     /// - Parameter linkId: Servers before version 7 then describe this link, and not the first one.
-    fileprivate static func publicLinks(_ workspaceId: String, _ path: String, linkId: String? = nil) -> PydioRequest {
+    fileprivate static func publicLinks(
+        _ workspaceId: String, _ path: String, linkId: String? = nil, elementType: String = "minisite"
+    ) -> PydioRequest {
         var parameters: [String: PydioParameter] = [
-            "tmp_repository_id": .text(workspaceId), "file": .text(path), "element_type": "minisite",
+            "tmp_repository_id": .text(workspaceId), "file": .text(path), "element_type": .text(elementType),
         ]
         parameters["hash"] = linkId.map { .text($0) }
         return PydioRequest(.get, "load_shared_element_data", parameters)

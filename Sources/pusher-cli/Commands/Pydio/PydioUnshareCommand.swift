@@ -74,16 +74,22 @@ struct PydioUnshareCommand: AsyncParsableCommand {
 
     /// Nil if the server does not say: some versions fail to find what is shared.
     private func isShared(in workspace: PydioWorkspace) async throws -> Bool? {
-        do {
-            let data = try await workspace.client.loadSharedElementData(
-                workspaceId: workspace.id, path: remote.path, elementType: "minisite")
-            switch try? JSONSerialization.jsonObject(with: data) {
-            case let shares as [Any]: return !shares.isEmpty
-            case let share as [String: Any]: return !share.isEmpty
-            default: return nil
+        // Version 5.2.5 says nothing of a link, only of the workspace that it has made for it.
+        for elementType in ["minisite", "repository"] {
+            do {
+                let data = try await workspace.client.loadSharedElementData(
+                    workspaceId: workspace.id, path: remote.path, elementType: elementType)
+                switch try? JSONSerialization.jsonObject(with: data) {
+                case let shares as [Any]: return !shares.isEmpty
+                case let share as [String: Any]: return !share.isEmpty
+                case _: continue
+                }
+            } catch let error as PydioError where error.code == .receivedNotExpectedAnswer {
+                continue
+            } catch let error as PydioError where error.code == .errorResponse {
+                return nil
             }
-        } catch let error as PydioError where error.code == .errorResponse || error.code == .receivedNotExpectedAnswer {
-            return nil
         }
+        return nil
     }
 }

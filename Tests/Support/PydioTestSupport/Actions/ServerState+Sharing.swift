@@ -57,6 +57,7 @@ extension ServerState {
         guard let path = call.selection.first, tree(call.treeKey)[path] != nil else {
             return .error("Cannot find file!")
         }
+        guard configuration.describesMinisites || call["element_type"] != "minisite" else { return .empty }
         let links = shares[call.treeKey]?[path] ?? []
         guard mode == .v5_2 else {
             guard let first = links.first, configuration.findsShares else {

@@ -78,6 +78,8 @@ extension FakePydioServer {
         package var minimumPasswordLength = 8
         /// False: a newer server that does not find how a node is shared.
         package var findsShares = true
+        /// False, as of version 5.2.5: a link is only described as the `repository` that was made for it.
+        package var describesMinisites = true
         /// Requests remembered.
         package var historyLimit = 100_000
 
