@@ -2,14 +2,20 @@ package import Logging
 package import Basics
 
 extension Logger {
-    /// The only way from this package into a log: a constant message, with what belongs to it as text that is fit for a line
-    /// whoever wrote it.
+    /// The only way from this package into a log: text that is fit for a line, whoever wrote it.
+    ///
+    /// - Parameters:
+    ///   - fields: Nil values are left out.
+    ///   - file: Where it is called: the log's source is that file's module, which the application imports.
     package func report(
-        _ level: Logger.Level, _ message: StaticString, _ fields: KeyValuePairs<StaticString, PeerText> = [:]
+        _ level: Logger.Level, _ message: @autoclosure () -> PeerText,
+        _ fields: @autoclosure () -> KeyValuePairs<StaticString, PeerText?> = [:],
+        file: String = #fileID, function: String = #function, line: UInt = #line
     ) {
         guard level >= logLevel else { return }
         var metadata: Logger.Metadata = [:]
-        for (name, text) in fields { metadata["\(name)"] = .string(text.description) }
-        log(level: level, "\(message)", metadata: metadata)
+        for (name, text) in fields() { metadata["\(name)"] = text.map { .string($0.description) } }
+        log(
+            level: level, "\(message().description)", metadata: metadata, file: file, function: function, line: line)
     }
 }

@@ -213,7 +213,7 @@ final class RelayCore: Shell {
 
     func report(_ report: RelayReport) {
         for observer in state.withLock({ $0.observers }) { observer(report) }
-        options.logger?.report(.info, "the relay reports", ["relay.report": "\(report)"])
+        options.logger?.report(.info, "\(report)")
     }
 
     /// For what is tried again and again, and fails each time.

@@ -62,7 +62,7 @@ extension SessionCore {
     }
 
     func report(encryptionFailure error: MatrixError) {
-        options.logger?.report(.warning, "the keys could not be stored", ["matrix.reason": "\(error)"])
+        options.logger?.report(.warning, "the keys could not be stored: \(error)")
     }
 
     // MARK: Reading

@@ -46,8 +46,8 @@ extension SessionCore {
         }
         if let failure {
             options.logger?.report(
-                .warning, "a user who is invited cannot be given the keys of earlier messages",
-                ["matrix.room": "\(roomId)", "matrix.reason": "\(failure)"])
+                .warning, "a user who is invited cannot be given the keys of earlier messages: \(failure)",
+                ["matrix.room": "\(roomId)"])
         }
         return failure
     }
@@ -100,8 +100,8 @@ extension SessionCore {
             try cryptoCommand { machine, turn in try machine.importHistory(bundle, of: roomId, &turn) }
         } catch {
             options.logger?.report(
-                .warning, "the keys of earlier messages that were offered cannot be taken",
-                ["matrix.room": "\(roomId)", "matrix.reason": "\(error)"])
+                .warning, "the keys of earlier messages that were offered cannot be taken: \(error)",
+                ["matrix.room": "\(roomId)"])
             let isFinal =
                 CryptoDriver.isFinal(error) || error is EncryptionError || (error as? MatrixError)?.code == .tooLarge
             _ = try? cryptoCommand { machine, turn in

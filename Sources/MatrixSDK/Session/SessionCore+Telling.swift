@@ -161,7 +161,7 @@ extension SessionCore {
         switch notice {
         case .dropped(let type, _, let error):
             options.logger?.report(
-                .debug, "a message to this device was dropped", ["matrix.type": "\(type)", "matrix.reason": "\(error)"])
+                .debug, "a message to this device was dropped: \(error)", ["matrix.type": "\(type)"])
         case .history(let roomId, _): Task { await takeHistory(of: roomId) }
         case .roomKey, .withheld, .devicesChanged, .identityChanged, .trustChanged, .signaturesRefused,
             .deviceKeysRefused, .ownKeysReplaced, .oneTimeKeysRefused, .storeWasCopied, .toDevice, .secretReceived,

@@ -232,10 +232,10 @@ final class SessionCore: HubOwner {
             // A start that cannot succeed is over; one that may goes on in the background.
             finishStarts(with: error)
         case .held(let message):
-            options.logger?.report(.warning, "no events are asked for", ["matrix.reason": "\(message)"])
+            options.logger?.report(.warning, "\(message)")
             publish(SourceFailure(message, willRetry: true))
         case .resumed(let message):
-            options.logger?.report(.notice, "events are asked for again", ["matrix.reason": "\(message)"])
+            options.logger?.report(.notice, "events are asked for again: \(message)")
             publish(SourceFailure(message, willRetry: true))
         }
     }

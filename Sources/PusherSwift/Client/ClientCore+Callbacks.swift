@@ -69,8 +69,8 @@ extension ClientCore: HubOwner {
         case .readingHeld(let error): log(error)
         case .readingResumed(let error, _):
             options.logger?.report(
-                .notice, "events are received again",
-                ["pusher.reason": "\(error.message)", "pusher.channel": "\(error.channelName ?? "-")"])
+                .notice, "events are received again: \(error.message)",
+                ["pusher.channel": error.channelName.map { PeerText($0) }])
         case .events, .stateChanged, .subscribed, .subscriptionFailed, .decryptionFailed, .memberAdded, .memberRemoved,
             .subscriptionCount, .gap, .signedIn, .signInFailed, .watchlistChanged, .pingAnswered, .sourceStateChanged,
             .error:
@@ -142,10 +142,10 @@ extension ClientCore: HubOwner {
 
     private func log(_ error: PusherError) {
         options.logger?.report(
-            .warning, "pusher error",
+            .warning, "\(error)",
             [
-                "pusher.error": "\(error)", "pusher.error.kind": "\(error.kind.rawValue)",
-                "pusher.channel": "\(error.channelName ?? "-")",
+                "pusher.error.kind": "\(error.kind.rawValue)",
+                "pusher.channel": error.channelName.map { PeerText($0) },
             ])
     }
 }

@@ -85,19 +85,17 @@ final class WorkspaceDriver: Shell {
         case .failed(let problem, let delay): tellOfFailure(lastError ?? problem.error, retryAfter: delay)
         case .socketFailed(let delay): tellOfSocketFailure(retryAfter: delay)
         case .held(let message):
-            logger?.report(.warning, "no events are asked for", fields(message))
+            logger?.report(.warning, "\(message)", fields)
             tell(.failed(message, nil, willRetry: true, retryAfter: nil))
         case .resumed(let message):
-            logger?.report(.notice, "events are asked for again", fields(message))
+            logger?.report(.notice, "events are asked for again: \(message)", fields)
             tell(.failed(message, nil, willRetry: true, retryAfter: nil))
         }
     }
 
     private var logger: Logger? { requests.client.options.logger }
 
-    private func fields(_ message: String) -> KeyValuePairs<StaticString, PeerText> {
-        ["pydio.workspace": "\(requests.workspaceId)", "pydio.reason": "\(message)"]
-    }
+    private var fields: KeyValuePairs<StaticString, PeerText?> { ["pydio.workspace": "\(requests.workspaceId)"] }
 
     private func tellOfFailure(_ error: PydioError, retryAfter: Duration?) {
         tell(

@@ -4,6 +4,10 @@ import Basics
 /// Keeps what is logged, as one text a line.
 package final class LogLines: LogHandler {
     private let lines = Lock<[String]>([])
+    private let sourceNames = Lock<Set<String>>([])
+
+    /// The modules that the lines are from.
+    package var sources: Set<String> { sourceNames.withLock { $0 } }
 
     package init() {}
 
@@ -33,6 +37,8 @@ package final class LogLines: LogHandler {
     }
 
     package func log(event: LogEvent) {
+        let source = event.source
+        sourceNames.withLock { _ = $0.insert(source) }
         lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
     }
 }
