@@ -55,12 +55,15 @@ public final class Pusher: Sendable {
     ///
     /// - Parameters:
     ///   - key: The application's key there; nil keeps it.
-    ///   - host: Where it is; port, path and TLS stay as they are.
+    ///   - host: Where it is; port, path and TLS stay as they are, unless it is a URL, which says them.
     public func switchCluster(key: String? = nil, host: PusherHost) {
         core.perform { machine, now in
             var endpoint = machine.endpoint
             endpoint.key = key ?? endpoint.key
-            endpoint.host = host.stringValue
+            let address = host.address
+            endpoint.host = address?.host ?? host.stringValue
+            if let address { (endpoint.port, endpoint.path) = (address.port, address.path ?? "") }
+            endpoint.usesTLS = address?.usesTLS ?? endpoint.usesTLS
             machine.move(to: endpoint, now: now)
         }
     }

@@ -1,17 +1,25 @@
 public import Logging
+import PusherProtocol
 public import Realtime
 public import Transport
 
 /// Which server to connect to.
 public enum PusherHost: Sendable, Hashable {
-    /// A host name or address, without scheme or port.
+    /// A host name or address, or a URL such as `https://example.org:6001/prefix` with `http`, `https`, `ws` or `wss`. What a
+    /// URL says of port, path and TLS takes the place of the options for these.
     case host(String)
     /// A cluster of Pusher Channels such as `eu` or `mt1`.
     case cluster(String)
     /// `ws.pusherapp.com`, the cluster `mt1`.
     case defaultHost
 
-    /// The host name that this stands for.
+    /// What a URL says; nil if it is none that can be used.
+    var address: HostAddress? {
+        guard case .host(let text) = self, text.contains("://") else { return nil }
+        return try? HostAddress(text)
+    }
+
+    /// The host name that this stands for, or the URL as it was given.
     public var stringValue: String {
         switch self {
         case .host(let host): host
@@ -151,6 +159,19 @@ public struct PusherClientOptions: Sendable {
         self.path = path
         self.useTLS = useTLS
         self.activityTimeout = activityTimeout
+    }
+}
+
+extension PusherClientOptions {
+    /// The same with a host name in place of a URL.
+    var resolved: PusherClientOptions {
+        guard let address = host.address else { return self }
+        var options = self
+        options.host = .host(address.host)
+        options.port = address.port ?? port
+        options.path = address.path ?? path
+        options.useTLS = address.usesTLS ?? useTLS
+        return options
     }
 }
 

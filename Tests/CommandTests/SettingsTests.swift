@@ -1,3 +1,4 @@
+import PusherProtocol
 import Testing
 
 @testable import pusher_cli
@@ -24,7 +25,7 @@ struct SettingsTests {
     func anAddressIsReadAsPeopleWriteIt(
         text: String, host: String, port: Int?, usesTLS: Bool?, path: String?
     ) throws {
-        let address = try ServerAddress(text)
+        let address = try HostAddress(text)
         #expect(address.host == host)
         #expect(address.port == port)
         #expect(address.usesTLS == usesTLS)
@@ -38,7 +39,7 @@ struct SettingsTests {
             "h\u{1B}[31m", "a%2fb", "\u{202E}h", "::1%", "::1%a b",
         ])
     func whatIsNoAddressIsRefused(text: String) {
-        #expect(throws: ServerAddress.Mistake.self) { try ServerAddress(text) }
+        #expect(throws: HostAddress.Mistake.self) { try HostAddress(text) }
     }
 
     private func settings(_ change: (inout Settings) -> Void) -> Settings {

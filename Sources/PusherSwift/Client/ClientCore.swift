@@ -28,6 +28,7 @@ final class ClientCore: Shell {
     @NetworkActor private var isCompressionOff = false
 
     init(key: String, options: PusherClientOptions) {
+        let options = options.resolved
         self.options = options
         hub = EventHub(
             options.callbackQueue,

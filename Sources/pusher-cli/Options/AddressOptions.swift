@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PusherSwift
+import PusherProtocol
 
 /// Where the server is: the same for every command that reaches one.
 struct AddressOptions: ParsableArguments {
@@ -30,25 +31,25 @@ struct AddressOptions: ParsableArguments {
         if let cluster, !ClusterName.isOne(cluster) {
             throw ValidationError("--cluster \(ClusterName.mistake(cluster)).")
         }
-        if let path, !ServerAddress.isPath(path) {
+        if let path, !HostAddress.isPath(path) {
             throw ValidationError("--path must be a path as URLs have it, such as /realtime, not “\(path)”.")
         }
         _ = try address()
     }
 
-    private func address() throws -> ServerAddress? {
+    private func address() throws -> HostAddress? {
         guard let host else { return nil }
-        do throws(ServerAddress.Mistake) {
-            let address = try ServerAddress(host)
+        do throws(HostAddress.Mistake) {
+            let address = try HostAddress(host)
             if let port, let other = address.port, port != other {
-                throw ServerAddress.Mistake(words: "says port \(other), --port says \(port)")
+                throw HostAddress.Mistake(words: "says port \(other), --port says \(port)")
             }
             if let tls, let other = address.usesTLS, tls != other {
-                throw ServerAddress.Mistake(
+                throw HostAddress.Mistake(
                     words: "is a URL \(other ? "with" : "without") TLS, --\(tls ? "" : "no-")tls says otherwise")
             }
             if let path, let other = address.path, path != other {
-                throw ServerAddress.Mistake(words: "says path \(other), --path says \(path)")
+                throw HostAddress.Mistake(words: "says path \(other), --path says \(path)")
             }
             return address
         } catch {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PusherHTTP
+import PusherProtocol
 
 /// Which application the HTTP API is asked about.
 struct ApplicationOptions: ParsableArguments {
@@ -74,6 +75,6 @@ extension Settings {
     /// The server, for people.
     var serverName: String {
         guard let host else { return "Pusher Channels" + (cluster.map { ", cluster \($0)" } ?? "") }
-        return ServerAddress.name(host, port)
+        return HostAddress.name(host, port)
     }
 }

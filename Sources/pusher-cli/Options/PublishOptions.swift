@@ -1,5 +1,6 @@
 import ArgumentParser
 import PusherHTTP
+import PusherProtocol
 
 /// Where a command publishes what it receives: a channel, and the server of its application.
 ///
@@ -57,10 +58,10 @@ struct PublishOptions: ParsableArguments {
         return try settings.httpClient(proxy: proxy.proxy, publishingOn: channel.map { [$0] } ?? [])
     }
 
-    private func address() throws -> ServerAddress? {
+    private func address() throws -> HostAddress? {
         guard let pusherHost else { return nil }
-        do throws(ServerAddress.Mistake) {
-            return try ServerAddress(pusherHost)
+        do throws(HostAddress.Mistake) {
+            return try HostAddress(pusherHost)
         } catch {
             throw ValidationError("--pusher-host \(error.words).")
         }

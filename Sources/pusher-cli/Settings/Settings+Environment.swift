@@ -1,4 +1,5 @@
 import Foundation
+import PusherProtocol
 
 /// The environment variables that stand in for options; empty ones count as absent.
 enum Environment {
@@ -41,8 +42,8 @@ extension Settings {
             settings.cluster = cluster
         }
         if let host = Environment["PUSHER_HOST"] {
-            do throws(ServerAddress.Mistake) {
-                settings.take(try ServerAddress(host))
+            do throws(HostAddress.Mistake) {
+                settings.take(try HostAddress(host))
             } catch {
                 throw CommandFailure(.wrongUse, "PUSHER_HOST \(error.words)")
             }
@@ -72,7 +73,7 @@ extension Settings {
             segments.removeLast()
         }
         url.path = segments.isEmpty ? "" : "/" + segments.joined(separator: "/")
-        guard let address = url.string, let address = try? ServerAddress(address) else { throw failure }
+        guard let address = url.string, let address = try? HostAddress(address) else { throw failure }
         settings.take(address)
         return settings
     }

@@ -65,7 +65,7 @@ struct Settings: Codable, Equatable, Sendable {
     var namesServer: Bool { host != nil || cluster != nil }
 
     /// Takes what an address says; port, path and TLS only where nothing else says them.
-    mutating func take(_ address: ServerAddress) {
+    mutating func take(_ address: HostAddress) {
         host = address.host
         port = port ?? address.port
         path = path ?? address.path

@@ -2,22 +2,24 @@ import Foundation
 import Transport
 
 /// A server as people write it: `127.0.0.1:6001`, `[::1]:6001`, `example.org`, or a URL with http, https, ws or wss.
-struct ServerAddress: Equatable {
-    var host: String
-    var port: Int?
+package struct HostAddress: Equatable, Sendable {
+    package var host: String
+    package var port: Int?
     /// Nil if it does not say.
-    var usesTLS: Bool?
+    package var usesTLS: Bool?
     /// A prefix before the paths of the API; nil if there is none.
-    var path: String?
+    package var path: String?
 
     /// What of it cannot be used, as the end of a sentence that begins with the option's name.
-    struct Mistake: Error {
-        let words: String
+    package struct Mistake: Error {
+        package let words: String
+
+        package init(words: String) { self.words = words }
     }
 
     private static let forms = "it takes a host, HOST:PORT or a URL such as https://example.org"
 
-    init(_ text: String) throws(Mistake) {
+    package init(_ text: String) throws(Mistake) {
         guard !text.isEmpty else { throw Mistake(words: "is empty: \(Self.forms)") }
         if text.contains("://") {
             try self.init(url: text)
@@ -70,7 +72,7 @@ struct ServerAddress: Equatable {
     }
 
     /// Whether a URL can have it as its path, and be asked for it as it stands.
-    static func isPath(_ path: String) -> Bool {
+    package static func isPath(_ path: String) -> Bool {
         path.wholeMatch(of: #/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@\/]|%[0-9A-Fa-f]{2})*/#) != nil
             && !PathSegment.hasDots(path: path)
     }
@@ -88,15 +90,10 @@ struct ServerAddress: Equatable {
     }
 }
 
-extension ServerAddress {
+extension HostAddress {
     /// `127.0.0.1:6001`, `[::1]:6001`
-    static func name(_ host: String, _ port: Int?) -> String {
+    package static func name(_ host: String, _ port: Int?) -> String {
         let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         return name + (port.map { ":\($0)" } ?? "")
     }
-}
-
-extension URL {
-    /// Its host and port, for people.
-    var serverName: String? { host.map { ServerAddress.name($0, port) } }
 }

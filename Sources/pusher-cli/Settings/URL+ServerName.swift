@@ -1,0 +1,7 @@
+import Foundation
+import PusherProtocol
+
+extension URL {
+    /// Its host and port, for people.
+    var serverName: String? { host.map { HostAddress.name($0, port) } }
+}

@@ -1,0 +1,31 @@
+import PusherMockServer
+import PusherSwift
+import TestSupport
+import Testing
+
+/// URLs in place of host names.
+@Suite(.overSockets)
+struct HostURLTests {
+    @Test(arguments: ["http", "ws"])
+    func aURLIsTakenWhereAHostIs(scheme: String) async throws {
+        try await withServer { server in
+            let options = PusherClientOptions(host: .host("\(scheme)://127.0.0.1:\(server.port)"))
+            let pusher = Pusher(key: PusherMockServer.App.defaultKey, options: options)
+            pusher.connect()
+            #expect(await eventually { pusher.connection.connectionState == .connected })
+            pusher.disconnect()
+        }
+    }
+
+    @Test(arguments: [
+        ("http://h", "ws://h:80/app/k?"), ("https://h", "wss://h:443/app/k?"),
+        ("wss://h:6001/prefix", "wss://h:6001/prefix/app/k?"), ("http://[::1]:6001", "ws://[::1]:6001/app/k?"),
+    ])
+    func aURLSaysPort_pathAndTLS(host: String, url: String) {
+        let pusher = Pusher(key: "k", options: PusherClientOptions(host: .host(host)))
+        #expect(pusher.connection.url.hasPrefix(url))
+        let other = Pusher(key: "k", options: PusherClientOptions(host: .host("a"), port: 7, path: "p"))
+        other.switchCluster(host: .host(host))
+        #expect(other.connection.url.hasPrefix(url))
+    }
+}
