@@ -309,7 +309,7 @@ struct ScreenCommandTests {
 
     @Test func withoutATerminalItSaysSo() async throws {
         let run = try CommandRun(["listen", "prices", "--ui", "--key", "k"])
-        #expect(await run.status() == 69)
+        #expect(await run.status() == 64)
         #expect(run.errors == ["error: --ui needs a terminal: without it, events are printed line by line"])
         let both = try CommandRun(["listen", "prices", "--ui", "--json", "--key", "k"])
         #expect(await both.status() == 64)

@@ -32,7 +32,7 @@ struct ContextName: ParsableArguments {
         }
     }
 
-    private static var known: [String] {
+    static var known: [String] {
         ((try? ContextFile().load())?.contexts.keys.sorted()) ?? []
     }
 }
@@ -156,7 +156,8 @@ struct ContextShowCommand: AsyncParsableCommand {
               pusher-cli context show local
             """)
 
-    @Argument(help: "The context's name. Default: the one in use.")
+    @Argument(
+        help: "The context's name. Default: the one in use.", completion: .custom { _, _, _ in ContextName.known })
     var name: String?
 
     @Flag(help: "Print one JSON object.")

@@ -77,7 +77,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     @MainActor
     private func watch(_ pusher: Pusher?) async throws {
         guard ScreenProgram.isPossible else {
-            throw CommandFailure(.unavailable, "--ui needs a terminal: without it, events are printed line by line")
+            throw CommandFailure(.wrongUse, "--ui needs a terminal: without it, events are printed line by line")
         }
         let inbox = WatchInbox()
         let source = WatchDataSource { [weak pusher] name in

@@ -57,6 +57,7 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
 
     @Option(
         help: "The server whose frames and answers to imitate: vendor, soketi or reverb. Default: vendor.",
+        completion: .list(PusherMockServer.Profile.allCases.map(\.rawValue)),
         transform: profile(named:))
     var profile = PusherMockServer.Profile.vendor
 

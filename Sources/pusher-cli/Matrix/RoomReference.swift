@@ -1,3 +1,4 @@
+import ArgumentParser
 import MatrixSDK
 
 /// A room as users name it: by id, by alias, by the name that `rooms` shows, or by a part of the name or the alias.
@@ -41,6 +42,22 @@ struct RoomReference {
 
     /// The room that an alias stands for.
     func roomID(for client: MXRestClient) async throws -> String { try await client.resolveRoomAlias(text).roomId }
+
+    // MARK: Completion
+
+    /// Offers the rooms of the login as of the last sync, by alias or id, without asking the homeserver.
+    ///
+    /// Shells evaluate what is offered, and others choose names: nothing with a character that means something to them.
+    static let completion = CompletionKind.custom { _, _, _ in
+        guard let login = try? MatrixCredentialFile().loadIfPresent(), let user = login.userId,
+            let rooms = try? MatrixStore(userID: user, deviceID: login.deviceID).rooms()
+        else { return [] }
+        return rooms.compactMap { room in [room.canonicalAlias, room.roomId].compactMap { $0 }.first { isPlain($0) } }
+    }
+
+    private static func isPlain(_ name: String) -> Bool {
+        name.wholeMatch(of: /[#!][A-Za-z0-9._=\/+-]+(?::[A-Za-z0-9.:-]+)?/) != nil
+    }
 
     // MARK: Names
 

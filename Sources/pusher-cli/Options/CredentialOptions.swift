@@ -5,7 +5,9 @@ import PusherProtocol
 
 /// Whose application it is, and what its signatures and keys are made with.
 struct CredentialOptions: ParsableArguments {
-    @Option(help: "Use this context (see pusher-cli context). Default: $PUSHER_CONTEXT, else the one in use.")
+    @Option(
+        help: "Use this context (see pusher-cli context). Default: $PUSHER_CONTEXT, else the one in use.",
+        completion: .custom { _, _, _ in ContextName.known })
     var context: String?
 
     @Option(help: "The application's key. Default: $PUSHER_KEY.")

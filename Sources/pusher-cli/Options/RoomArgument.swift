@@ -4,7 +4,8 @@ import ArgumentParser
 struct RoomArgument: ParsableArguments {
     @Argument(
         help:
-            "The room: an id, an alias, or the name of a room that you are in; a part of the name or alias is enough if no other room has it."
+            "The room: an id, an alias, or the name of a room that you are in; a part of the name or alias is enough if no other room has it.",
+        completion: RoomReference.completion
     )
     var room: String
 

@@ -28,8 +28,9 @@ struct MatrixChatCommand: AsyncParsableCommand, EndedBySignal {
             """)
 
     @Argument(
-        help: ArgumentHelp("The room that is shown first. Default: the one with the newest message.", valueName: "room")
-    )
+        help: ArgumentHelp(
+            "The room that is shown first. Default: the one with the newest message.", valueName: "room"),
+        completion: RoomReference.completion)
     var room: String?
 
     @Option(help: ArgumentHelp("Show this account alone. Default: all, and with --plain the first.", valueName: "user"))

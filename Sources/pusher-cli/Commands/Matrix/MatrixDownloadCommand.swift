@@ -26,7 +26,8 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     var file: String?
 
     @Option(
-        help: "The room of the message: an id, an alias, or the name or part of the name of a room that you are in.")
+        help: "The room of the message: an id, an alias, or the name or part of the name of a room that you are in.",
+        completion: RoomReference.completion)
     var room: String?
 
     @Flag(help: "Replace an existing file.")

@@ -19,7 +19,9 @@ struct MatrixSearchCommand: AsyncParsableCommand {
     @Argument(help: "The words to find.")
     var text: String
 
-    @Option(help: "Search only this room: an id, an alias, or the name or part of the name of a room that you are in.")
+    @Option(
+        help: "Search only this room: an id, an alias, or the name or part of the name of a room that you are in.",
+        completion: RoomReference.completion)
     var room: String?
 
     @Option(help: "Print at most this many messages.")

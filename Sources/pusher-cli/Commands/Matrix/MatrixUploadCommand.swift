@@ -17,7 +17,9 @@ struct MatrixUploadCommand: AsyncParsableCommand {
     @Argument(help: "The file.", completion: .file())
     var file: String
 
-    @Option(help: "Send it into this room: an id, an alias, or the name or part of the name of a room that you are in.")
+    @Option(
+        help: "Send it into this room: an id, an alias, or the name or part of the name of a room that you are in.",
+        completion: RoomReference.completion)
     var room: String?
 
     @Option(help: "The caption, in Markdown.")
