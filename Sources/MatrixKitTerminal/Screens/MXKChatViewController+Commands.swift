@@ -238,8 +238,15 @@ extension MXKChatViewController {
         change(toggle.rawValue, to: settings[toggle] ? "off" : "on", of: command)
     }
 
+    /// Says in the empty line which keys show the help.
+    func showPlaceholder() {
+        let key = settings.keys.keys(of: .help).first.map(MXKKeyMap.name) ?? "f1"
+        room.inputToolbarView.placeholder = "Message (help: \(key.hasPrefix("f") ? key.uppercased() : key) or ?)"
+    }
+
     /// What the settings say becomes how the screen is.
     func applySettings() {
+        showPlaceholder()
         showsMembers = settings[.members]
         room.layoutOptions.showsReceipts = settings[.receipts]
         room.layoutOptions.showsImages = allowsImages && settings[.images]

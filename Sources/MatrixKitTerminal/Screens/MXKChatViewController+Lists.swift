@@ -86,7 +86,8 @@ extension MXKChatViewController {
         if session.room(withRoomId: found.roomId)?.summary.membership == .join {
             return open(found.roomId, in: session)
         }
-        let words = [found.topic, found.canonicalAlias, "\(found.joinedMembersCount) members"].compactMap { $0 }
+        let count = found.joinedMembersCount
+        let words = [found.topic, found.canonicalAlias, count == 1 ? "1 member" : "\(count) members"].compactMap { $0 }
         let target = found.canonicalAlias ?? found.roomId
         let rows: [MXKDialogViewController.Row] = [
             .init("Go back") {},

@@ -89,6 +89,7 @@ open class MXKChatViewController: MXKViewController, MXKRecentListViewController
             MXKRecentListViewController(), MXKRoomViewController(), MXKRoomMemberListViewController()
         )
         super.init()
+        showPlaceholder()
         recents.delegate = self
         members.delegate = self
         for part in parts { part.onNeedsDisplay = { [weak self] in self?.setNeedsDisplay() } }

@@ -58,7 +58,9 @@ open class MXKRoomMemberListViewController: MXKViewController, MXKDataSourceDele
     open override func draw(columns: Int, rows: Int) -> TerminalSurface {
         var surface = TerminalSurface(TerminalSize(columns: columns, rows: rows))
         guard let dataSource, rows > 1 else { return surface }
-        let title = search.line.isEmpty ? "\(dataSource.numberOfCells) members" : "? " + ScreenText.cleaned(search.line)
+        let count = dataSource.numberOfCells
+        let members = count == 1 ? "1 member" : "\(count) members"
+        let title = search.line.isEmpty ? members : "? " + ScreenText.cleaned(search.line)
         surface.draw(StyledText(title, theme.style(.title)), row: 0)
         selected = min(selected, max(dataSource.numberOfCells - 1, 0))
         first = min(max(first, selected - rows + 2), selected)
@@ -117,7 +119,11 @@ open class MXKTerminalMemberCell: MXKTerminalBaseCell {
         }
         let isInvited = data.roomMember.membership == .invite
         let name = ScreenText.cleanedName(data.memberDisplayName ?? data.roomMember.userId)
-        text.append(name, isInvited ? layout.theme.style(.subtitle) : layout.theme.name(of: data.roomMember.userId))
+        let userId = data.roomMember.userId
+        // As above the user's messages.
+        let isOwn = userId == (data as? MXKRoomMemberCellData)?.dataSource?.mxSession?.myUserId
+        let style = isOwn ? layout.theme.style(.own) : layout.theme.name(of: userId)
+        text.append(name, isInvited ? layout.theme.style(.subtitle) : style)
         if data.powerLevel >= 1 { text.append(" ★", layout.theme.style(.hint)) }
         if data.isTyping { text.append(" …", layout.theme.style(.hint)) }
         if isInvited { text.append(" invited", layout.theme.style(.hint)) }
