@@ -137,9 +137,14 @@ struct IdentifierTests {
     }
 
     @Test func aHundredThousandMembersAreRead() throws {
-        let ids = (0..<100_000).map { #""user-\#($0)""# }.joined(separator: ",")
-        let hash = (0..<100_000).map { #""user-\#($0)":{"name":"n\#($0)"}"# }.joined(separator: ",")
-        let list = try #require(PresenceList(Array(#"{"presence":{"ids":[\#(ids)],"hash":{\#(hash)}}}"#.utf8)))
+        var data = Array(#"{"presence":{"ids":["#.utf8)
+        for number in 0..<100_000 { data += "\(number == 0 ? "" : ",")\"user-\(number)\"".utf8 }
+        data += #"],"hash":{"#.utf8
+        for number in 0..<100_000 {
+            data += "\(number == 0 ? "" : ",")\"user-\(number)\":{\"name\":\"n\(number)\"}".utf8
+        }
+        data += "}}}".utf8
+        let list = try #require(PresenceList(data))
         #expect(list.members.count == 100_000 && !list.isCut && list.withoutID == 0)
         #expect(list.members["user-99999"]?.userInfo == #"{"name":"n99999"}"#)
         #expect(list.members.all.last?.userID == "user-99999")
