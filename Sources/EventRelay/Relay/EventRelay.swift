@@ -45,6 +45,6 @@ public final class EventRelay: Sendable {
 
     /// The units that this relay has now.
     public var units: [String] {
-        core.state.withLock { state in state.units.filter { $0.value.term != nil }.keys.sorted() }
+        core.state.withLock { state in state.units.filter { $0.value.term != nil }.keys.map(\.string) }.sorted()
     }
 }

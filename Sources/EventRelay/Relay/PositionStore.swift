@@ -22,7 +22,7 @@ final class PositionStore: Sendable {
 
     private let connection: NATSConnection
     private let bucket: String
-    private let units = Lock<[String: Unit]>([:])
+    private let units = Lock<[ByteKey: Unit]>([:])
     private let failureObserver = Lock<(@Sendable (NATSError) -> Void)?>(nil)
 
     init(_ connection: NATSConnection, bucket: String) {

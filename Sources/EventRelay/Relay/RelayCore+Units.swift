@@ -212,7 +212,7 @@ extension RelayCore {
 
 /// Work on units: of one unit one after the other, of several at once.
 final class UnitLines: Sendable {
-    private let tails = Lock<[String: (id: UUID, task: Task<Void, Never>)]>([:])
+    private let tails = Lock<[ByteKey: (id: UUID, task: Task<Void, Never>)]>([:])
 
     /// - Parameter isInterrupting: Whether what is under way is cancelled.
     func run(_ unit: String, interrupting isInterrupting: Bool = false, _ work: @escaping @Sendable () async -> Void) {

@@ -17,7 +17,7 @@ final class RelayCore: Shell {
     struct State: Sendable {
         var observers: [@Sendable (RelayReport) -> Void] = []
         /// Those that are read here, or about to be.
-        var units: [String: UnitRun] = [:]
+        var units: [ByteKey: UnitRun] = [:]
         var lastRun = 0
         /// Of units that are not ours yet.
         var keptBytes = 0
@@ -54,7 +54,7 @@ final class RelayCore: Shell {
     let options: EventRelayOptions
     let relay: RelayID
     let imprint: RelayImprint
-    let sources: [String: any RelaySource]
+    let sources: [ByteKey: any RelaySource]
     let driver: Driver<M>
     /// Heartbeats and records have a connection of their own: what waits for the stream must not keep them.
     let records: NATSConnection
@@ -78,12 +78,12 @@ final class RelayCore: Shell {
         self.relay = relay
         imprint = RelayImprint(relay, options)
         allSources = sources
-        var owners: [String: any RelaySource] = [:]
+        var owners: [ByteKey: any RelaySource] = [:]
         for source in sources {
             for unit in source.units { owners[unit] = source }
         }
         self.sources = owners
-        let units = owners.keys.sorted()
+        let units = owners.keys.map(\.string).sorted()
         let loop = NetworkLoop()
         driver = Driver(
             M(options.ownership(relay, units: units), units: units, limits: options.limits, now: loop.now), on: loop)
@@ -276,7 +276,7 @@ final class RelayCore: Shell {
     }
 
     private func hasHeardAll(of source: any RelaySource) async -> Bool {
-        let running = state.withLock { state in state.units.filter { $0.value.term != nil }.map(\.key) }
+        let running = state.withLock { state in state.units.filter { $0.value.term != nil }.map(\.key.string) }
         guard let unit = running.filter({ sources[$0] === source }).randomElement() else { return true }
         return await source.hasHeardAll(of: unit)
     }

@@ -5,7 +5,7 @@ import RelayProtocol
 /// The ids of what is in the stream already of events that are about to come again: a stream knows repeated ids only for a while,
 /// and an outage may have been longer. Read once, before a unit starts from a position that old.
 struct StoredIDs: Sendable {
-    private var ids: Set<String> = []
+    private var ids: Set<ByteKey> = []
     /// Whether something has come again since the last position.
     private var hasTaken = true
 
@@ -59,7 +59,7 @@ struct StoredIDs: Sendable {
 
     /// Whether it is there. An event comes again once: then it is forgotten here.
     mutating func take(_ id: String) -> Bool {
-        guard !ids.isEmpty, ids.remove(id) != nil else { return false }
+        guard !ids.isEmpty, ids.remove(id) else { return false }
         hasTaken = true
         return true
     }

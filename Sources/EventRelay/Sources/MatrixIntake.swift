@@ -157,8 +157,8 @@ final class MatrixIntake: RealtimeEventSink {
     }
 
     /// Ids of the events that stand behind the gap. Servers do not order a page of history as they order a sync.
-    private func broughtEvents(of channelName: String) -> Set<String> {
-        var ids: Set<String> = []
+    private func broughtEvents(of channelName: String) -> Set<ByteKey> {
+        var ids: Set<ByteKey> = []
         for case .events(let events) in state.withLock({ $0.waiting }) {
             for (event, _) in events.batch(channelID: { _ in nil }) where event.channelName == channelName {
                 if let id = event.json["event_id"]?.string { ids.insert(id) }
