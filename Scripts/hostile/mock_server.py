@@ -350,6 +350,18 @@ def timestamps(trial):
     attack(trial, hostile)
 
 
+@scenario("mock server HTTP: 100 connections that idle after a body of 1 MiB", grows=48, cpu=20, back=5, log=5)
+def idle_after_bodies(trial):
+    def hostile(port):
+        connections = [connect(port) for _ in range(trial.scale(100))]
+        for connection in connections:
+            connection.send(POST + f"Content-Length: {MIB}\r\n\r\n".encode() + b"x" * MIB)
+            connection.read_until(b"\r\n\r\n")
+        for connection in connections:
+            connection.close()
+    attack(trial, hostile)
+
+
 @scenario("mock server HTTP: heads byte by byte, 200 at a time", grows=24, cpu=15, back=5, log=5)
 def slow_heads(trial):
     def hostile(port):

@@ -37,6 +37,19 @@ struct KeepAliveTests {
         actions = [24_000, 25_000].map { keepAlive.timerFired(now: at($0)) }
         #expect(actions == [.wait(.seconds(1)), .ping(.seconds(10))])
     }
+
+    @Test(.regression("A time of zero kept the event loop busy until the client was given up."))
+    func timesOfZeroDoNotKeepTheEventLoopBusy() {
+        for (pingAfter, pongTimeout) in [(Duration.zero, Duration.seconds(30)), (.seconds(30), .zero), (.zero, .zero)] {
+            var keepAlive = KeepAlive(pingAfter: pingAfter, pongTimeout: pongTimeout, now: at(0))
+            for moment in [0, 30_000, 30_001] as [Int64] {
+                switch keepAlive.timerFired(now: at(moment)) {
+                case .wait(let delay), .ping(let delay): #expect(delay >= Duration.milliseconds(10))
+                case .giveUp: break
+                }
+            }
+        }
+    }
 }
 
 struct FaultQueueTests {

@@ -78,7 +78,10 @@ struct LogTests {
         client.receive(#"{"event":"e","channel":\#(JSONString.quoted(words)),"data":""}"#)
         client.close(4000)
         // Events are the application's, as they came.
-        let lines = client.take().filter { !$0.hasPrefix("event ") } + ["\(PusherError(.serverError, words, channelName: words))"]
+        let lines =
+            client.take().filter { !$0.hasPrefix("event ") } + [
+                "\(PusherError(.serverError, words, channelName: words))"
+            ]
         #expect(lines.contains { $0.contains("the server reports") })
         for line in lines {
             #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })

@@ -41,8 +41,8 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
-            body.clear()
             isTooLarge = false
+            if Self.waitsToSend(head) { writeContinue(context) }
         case .body(let part):
             isTooLarge = isTooLarge || body.readableBytes + part.readableBytes > core.configuration.maximumMessageSize
             if !isTooLarge { body.writeImmutableBuffer(part) }
@@ -51,7 +51,18 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
             self.head = nil
             core.requestArrived(on: context.channel)
             reply(to: head, context: context)
+            body = ByteBuffer()  // a connection that waits for its next request keeps nothing of this one
         }
+    }
+
+    /// RFC 9110, section 10.1.1: such a client sends the body when it is told to go on, or after a while.
+    private static func waitsToSend(_ head: HTTPRequestHead) -> Bool {
+        head.version == .http1_1 && head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+    }
+
+    private func writeContinue(_ context: ChannelHandlerContext) {
+        let head = HTTPResponseHead(version: .http1_1, status: .continue)
+        context.writeAndFlush(Self.wrapOutboundOut(.head(head)), promise: nil)
     }
 
     private func reply(to head: HTTPRequestHead, context: ChannelHandlerContext) {
@@ -95,7 +106,10 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
         let status = HTTPResponseStatus(statusCode: response.status)
         let part = HTTPResponseHead(version: head.version, status: status, headers: headers)
         context.write(Self.wrapOutboundOut(.head(part)), promise: nil)
-        context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: response.body)))), promise: nil)
+        // The length is told all the same (RFC 9110, section 9.3.2).
+        if head.method != .HEAD {
+            context.write(Self.wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: response.body)))), promise: nil)
+        }
         // Before the end is written: a request that was sent ahead comes within that call.
         if head.isKeepAlive { core.awaitRequest(on: context.channel) }
         let written = context.writeAndFlush(Self.wrapOutboundOut(.end(nil)))

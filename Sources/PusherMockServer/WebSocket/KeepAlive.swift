@@ -10,13 +10,16 @@ struct KeepAlive {
         case giveUp
     }
 
+    /// The shortest silence that is looked for: a time of zero must not keep the event loop busy.
+    private static let shortestSilence = Duration.milliseconds(10)
+
     private let pingAfter: Duration
     private let pongTimeout: Duration
     private var lastActivity: MonotonicInstant
     private var pingedAt: MonotonicInstant?
 
     init(pingAfter: Duration, pongTimeout: Duration, now: MonotonicInstant) {
-        self.pingAfter = pingAfter
+        self.pingAfter = max(pingAfter, Self.shortestSilence)
         self.pongTimeout = pongTimeout
         lastActivity = now
     }
@@ -36,6 +39,6 @@ struct KeepAlive {
         let left = pingAfter - (now - lastActivity)
         guard left <= .zero else { return .wait(left) }
         pingedAt = now
-        return .ping(min(pongTimeout, pingAfter))
+        return .ping(min(max(pongTimeout, Self.shortestSilence), pingAfter))
     }
 }
