@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import Glibc
 
 /// Gives files that are complete their names. Before that only their owner can read them.
@@ -49,47 +49,5 @@ package enum FilePlacement {
         unlink(target)
         errno = reason
         return false
-    }
-
-    // MARK: Private files
-
-    /// Puts data in the place of a file, or begins one, that only its owner can read. Whatever happens, it holds either the old
-    /// data or the new. When this returns they are on the disk.
-    ///
-    /// - Returns: False if it fails, with `errno`.
-    package static func replacePrivate(_ path: String, with data: Data) -> Bool {
-        let file = URL(filePath: path)
-        let folder = file.deletingLastPathComponent().path
-        let new = "\(folder)/.\(file.lastPathComponent).\(UUID().uuidString)"
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return false }
-        let isWritten = fchmod(descriptor, 0o600) == 0 && write(data, to: descriptor) && fsync(descriptor) == 0
-        guard close(descriptor) == 0, isWritten, rename(new, path) == 0 else {
-            let reason = errno
-            unlink(new)
-            errno = reason
-            return false
-        }
-        // So that a power cut does not bring the old data back.
-        let parent = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        if parent >= 0 {
-            fsync(parent)
-            close(parent)
-        }
-        return true
-    }
-
-    private static func write(_ data: Data, to descriptor: Int32) -> Bool {
-        data.withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress else { return true }
-            var offset = 0
-            while offset < bytes.count {
-                let count = Glibc.write(descriptor, start + offset, bytes.count - offset)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                offset += count
-            }
-            return true
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PydioProtocol
 import PydioSDK
@@ -6,7 +7,7 @@ import PydioSDK
 /// the process, however that ends.
 final class StateFolder: Sendable {
     let path: String
-    private let lock: Int32
+    private let lock: FileLock
 
     /// Where unfinished downloads are.
     var parts: String { path + "/parts" }
@@ -25,37 +26,23 @@ final class StateFolder: Sendable {
             }
         }
         let file = path + "/lock"
-        lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard lock >= 0 else { throw Self.failure("open", file) }
-        while flock(lock, LOCK_EX | LOCK_NB) != 0 {
-            if errno == EINTR { continue }
-            let failure = Self.failure("lock", file)
-            guard errno == EWOULDBLOCK else { throw failure }
-            throw SyncStateFailure(
-                "\(localFolder) is being synced by \(Self.holder(lock)): wait for it or stop it; nothing was synced")
+        do throws(FileLock.Failure) {
+            lock = try FileLock(file: file)
+        } catch {
+            throw switch error {
+            case .held:
+                SyncStateFailure(
+                    "\(localFolder) is being synced by \(error.owner): wait for it or stop it; nothing was synced")
+            case .unavailable(let reason): Self.failure("lock", file, reason)
+            }
         }
-        let text = "\(getpid())\n"
-        if ftruncate(lock, 0) == 0 { _ = text.withCString { pwrite(lock, $0, strlen($0), 0) } }
     }
 
-    deinit {
-        if lock >= 0 { close(lock) }
-    }
+    /// Lets another sync have it, even while a task that has ended still holds this.
+    func release() { lock.release() }
 
-    /// Lets another sync have it. Closing alone comes late while a task that has ended still holds this, or a child of
-    /// this process the descriptor.
-    func release() { flock(lock, LOCK_UN) }
-
-    private static func failure(_ what: String, _ file: String) -> SyncStateFailure {
-        SyncStateFailure("could not \(what) \(file): \(String(cString: strerror(errno))); nothing was synced")
-    }
-
-    private static func holder(_ lock: Int32) -> String {
-        var bytes = [UInt8](repeating: 0, count: 20)
-        let count = pread(lock, &bytes, bytes.count, 0)
-        let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-        guard let process = Int32(text.filter(\.isNumber)) else { return "another process" }
-        return process == getpid() ? "this process already" : "process \(process)"
+    private static func failure(_ what: String, _ file: String, _ reason: Int32 = errno) -> SyncStateFailure {
+        SyncStateFailure("could not \(what) \(file): \(String(cString: strerror(reason))); nothing was synced")
     }
 
     /// Removes what is left of downloads that nobody waits for any more.

@@ -216,7 +216,7 @@ extension ScreenCommandTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             try Data("secret".utf8).write(to: folder.appending(path: "plan.png"))
         }
-        let lock = try FolderLock(scene.home.appending(path: live))
+        let lock = try FileLock(folder: scene.home.appending(path: live).path)
         let run = try chat(scene, environment: ["TMPDIR": scene.home.appending(path: "tmp").path])
         #expect(await run.shows("before"))
         let parent = scene.home.appending(path: "tmp").path

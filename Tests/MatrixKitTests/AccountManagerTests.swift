@@ -86,6 +86,18 @@ struct AccountManagerTests {
         #expect(try Data(contentsOf: file) == Data("[{".utf8))
     }
 
+    @Test func aFileThatOthersCanReadIsSaid_andLeftAsItIs() async throws {
+        let server = try await server()
+        MXKAccountManager(folder: accountsFolder).addAccount(account(server), andOpenSession: false)
+        let file = accountsFolder.appending(path: "accounts.json")
+        chmod(file.path, 0o640)
+        let manager = MXKAccountManager(folder: accountsFolder)
+        #expect(manager.accounts.isEmpty)
+        #expect(manager.fileTrouble?.contains("others can read \(file.path), mode 640") == true)
+        chmod(file.path, 0o600)
+        #expect(MXKAccountManager(folder: accountsFolder).accounts.count == 1)
+    }
+
     @Test func refreshedTokensAreOnTheDiskBeforeTheyAreUsed() async throws {
         let server = try await server()
         server.on("POST", "v3/refresh", .json(#"{"access_token":"new","refresh_token":"r2","expires_in_ms":100000}"#))

@@ -69,25 +69,44 @@ struct CredentialsFileTests {
     func damageIsAnErrorThatSaysNoSecret(text: String) throws {
         try withFolder { folder in
             let file = try CredentialsFile(in: folder)
-            try Data(text.utf8).write(to: folder.appending(path: "credentials.json"))
+            try write(Data(text.utf8), as: "credentials.json", in: folder)
             let error = #expect(throws: MatrixError.self) { _ = try file.read() }
             #expect(error?.message.contains("secret") == false)
         }
     }
 
-    @Test func othersFilesAndFoldersAreNotTaken() throws {
+    private func write(_ data: Data, as name: String, in folder: URL, mode: mode_t = 0o600) throws {
+        let file = folder.appending(path: name)
+        try data.write(to: file)
+        chmod(file.path, mode)
+    }
+
+    @Test func aFileThatOthersCanReadIsNotUsed() throws {
         try withFolder { folder in
             let file = try CredentialsFile(in: folder)
-            let elsewhere = folder.appending(path: "elsewhere")
-            try JSONEncoder().encode(credentials).write(to: elsewhere)
+            try write(try JSONEncoder().encode(credentials), as: "credentials.json", in: folder, mode: 0o644)
+            let error = #expect(throws: MatrixError.self) { _ = try file.read() }
+            #expect(error?.message.hasSuffix("mode 644: it is not used; run chmod 600 on it") == true)
+        }
+    }
+
+    @Test func aLinkIsFollowed() throws {
+        try withFolder { folder in
+            let file = try CredentialsFile(in: folder)
             try FileManager.default.createSymbolicLink(
-                at: folder.appending(path: "credentials.json"), withDestinationURL: elsewhere)
-            #expect(throws: MatrixError.self) { _ = try file.read() }
-            // Writing takes the link's place, and leaves alone what it led to.
-            let before = try Data(contentsOf: elsewhere)
-            try file.write(MXCredentials(homeServer: "https://s", userId: "@b:s", accessToken: "u"))
-            #expect(try Data(contentsOf: elsewhere) == before)
-            #expect(throws: MatrixError.self) { _ = try CredentialsFile(in: elsewhere) }
+                atPath: folder.appending(path: "credentials.json").path, withDestinationPath: "elsewhere")
+            try file.write(credentials)
+            #expect(try file.read() == credentials)
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            #expect(Set(names) == ["credentials.json", "elsewhere"])
+        }
+    }
+
+    @Test func othersFoldersAreNotTaken() throws {
+        try withFolder { folder in
+            _ = try CredentialsFile(in: folder)
+            try write(Data(), as: "file", in: folder)
+            #expect(throws: MatrixError.self) { _ = try CredentialsFile(in: folder.appending(path: "file")) }
         }
         #expect(throws: MatrixError.self) { _ = try CredentialsFile(in: URL(filePath: "/tmp")) }
     }

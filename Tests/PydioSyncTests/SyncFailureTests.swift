@@ -311,7 +311,7 @@ struct SyncFailureTests {
         async let first = scene.run()
         #expect(await eventually { scene.server.heldCount == 1 })
         let second = await failure { try await scene.run() }
-        #expect(second?.message.contains("is being synced by this process already") == true)
+        #expect(second?.message.contains("is being synced by this process:") == true)
         scene.server.release()
         #expect(try await first.isComplete)
     }

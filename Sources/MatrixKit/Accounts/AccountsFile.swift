@@ -28,21 +28,17 @@ final class AccountsFile: Sendable {
     /// - Parameter folder: Is made if it is missing, and closed to others.
     init(in folder: URL) { self.folder = folder }
 
-    private var path: String { folder.appending(path: "accounts.json").path }
+    private var file: PrivateFile { PrivateFile(folder.appending(path: "accounts.json").path) }
 
     /// - Throws: If there is a file that cannot be read: it is left as it is.
     func read() throws(MatrixError) -> [AccountRecord] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return [] }
-            throw failure("read")
-        }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        guard let data = try? file.read(upToCount: Self.maximumSize) ?? Data(),
-            let records = try? JSONDecoder().decode([AccountRecord].self, from: data),
+        guard
+            let data = try MatrixError.ofFile({ () throws(PrivateFileError) in try file.read(upTo: Self.maximumSize) })
+        else { return [] }
+        guard let records = try? JSONDecoder().decode([AccountRecord].self, from: data),
             records.allSatisfy({ $0.credentials.userId != nil })
         else {
-            throw MatrixError(.file, "the accounts in \(path) are damaged: the file was left as it is")
+            throw MatrixError(.file, "the accounts in \(file.path) are damaged: the file was left as it is")
         }
         return records
     }
@@ -63,24 +59,22 @@ final class AccountsFile: Sendable {
         guard let data = try? encoder.encode(new) else {
             throw MatrixError(.file, "the accounts cannot be written as JSON")
         }
-        guard FilePlacement.replacePrivate(path, with: data) else { throw failure("write") }
+        try MatrixError.ofFile { () throws(PrivateFileError) in try file.replace(with: data) }
     }
 
     /// Another process has it for moments only.
-    private func lock() throws(MatrixError) -> FolderLock {
-        for _ in 0..<200 {
-            do throws(MatrixError) {
-                return try FolderLock(folder)
-            } catch {
-                guard error.code == .store else { throw error }
-                usleep(5000)
+    private func lock() throws(MatrixError) -> FileLock {
+        do throws(FileLock.Failure) {
+            return try FileLock(folder: folder.path, waiting: .seconds(1))
+        } catch {
+            throw switch error {
+            case .held:
+                MatrixError(
+                    .store,
+                    "\(error.owner) has the accounts in \(file.path) for longer than a second: nothing was written")
+            case .unavailable(let reason):
+                MatrixError(.file, "the folder \(folder.path) cannot be locked: \(String(cString: strerror(reason)))")
             }
         }
-        throw MatrixError(
-            .store, "another process has the accounts in \(path) for longer than a second: nothing was written")
-    }
-
-    private func failure(_ what: String) -> MatrixError {
-        MatrixError(.file, "could not \(what) \(path): \(String(cString: strerror(errno)))")
     }
 }

@@ -18,7 +18,7 @@ final class PrivateTemporaryFolder {
         }
     }()
 
-    private var made: (url: URL, lock: FolderLock)?
+    private var made: (url: URL, lock: FileLock)?
 
     /// Made when it is asked for; nil if that fails.
     var url: URL? {
@@ -27,7 +27,7 @@ final class PrivateTemporaryFolder {
         let url = FileManager.default.temporaryDirectory.appending(path: Self.prefix + UUID().uuidString)
         do {
             try PrivateFolder.make(url)
-            made = (url, try FolderLock(url))
+            made = (url, try FileLock(folder: url.path))
         } catch {
             return nil
         }
@@ -45,7 +45,7 @@ final class PrivateTemporaryFolder {
         for name in names where name.hasPrefix(prefix) {
             let folder = parent.appending(path: name)
             var status = stat()
-            guard lstat(folder.path, &status) == 0, status.st_uid == geteuid(), let lock = try? FolderLock(folder)
+            guard lstat(folder.path, &status) == 0, status.st_uid == geteuid(), let lock = try? FileLock(folder: folder.path)
             else {
                 continue
             }

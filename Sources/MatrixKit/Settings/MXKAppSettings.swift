@@ -1,3 +1,4 @@
+import Basics
 public import Foundation
 import MatrixSDK
 
@@ -103,8 +104,10 @@ open class MXKAppSettings {
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try encoder.encode(values).write(to: file, options: .atomic)
+            try PrivateFile(file.path).replace(with: try encoder.encode(values))
             fileTrouble = nil
+        } catch let error as PrivateFileError {
+            fileTrouble = "The settings could not be written: \(error)"
         } catch {
             fileTrouble = "The settings could not be written to \(file.path()): \(error.localizedDescription)"
         }

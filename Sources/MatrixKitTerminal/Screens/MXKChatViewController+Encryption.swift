@@ -62,8 +62,8 @@ extension MXKChatViewController {
                 }
                 self?.perform("The keys were not written") {
                     let keys = try await crypto.exportRoomKeys(withPassword: password)
-                    guard FilePlacement.replacePrivate(path, with: keys) else {
-                        throw MatrixError(.file, "\(path) cannot be written: is there such a folder?")
+                    try MatrixError.ofFile { () throws(PrivateFileError) in
+                        try PrivateFile(path).replace(with: keys)
                     }
                     self?.room.show("All keys are in \(path). Whoever has the password can read your messages with it.")
                 }

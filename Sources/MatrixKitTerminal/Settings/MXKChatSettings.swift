@@ -1,3 +1,4 @@
+import Basics
 public import Foundation
 public import MatrixKit
 import TerminalUI
@@ -181,8 +182,10 @@ public final class MXKChatSettings {
         do {
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file, options: .atomic)
+            try PrivateFile(file.path).replace(with: Data((lines.joined(separator: "\n") + "\n").utf8))
             return nil
+        } catch let error as PrivateFileError {
+            return "The setting holds for now, but \(file.lastPathComponent) could not be written: \(error)"
         } catch {
             return "The setting holds for now, but \(file.path()) could not be written: \(error.localizedDescription)"
         }

@@ -11,7 +11,7 @@ final class CredentialsFile: Sendable {
 
     private struct State {
         /// Held by whoever is logged in with the folder.
-        var lock: FolderLock?
+        var lock: FileLock?
         /// Writers of a login that is over do not bring it back.
         var isRetired = false
     }
@@ -26,32 +26,40 @@ final class CredentialsFile: Sendable {
     }
 
     /// Keeps others from logging in with the folder until ``retire()`` or ``remove(_:)``.
-    func hold(_ lock: FolderLock) { state.withLock { $0.lock = lock } }
+    func hold(_ lock: FileLock) { state.withLock { $0.lock = lock } }
 
     /// That it holds, or a new one.
-    func lock() throws(MatrixError) -> FolderLock {
+    func lock() throws(MatrixError) -> FileLock {
         if let lock = state.withLock({ $0.lock }) { return lock }
-        return try FolderLock(URL(filePath: folder))
+        do throws(FileLock.Failure) {
+            return try FileLock(folder: folder)
+        } catch {
+            throw switch error {
+            case .held:
+                MatrixError(
+                    .store,
+                    "\(error.owner) is logged in with \(folder) already: log out there, or use another folder")
+            case .unavailable(let reason):
+                MatrixError(
+                    .file, "the session's folder \(folder) cannot be locked: \(String(cString: strerror(reason)))")
+            }
+        }
     }
 
-    private var path: String { folder + "/" + Self.name }
+    private var file: PrivateFile { PrivateFile(folder + "/" + Self.name) }
 
     // MARK: Reading
 
     /// - Returns: Nil if there is no file.
     /// - Throws: If there is one that cannot be read, or says nothing.
     func read() throws(MatrixError) -> MXCredentials? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw failure("read")
-        }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        guard let data = try? file.read(upToCount: Self.maximumSize),
-            let credentials = try? JSONDecoder().decode(MXCredentials.self, from: data),
+        guard
+            let data = try MatrixError.ofFile({ () throws(PrivateFileError) in try file.read(upTo: Self.maximumSize) })
+        else { return nil }
+        guard let credentials = try? JSONDecoder().decode(MXCredentials.self, from: data),
             credentials.userId != nil, credentials.accessToken != nil, credentials.homeServer != nil
         else {
-            throw MatrixError(.file, "the credentials in \(path) are damaged: log in again")
+            throw MatrixError(.file, "the credentials in \(file.path) are damaged: log in again")
         }
         return credentials
     }
@@ -65,7 +73,7 @@ final class CredentialsFile: Sendable {
         }
         try state.withLock { state throws(MatrixError) in
             guard !state.isRetired else { throw MatrixError(.cancelled, "the login is over: its tokens are not kept") }
-            guard FilePlacement.replacePrivate(path, with: data) else { throw failure("write") }
+            try MatrixError.ofFile { () throws(PrivateFileError) in try file.replace(with: data) }
         }
     }
 
@@ -82,11 +90,7 @@ final class CredentialsFile: Sendable {
             state = State(isRetired: true)
             let there = (try? read()) ?? nil
             if let there, there.userId != credentials.userId || there.deviceId != credentials.deviceId { return }
-            guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete") }
+            try MatrixError.ofFile { () throws(PrivateFileError) in try file.remove() }
         }
-    }
-
-    private func failure(_ what: String) -> MatrixError {
-        MatrixError(.file, "could not \(what) \(path): \(String(cString: strerror(errno)))")
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Basics
 import MatrixProtocol
 
 extension MXMatrixService {
@@ -111,7 +112,7 @@ extension MXMatrixService {
     }
 
     /// - Throws: If somebody is logged in, here or with another service, unless the homeserver has ended that.
-    private func placeForLogin() throws -> (ServicePlace, FolderLock) {
+    private func placeForLogin() throws -> (ServicePlace, FileLock) {
         switch phase {
         case .uninitialised: throw MatrixServiceError.notInitialized
         case .loggedOut(let place): return (place, try CredentialsFile(in: place.folder).lock())
@@ -125,7 +126,7 @@ extension MXMatrixService {
 
     /// - Parameter goesOn: The device is that of the stored credentials, whose tokens are dead from now on.
     private func logIn(
-        _ credentials: MXCredentials, at place: ServicePlace, _ lock: FolderLock, goesOn: Bool
+        _ credentials: MXCredentials, at place: ServicePlace, _ lock: FileLock, goesOn: Bool
     ) async throws {
         // The session that the homeserver has ended makes room for the new one, which takes over its store.
         if let old = account {

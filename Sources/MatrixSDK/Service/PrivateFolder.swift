@@ -1,3 +1,4 @@
+package import Basics
 import Foundation
 import Glibc
 package import MatrixProtocol
@@ -24,6 +25,17 @@ package enum PrivateFolder {
         }
         guard status.st_mode & 0o077 == 0 || chmod(folder.path, 0o700) == 0 else {
             throw MatrixError(.file, "\(folder.path) cannot be closed to others, so no session is kept there")
+        }
+    }
+}
+
+extension MatrixError {
+    /// Runs what reads or writes a private file.
+    package static func ofFile<Value>(_ body: () throws(PrivateFileError) -> Value) throws(MatrixError) -> Value {
+        do throws(PrivateFileError) {
+            return try body()
+        } catch {
+            throw MatrixError(.file, error.description)
         }
     }
 }

@@ -4,18 +4,20 @@ import MatrixSDK
 /// What was written in chats and not sent, by user and room. Several processes may have it: each changes what its accounts
 /// have written.
 struct ChatDrafts {
-    private let file = PrivateFile("matrix-drafts.json", in: .state)
+    private let file = UserFile("matrix-drafts.json", in: .state)
 
     /// All of them; none if they cannot be read.
-    func read() -> [String: String] {
-        guard let data = try? file.read() else { return [:] }
+    func read() -> [String: String] { (try? load()) ?? [:] }
+
+    private func load() throws(CommandFailure) -> [String: String] {
+        guard let data = try file.read() else { return [:] }
         return (try? JSONDecoder().decode([String: String].self, from: data)) ?? [:]
     }
 
     /// Replaces those of these users.
     func write(_ texts: [String: String], of users: [String]) throws(CommandFailure) {
         try file.locking { () throws(CommandFailure) in
-            let old = read()
+            let old = try load()
             let others = old.filter { draft in !users.contains { draft.key.hasPrefix($0 + " ") } }
             let new = others.merging(texts) { $1 }
             guard new != old else { return }

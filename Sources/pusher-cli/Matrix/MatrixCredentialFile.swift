@@ -6,7 +6,7 @@ struct MatrixCredentialFile {
     private static let name = "matrix.json"
     private static let prefix = "matrix-%40"
 
-    private let store: PrivateFile
+    private let store: UserFile
 
     /// - Parameter user: Whose login beside the first it is; nil for the first.
     init(beside user: String? = nil) {
@@ -15,7 +15,7 @@ struct MatrixCredentialFile {
     }
 
     private init(named name: String) {
-        store = PrivateFile(name, ifReadByOthers: "log out everywhere and log in again")
+        store = UserFile(name, ifReadByOthers: "log out everywhere and log in again")
     }
 
     /// Those that are there, the first login before the others, which are in the order of their names.

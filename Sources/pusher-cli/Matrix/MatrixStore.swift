@@ -11,7 +11,7 @@ struct MatrixStore: Sendable {
 
     let userID: String
     let deviceID: String?
-    var folder = PrivateFile.Base.data.folder.appending(path: "matrix")
+    var folder = UserFile.Base.data.folder.appending(path: "matrix")
 
     /// The store itself, to be owned.
     var file: MXFileStore { MXFileStore(folder: folder, eventsPerRoom: Self.eventsPerRoom, allowsReaders: true) }

@@ -49,7 +49,7 @@ enum UserProgram {
             at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appending(path: "message.md")
-        try PrivateFile.replace(file, with: Data(text.utf8))
+        try UserFile.replace(file, with: Data(text.utf8))
         let status = try terminal.pausing { try run(editor, file.path) }
         guard status == 0 else {
             throw CommandFailure(.unavailable, "\(editor) ended with status \(status): the text is as it was")

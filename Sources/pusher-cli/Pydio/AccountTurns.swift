@@ -13,7 +13,7 @@ final class AccountTurns: LoginTurns {
     private struct State {
         /// As the file has it, as far as this process knows.
         var login: PydioLogin
-        var lock: Int32?
+        var lock: FileLock?
     }
 
     private let state: Lock<State>
@@ -38,11 +38,7 @@ final class AccountTurns: LoginTurns {
 
     func end(_ session: KeptSession) {
         keep(session)
-        let descriptor = state.withLock { state in
-            defer { state.lock = nil }
-            return state.lock
-        }
-        if let descriptor { close(descriptor) }
+        state.withLock { $0.lock = nil }
     }
 
     /// Writes what has changed, for the next command.
@@ -83,34 +79,35 @@ final class AccountTurns: LoginTurns {
     /// - Returns: Whether another process had it.
     private func lock() async -> Bool {
         guard let path = try? lockFile() else { return false }
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return false }
-        var hasWaited = false
-        if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            hasWaited = true
+        var (lock, hasWaited): (FileLock?, Bool)
+        do throws(FileLock.Failure) {
+            (lock, hasWaited) = (try FileLock(file: path), false)
+        } catch {
+            guard case .held = error else { return false }
             StatusLine.explainWait("another command is logging in as \(login.user)")
-            await wait(for: descriptor)
+            (lock, hasWaited) = (await lockWhenFree(path, error.owner), true)
             StatusLine.explainWait(nil)
         }
-        // Not before: a turn of this process may still be ending, and closes what is here.
-        state.withLock { $0.lock = descriptor }
+        // Not before: a turn of this process may still be ending, and releases what is here.
+        state.withLock { $0.lock = lock }
         return hasWaited
     }
 
-    /// Until the other one lets go of it, or for as long as a login can take: it may have been stopped.
-    private func wait(for descriptor: Int32) async {
+    /// Nil if the other one keeps it for as long as a login can take: it may have been stopped.
+    private func lockWhenFree(_ path: String, _ owner: String) async -> FileLock? {
         let start = ContinuousClock.now
         var pause = Duration.milliseconds(20)
         var isTold = false
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+        while true {
+            if let lock = try? FileLock(file: path) { return lock }
             let waited = ContinuousClock.now - start
-            guard waited < Self.patience, !Task.isCancelled else { return }
+            guard waited < Self.patience, !Task.isCancelled else { return nil }
             if waited > Self.silence, !isTold {
                 isTold = true
                 StandardError.write(
                     """
-                    warning: waiting for another command, which is logging in as \(login.user); going on without it \
-                    after \(Self.patience.components.seconds) s
+                    warning: waiting for another command (\(owner)), which is logging in as \(login.user); going on \
+                    without it after \(Self.patience.components.seconds) s
                     """)
             }
             try? await Task.sleep(for: pause)

@@ -9,7 +9,7 @@ struct PydioLoginFile {
         var pending: PydioPendingLogin?
     }
 
-    let store = PrivateFile("pydio.json", ifReadByOthers: "log out everywhere and log in again")
+    let store = UserFile("pydio.json", ifReadByOthers: "log out everywhere and log in again")
 
     private func load() throws(CommandFailure) -> Content {
         guard let data = try store.read() else { return Content() }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PusherMockServer
 import Transport
@@ -6,41 +7,29 @@ import Transport
 ///
 /// Each has a file of its own, which is valid as long as `serve` holds its lock, however that ends.
 final class ServedApplication {
-    private let descriptor: Int32
-    private let file: URL
-
     /// In the folder of the configuration, which is the user's alone. That of the session is not known everywhere where
     /// commands run.
-    private static var folder: URL { PrivateFile("served").file }
+    private static let folder = "served"
+
+    private let file: UserFile
+    private let lock: FileLock
 
     /// Nil if the file cannot be written: then nothing is lost but comfort.
     init?(_ settings: Settings) {
-        let (folder, name) = (Self.folder, UUID().uuidString)
-        file = folder.appending(path: name + ".json")
-        // Nobody looks at it before it is written and locked.
-        let draft = folder.appending(path: "." + name).path
-        try? FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return nil }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, let data = try? JSONEncoder().encode(settings),
-            data.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) == data.count,
-            rename(draft, file.path) == 0
-        else {
-            unlink(draft)
-            close(descriptor)
-            return nil
-        }
+        file = UserFile("\(Self.folder)/\(UUID().uuidString).json")
+        guard let data = try? JSONEncoder().encode(settings), let lock = try? file.write(data) else { return nil }
+        self.lock = lock
     }
 
     /// It is not served any more.
     func end() {
-        unlink(file.path)
-        close(descriptor)
+        try? file.remove()
+        lock.release()
     }
 
     /// What has been served for the shortest time; nil if nothing is served now.
     static func current() -> Settings? {
+        let folder = UserFile.Base.configuration.folder.appending(path: folder)
         let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         let records = (files ?? []).filter { $0.pathExtension == "json" }.compactMap { record(in: $0.path) }
         guard var settings = records.max(by: { $0.start < $1.start })?.settings else { return nil }

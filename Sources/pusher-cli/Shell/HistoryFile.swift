@@ -1,11 +1,11 @@
 import Foundation
 import TerminalUI
 
-/// The history as it outlives the shell: `history` in the folder of ``PrivateFile/Base/state``, one line each.
+/// The history as it outlives the shell: `history` in the folder of ``UserFile/Base/state``, one line each.
 ///
 /// Several shells may add to it at the same time. Each reads it when it starts.
 struct HistoryFile: Sendable {
-    private let file = PrivateFile("history", in: .state)
+    private let file = UserFile("history", in: .state)
 
     func read() throws(CommandFailure) -> LineHistory {
         guard let data = try file.read() else { return LineHistory() }

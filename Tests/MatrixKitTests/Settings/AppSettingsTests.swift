@@ -24,6 +24,16 @@ import Testing
         #expect(!MXKAppSettings(file: file).showRedactionsInRoomHistory)
     }
 
+    @Test func aLinkToTheFileStaysALink() throws {
+        let file = file()
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
+        try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: "kept.json")
+        MXKAppSettings(file: file).showRedactionsInRoomHistory = true
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == "kept.json")
+        #expect(MXKAppSettings(file: file).showRedactionsInRoomHistory)
+    }
+
     @Test(arguments: ["{", "[]", #"{"showsRedactions":"yes"}"#, ""])
     func aFileThatCannotBeReadIsToldAndLeft(content: String) throws {
         let file = file()

@@ -70,6 +70,16 @@ struct ChatSettingsTests {
         #expect(try Data(contentsOf: file) == bytes)
     }
 
+    @Test func aLinkToTheFileStaysALink() throws {
+        let kept = folder.url.appending(path: "kept.conf")
+        try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: "kept.conf")
+        for theme in ["light", "dark"] {
+            #expect(MXKChatSettings(file: file).set("theme", to: theme) == nil)
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == "kept.conf")
+            #expect(try Data(contentsOf: kept) == Data("theme = \(theme)\n".utf8))
+        }
+    }
+
     @Test func aPlaceThatIsNoFileSaysSo() throws {
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
         #expect(MXKChatSettings(file: file).trouble?.hasPrefix("chat.conf cannot be read: ") == true)

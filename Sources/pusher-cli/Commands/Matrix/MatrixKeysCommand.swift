@@ -45,7 +45,7 @@ struct MatrixKeysCommand: AsyncParsableCommand {
                 return try await crypto.exportRoomKeys(withPassword: password)
             }
             do throws(CommandFailure) {
-                try PrivateFile.replace(url, with: keys)
+                try UserFile.replace(url, with: keys)
             } catch {
                 throw CommandFailure(.badData, error.description)
             }
