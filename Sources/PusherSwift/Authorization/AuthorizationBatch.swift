@@ -2,23 +2,34 @@ import PusherProtocol
 
 /// Requests that go to the application together: as many as fit into a call, and few calls at a time.
 struct AuthorizationBatch {
+    /// In order; those that are not in ``awaited`` are passed over.
     private var waiting: [AuthRequest] = []
+    /// Of thousands that wait, all are taken back at once when a connection ends: each must cost little.
+    private var awaited: Set<AuthRequestID> = []
     private var callsUnderWay = 0
 
     mutating func add(_ request: AuthRequest) {
         waiting.append(request)
+        awaited.insert(request.id)
     }
 
     mutating func remove(_ request: AuthRequestID) {
-        waiting.removeAll { $0.id == request }
+        awaited.remove(request)
+        if awaited.isEmpty { waiting = [] }
     }
 
     /// The requests of the next call; nil if there are none, or enough calls are under way.
     mutating func begin(maximumCalls: Int, maximumChannels: Int) -> [AuthRequest]? {
-        guard !waiting.isEmpty, callsUnderWay < maximumCalls else { return nil }
+        guard !awaited.isEmpty, callsUnderWay < maximumCalls else { return nil }
         callsUnderWay += 1
-        defer { waiting.removeFirst(min(maximumChannels, waiting.count)) }
-        return Array(waiting.prefix(maximumChannels))
+        var (requests, passed) = ([AuthRequest](), 0)
+        while passed < waiting.count, requests.count < maximumChannels {
+            let request = waiting[passed]
+            if awaited.remove(request.id) != nil { requests.append(request) }
+            passed += 1
+        }
+        waiting.removeFirst(passed)
+        return requests
     }
 
     mutating func end() {
