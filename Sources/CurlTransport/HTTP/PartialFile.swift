@@ -89,20 +89,12 @@ package struct PartialFile: Sendable {
 /// Keeps all other downloads, of all processes, from a part with a name that they could have, too. It is made if it is not
 /// there. The lock lasts as long as this.
 package final class PartialFileLock: Sendable {
-    private let descriptor: Int32
+    private let lock: FileLock
 
     /// Nil if another has it, or it is no file.
     package init?(_ part: PartialFile) {
-        descriptor = open(part.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return nil }
-        var (mine, there) = (stat(), stat())
         // Whoever had it until now may have given it its name meanwhile, or removed it.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &mine) == 0, lstat(part.path, &there) == 0,
-            mine.st_ino == there.st_ino, mine.st_dev == there.st_dev, mine.st_mode & S_IFMT == S_IFREG
-        else { return nil }
-    }
-
-    deinit {
-        if descriptor >= 0 { close(descriptor) }
+        guard let lock = try? FileLock(file: part.path), lock.isFile(at: part.path) else { return nil }
+        self.lock = lock
     }
 }
