@@ -2,7 +2,8 @@ import Basics
 import Dispatch
 import Foundation
 
-/// Ctrl-C, a polite kill and a terminal that goes away end a command cleanly; a second signal ends it at once.
+/// Ctrl-C, a polite kill and a terminal that goes away end a command cleanly; a second signal ends it at once, with
+/// ``ExitStatus/interrupted``.
 final class SignalWatch {
     /// Without HUP if that is ignored from the start: then `nohup` wants the command to go on.
     private static let numbers: [Int32] = {
@@ -34,12 +35,12 @@ final class SignalWatch {
             let source = DispatchSource.makeSignalSource(signal: number)
             let taken = Lock(0)
             source.setEventHandler {
-                TerminalPatience.limitWrites()
+                OutputPatience.limitWrites()
                 let isLast = taken.withLock { taken in
                     taken += 1
                     return taken >= count
                 }
-                if isLast { signal(number, SIG_DFL) }
+                if isLast { signal(number) { _ in _exit(ExitStatus.interrupted.rawValue) } }
                 onSignal()
             }
             source.setRegistrationHandler { registered.signal() }

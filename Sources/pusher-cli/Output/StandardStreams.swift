@@ -61,10 +61,10 @@ enum StandardOutput {
         return false
     }
 
-    /// Says that not all was written, unless its reader had enough. Asked at a command's end, which is soon if what it does
-    /// is to write.
+    /// Throws if not everything was written, unless the reader left, or did not read once the command was asked to end
+    /// (`EAGAIN`). Called at a command's end, which is soon if its work is to write.
     static func requireTaken() throws(CommandFailure) {
-        guard let error = failure.withLock({ $0 }), error != EPIPE else { return }
+        guard let error = failure.withLock({ $0 }), error != EPIPE, error != EAGAIN else { return }
         throw CommandFailure(
             .unwritable, "standard output cannot be written: \(String(cString: strerror(error)))")
     }
@@ -75,8 +75,9 @@ enum StandardOutput {
     static var columns: Int? { isTerminal ? TerminalSize(of: STDOUT_FILENO).columns : nil }
 }
 
-/// Once somebody has asked the command to end, a terminal that nobody reads keeps it no longer.
-enum TerminalPatience {
+/// How long a write waits for a reader. Once a signal or a time limit has asked the command to end, a terminal or pipe that
+/// nobody reads no longer keeps it.
+enum OutputPatience {
     private enum Phase {
         case endless
         /// For each write.
@@ -87,12 +88,13 @@ enum TerminalPatience {
     private static let phase = Lock(Phase.endless)
     private static let limit = Duration.seconds(1)
 
-    /// From now on each write waits a second at most, and none does once one has waited in vain. So do those under way.
+    /// From now on each write, pending ones included, waits for at most a second. After one has waited in vain, none waits.
     static func limitWrites() { phase.withLock { if case .endless = $0 { $0 = .limited } } }
 
+    /// - Returns: `EAGAIN` if nobody read in time, another error, or nil when everything is written.
     fileprivate static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Int32? {
         var end: ContinuousClock.Instant?
-        let error = TerminalWriter(descriptor).write(bytes) {
+        let deadline = { () -> ContinuousClock.Instant? in
             switch phase.withLock({ $0 }) {
             case .endless: break
             case .limited: end = end ?? .now + limit
@@ -100,23 +102,49 @@ enum TerminalPatience {
             }
             return end
         }
+        let error =
+            isatty(descriptor) == 1
+            ? TerminalWriter(descriptor).write(bytes, until: deadline)
+            : writeToPipe(Array(bytes)[...], descriptor, until: deadline)
         if error == EAGAIN { phase.withLock { $0 = .over } }
         return error == 0 ? nil : error
+    }
+
+    /// A pipe with room takes `PIPE_BUF` bytes without blocking. Its description is shared with other processes, so it is not
+    /// made non-blocking.
+    private static func writeToPipe(
+        _ bytes: ArraySlice<UInt8>, _ descriptor: Int32, until deadline: () -> ContinuousClock.Instant?
+    ) -> Int32 {
+        var bytes = bytes
+        while !bytes.isEmpty {
+            var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard poll(&wanted, 1, 50) > 0 else {
+                if let deadline = deadline(), deadline <= .now { return EAGAIN }
+                continue
+            }
+            let count = bytes.withUnsafeBytes {
+                Foundation.write(descriptor, $0.baseAddress, min($0.count, Int(PIPE_BUF)))
+            }
+            if count >= 0 {
+                bytes = bytes.dropFirst(count)
+            } else if errno != EAGAIN, errno != EINTR {
+                return errno
+            }
+        }
+        return 0
     }
 }
 
 /// - Returns: What the system says if it cannot be done; nil if it is.
 private func writeAll(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Int32? {
-    if isatty(descriptor) == 1 { return TerminalPatience.write(bytes, to: descriptor) }
+    var status = stat()
+    let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    guard isFile else { return OutputPatience.write(bytes, to: descriptor) }
     var bytes = Array(bytes)[...]
     while !bytes.isEmpty {
         let written = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         if written >= 0 {
             bytes = bytes.dropFirst(written)
-        } else if errno == EAGAIN {
-            // Whoever else has the terminal may have set it so.
-            var descriptors = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            _ = poll(&descriptors, 1, -1)
         } else if errno != EINTR {
             return errno
         }
