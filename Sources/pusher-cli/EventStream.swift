@@ -163,6 +163,7 @@ final class EventStream: PusherDelegate {
     }
 
     private func timeIsOver(after seconds: Double) {
+        OutputPatience.limitWrites()
         let (awaited, isAll) = state.withLock { ($0.awaited, $0.awaited.count == $0.sides.count) }
         if isAll || isHopeless(awaited) || options.count == nil && !awaited.isEmpty {
             giveUpConnecting(after: seconds)
@@ -217,7 +218,10 @@ final class EventStream: PusherDelegate {
     // MARK: What happens, on the callback queue
 
     private func received(_ event: PusherEvent) {
-        guard !event.eventName.hasPrefix("pusher:") else { return }  // told in other ways
+        if event.eventName == "pusher:subscription_succeeded", case .everything = mode {
+            print(.subscribed(to: event))
+        }
+        guard !event.eventName.hasPrefix("pusher:") else { return }  // records of other kinds
         if case .events(let names) = mode, !names.isEmpty, !names.contains(event.eventName) { return }
         print(.event(event))
         count()
@@ -323,12 +327,6 @@ final class EventStream: PusherDelegate {
         // Whoever reads the line may interrupt at once: by then it must be known what is listened to.
         state.withLock { _ = $0.unheard.remove(name) }
         settle(name)
-        switch mode {
-        case .everything:
-            let channel = pusher?.connection.channels.findPresence(name: name)
-            print(.subscribed(channel: name, members: channel?.members.count))
-        case .events: break
-        }
     }
 
     /// Says what is listened to, once all is known.

@@ -6,6 +6,7 @@ import PusherSwift
 /// One line of output: what happened, when.
 enum Record: Sendable {
     case state(from: ConnectionState, to: ConnectionState, socketID: String?)
+    /// With the members of a presence channel as of the subscription.
     case subscribed(channel: String, members: Int?)
     /// Events may have been missed.
     case gap(PusherGap)
@@ -190,5 +191,16 @@ enum Record: Sendable {
     private static func digits(_ number: Int?, _ count: Int) -> String {
         let text = String(number ?? 0)
         return String(repeating: "0", count: max(count - text.count, 0)) + text
+    }
+}
+
+extension Record {
+    /// The record of a `pusher:subscription_succeeded`. Counts the members in its data: by the time that a callback runs, the
+    /// channel may have more, whose `member_added` records are still to come.
+    static func subscribed(to event: PusherEvent) -> Record {
+        let channel = event.channelName ?? ""
+        let isPresence = (try? ChannelName(channel))?.kind == .presence
+        return .subscribed(
+            channel: channel, members: isPresence ? PresenceMembers(subscriptionData: event.data)?.count : nil)
     }
 }

@@ -260,7 +260,8 @@ final class ShellSession: PusherDelegate {
     // MARK: What happens, on the callback queue
 
     private func received(_ event: PusherEvent) {
-        guard !event.eventName.hasPrefix("pusher:") else { return }  // told in other ways
+        if event.eventName == "pusher:subscription_succeeded" { print(.subscribed(to: event)) }
+        guard !event.eventName.hasPrefix("pusher:") else { return }  // records of other kinds
         remember(event)
         print(.event(event))
     }
@@ -285,7 +286,6 @@ final class ShellSession: PusherDelegate {
 
     func subscribedToChannel(name: String) {
         state.withLock { _ = $0.refused.remove(name) }
-        print(.subscribed(channel: name, members: pusher.connection.channels.findPresence(name: name)?.members.count))
     }
 
     func failedToSubscribeToChannel(name: String, response: URLResponse?, data: String?, error: NSError?) {
