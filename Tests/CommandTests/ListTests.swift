@@ -53,6 +53,13 @@ struct ListTests {
         #expect(lines.first?.hasPrefix("日本語の電話" + String(repeating: " ", count: 50) + "DEVICE  192.0.2.1 ") == true)
     }
 
+    @Test func onATerminalAnEmptyListIsSaid() async throws {
+        let run = try TerminalRun(
+            nil, ["context", "list"], environment: ["XDG_CONFIG_HOME": NSTemporaryDirectory() + UUID().uuidString])
+        #expect(await run.status() == 0)
+        #expect(await run.shows { $0.lines.contains("there are no contexts: create one with pusher-cli context add") })
+    }
+
     @Test func inAPipeALineHasAllOfItsRecord_twoSpacesApart() async throws {
         let scene = try await sceneWithDevices()
         let (status, run) = try await scene.matrix("devices")

@@ -23,6 +23,8 @@ struct ChannelsCommand: AsyncParsableCommand {
     func run() async throws {
         let attributes = try info.attributes()
         let channels = try await server.api().ask { try await $0.channels(prefix: prefix, info: attributes) }
-        _ = output.write(channels.sorted { $0.key < $1.key }.map { ChannelRecord(name: $0.key, info: $0.value) })
+        _ = output.write(
+            channels.sorted { $0.key < $1.key }.map { ChannelRecord(name: $0.key, info: $0.value) },
+            none: "no channel\(prefix.map { " that starts with “\($0)”" } ?? "") is occupied")
     }
 }

@@ -25,6 +25,6 @@ struct UsersCommand: AsyncParsableCommand, ArgumentChecking {
 
     func run() async throws {
         let users = try await server.api().ask { try await $0.users(of: channel) }
-        _ = output.write(users.map { UserRecord(id: $0, channel: channel) })
+        _ = output.write(users.map { UserRecord(id: $0, channel: channel) }, none: "nobody is subscribed to \(channel)")
     }
 }

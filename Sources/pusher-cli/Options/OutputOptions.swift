@@ -33,8 +33,10 @@ struct OutputOptions: ParsableArguments, Sendable {
     /// Prints a list. On a terminal its columns line up, and cells that are too long for its width are shortened;
     /// anywhere else a line has all of its record.
     ///
+    /// - Parameter none: What standard error says of an empty list if standard output is a terminal.
     /// - Returns: Whether all of it was taken; see ``StandardOutput``.
-    func write(_ list: [some ListRecord]) -> Bool {
+    func write(_ list: [some ListRecord], none: TerminalText? = nil) -> Bool {
+        if list.isEmpty, !json, let none, StandardOutput.isTerminal { StandardError.write(none) }
         guard !json, let width = StandardOutput.columns else { return list.allSatisfy { write($0) } }
         let style = color.standardOutput
         return ColumnLayout.table(list.map { $0.columns(style: style) }, width: width)

@@ -38,7 +38,9 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
         if !output.json, !receipts.isEmpty {
             names = try await account.client.joinedMembers(ofRoom: roomID).compactMapValues(\.displayName)
         }
-        _ = output.write(receipts.map { ReceiptRecord(receipt: $0, roomID: roomID, userName: names[$0.userId]) })
+        _ = output.write(
+            receipts.map { ReceiptRecord(receipt: $0, roomID: roomID, userName: names[$0.userId]) },
+            none: "nobody has read anything here yet")
     }
 }
 

@@ -23,6 +23,8 @@ struct MatrixRoomsCommand: AsyncParsableCommand {
     func run() async throws {
         let account = try matrix.account()
         let rooms = offline ? try account.store.rooms() : try await account.rooms()
-        _ = output.write(rooms.filter { [.join, .invite].contains($0.membership) }.map(RoomRecord.init))
+        _ = output.write(
+            rooms.filter { [.join, .invite].contains($0.membership) }.map(RoomRecord.init),
+            none: "you are in no room: pusher-cli matrix join ROOM joins one")
     }
 }

@@ -41,7 +41,14 @@ struct MatrixSearchCommand: AsyncParsableCommand {
         var rooms: [String]?
         if let room { rooms = [try await RoomReference(room).roomID(for: account)] }
         let found = try await results(in: rooms, account.client)
-        let names = output.json || found.isEmpty ? [:] : try await roomNames(account)
+        if found.isEmpty, !output.json, StandardOutput.isTerminal { StandardError.write("nothing was found") }
+        let summaries = output.json ? [] : try await account.rooms()
+        let encrypted = summaries.count { $0.isEncrypted && rooms?.contains($0.roomId) ?? true }
+        if encrypted > 0 {
+            StandardError.write(
+                "\(encrypted == 1 ? "1 room is" : "\(encrypted) rooms are") encrypted and cannot be searched")
+        }
+        let names = Dictionary(summaries.map { ($0.roomId, $0.displayName) }) { name, _ in name }
         for result in found {
             var record = MessageRecord(result.event)
             if !output.json {
@@ -59,9 +66,5 @@ struct MatrixSearchCommand: AsyncParsableCommand {
                 text, inRooms: rooms, limit: min(limit, Self.pageSize), nextBatch: token)
             return (page.results, page.nextBatch)
         }
-    }
-
-    private func roomNames(_ account: MatrixAccount) async throws -> [String: String] {
-        Dictionary(try await account.rooms().map { ($0.roomId, $0.displayName) }) { name, _ in name }
     }
 }

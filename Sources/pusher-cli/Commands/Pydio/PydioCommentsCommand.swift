@@ -53,7 +53,7 @@ struct PydioCommentsCommand: AsyncParsableCommand {
             _ = output.write(
                 comments.enumerated().map { index, comment in
                     CommentRecord(comment: comment, number: index + 1, path: remote.path, workspace: workspace)
-                })
+                }, none: "there are no comments")
         }
     }
 }

@@ -30,7 +30,9 @@ struct PydioFeedCommand: AsyncParsableCommand {
         try await pydio.run { account in
             let workspace = try await account.workspace(workspace)
             let activities = try await workspace.client.activities(workspaceId: workspace.id, limit: limit)
-            _ = output.write(activities.map { ActivityRecord(activity: $0, workspace: workspace) })
+            _ = output.write(
+                activities.map { ActivityRecord(activity: $0, workspace: workspace) },
+                none: "nothing has happened here yet")
         }
     }
 }

@@ -40,7 +40,7 @@ struct PydioLinksCommand: AsyncParsableCommand {
                         .map { PublicLinkRecord(link: $0, workspaceID: workspace.id, path: remote.path) }
                 }
             }
-            _ = output.write(records)
+            _ = output.write(records, none: "there are no public links")
             try report.end()
         }
     }

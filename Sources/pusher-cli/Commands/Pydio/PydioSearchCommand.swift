@@ -36,7 +36,8 @@ struct PydioSearchCommand: AsyncParsableCommand {
         try await pydio.run { account in
             let workspace = try await account.workspace(workspace)
             let found = try await workspace.client.search(workspaceId: workspace.id, query: text, limit: limit)
-            _ = output.write(found.map { NodeRecord($0, in: workspace, shownAs: $0.fullPath) })
+            _ = output.write(
+                found.map { NodeRecord($0, in: workspace, shownAs: $0.fullPath) }, none: "nothing was found")
         }
     }
 }
