@@ -45,7 +45,8 @@ struct WebhookVerifyCommand: AsyncParsableCommand {
         try settings.require(.key, .secret)
         let (key, secret) = (settings.key ?? "", settings.secret ?? "")
         let webhook = try PusherWebhook(
-            body: try Input.bytes(of: file), key: headerKey ?? key, signature: signature, secrets: [key: secret],
+            body: try Input.bytes(of: file, limit: Input.maximumMessage), key: headerKey ?? key, signature: signature,
+            secrets: [key: secret],
             encryptionMasterKey: settings.encryptionMasterKey,
             maximumAge: anyAge ? nil : .seconds(maximumAge))
         for event in webhook.events {

@@ -17,7 +17,7 @@ enum BatchFile {
 
     /// - Parameter file: Its path; `-` is standard input.
     static func events(in file: String) throws(CommandFailure) -> [PusherHTTPClient.BatchEvent] {
-        let json = try Input.bytes(of: file)
+        let json = try Input.bytes(of: file, limit: Input.maximumMessage)
         let decoder = JSONDecoder()
         guard
             let entries = (try? decoder.decode([Entry].self, from: json))

@@ -2,12 +2,15 @@ import Foundation
 
 /// What a command is given to read.
 enum Input {
+    /// Bytes of one message that a client accepts by default: no event, batch or webhook is larger.
+    static let maximumMessage = 10 << 20
+
     static let unreadable = CommandFailure(.badData, "standard input cannot be read")
 
     /// The bytes of a file; `-` is standard input, of which reading stops if the task is cancelled.
     ///
     /// - Parameter limit: How many bytes there may be; a device would never end.
-    static func bytes(of file: String, limit: Int = .max) throws(CommandFailure) -> Data {
+    static func bytes(of file: String, limit: Int) throws(CommandFailure) -> Data {
         let tooLong = CommandFailure(
             .badData, "\(file == "-" ? "standard input" : file) is larger than the \(limit) bytes that are allowed")
         if file == "-" {
@@ -42,7 +45,7 @@ enum Input {
     }
 
     /// The text of a file; `-` is standard input.
-    static func text(of file: String, limit: Int = .max) throws(CommandFailure) -> String {
+    static func text(of file: String, limit: Int) throws(CommandFailure) -> String {
         guard let text = String(data: try bytes(of: file, limit: limit), encoding: .utf8) else {
             throw CommandFailure(.badData, "\(file == "-" ? "standard input" : file) is not UTF-8 text")
         }
@@ -82,10 +85,14 @@ enum Input {
 
     /// An argument as it is, or standard input for `-`, without the line end that `echo` and editors put at its end.
     ///
-    /// - Parameter isExact: Whether that is left where it is.
-    static func text(given argument: String, isExact: Bool = false) throws(CommandFailure) -> String {
+    /// - Parameters:
+    ///   - isExact: Whether that is left where it is.
+    ///   - limit: How many bytes standard input may have; the line end does not count.
+    static func text(
+        given argument: String, isExact: Bool = false, limit: Int = maximumMessage
+    ) throws(CommandFailure) -> String {
         guard argument == "-" else { return argument }
-        let text = try text(of: "-")
+        let text = try text(of: "-", limit: limit + 2)
         return !isExact && text.last?.isLineEnd == true ? String(text.dropLast()) : text
     }
 }
