@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PusherMockServer
 import TestSupport
@@ -129,6 +130,38 @@ struct ContextTests {
         }
     }
 
+    @Test func aRunningServeComesBeforeAContextThatNobodyChose() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let serve = try CommandRun(["serve", "--port", "0"], environment: ["XDG_CONFIG_HOME": home.path])
+        #expect(await serve.waitFor { $0.contains { $0.hasPrefix("listening on ") } })
+        let add = try await run("context", "add", "prod", "--host", "127.0.0.1:9", "--no-tls", "--key", "k")
+        #expect(add.status == 0)
+        #expect(
+            add.run.errors.last?.hasSuffix("pusher-cli context use prod switches to this one") == true,
+            "\(add.run.errors)")
+        let trigger = try await run("trigger", "c", "e", "x", "--verbose")
+        #expect(trigger.status == 0)
+        #expect(trigger.run.errors.first?.hasSuffix(" (the running serve)") == true, "\(trigger.run.errors)")
+        #expect(try await run("context", "use", "prod").status == 0)
+        let secret = ["PUSHER_SECRET": "s", "PUSHER_APP_ID": "1"]
+        let chosen = try await run("trigger", "c", "e", "x", "--verbose", environment: secret)
+        #expect(chosen.status == 69)
+        #expect(chosen.run.errors.first == "publishing to 127.0.0.1:9 (context “prod”)")
+        serve.interrupt()
+        #expect(await serve.status() == 0)
+    }
+
+    @Test func addingSaysWhichContextIsInUse() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let first = try await run("context", "add", "a", "--host", "h", "--key", "k")
+        #expect(first.run.errors == ["the context in use is “a”: h"])
+        let second = try await run("context", "add", "b", "--host", "h", "--key", "k")
+        #expect(
+            second.run.errors == [
+                "the context in use is still “a”; pusher-cli context use b switches to this one"
+            ])
+    }
+
     @Test func whatIsThereIsNotReplacedUnasked_andUnknownNamesAreSaid() async throws {
         try await withServer { server in
             #expect(try await add("local", server) == 0)
@@ -217,6 +250,53 @@ struct ContextTests {
             chmod(home.path, 0o777)
             #expect(try await run("context", "use", "local").status == 65)
         }
+    }
+
+    @Test func aLinkToAFileThatIsMissingStaysALink() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let folder = file.deletingLastPathComponent()
+        for place in [home, folder] {
+            try FileManager.default.createDirectory(
+                at: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+        try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: "../kept.json")
+        #expect(try await run("context", "add", "mine", "--host", "h", "--key", "k").status == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == "../kept.json")
+        #expect(FileManager.default.fileExists(atPath: home.appending(path: "kept.json").path))
+        #expect(try await run("context", "list").run.output.contains { $0.hasPrefix("* mine") })
+    }
+
+    /// As on a full disk, where no byte can be written.
+    @Test func withoutRoomTheContextsStay() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        #expect(try await run("context", "add", "mine", "--host", "h", "--key", "k").status == 0)
+        let before = try Data(contentsOf: file)
+        let words = [CommandRun.executable.path, "context", "add", "other", "--host", "h", "--key", "k"]
+        let errors = Pipe()
+        let process = try ChildProcess(
+            "sh", ["-c", #"trap '' XFSZ; ulimit -f 0; exec "$@""#, "sh"] + words,
+            environment: ["XDG_CONFIG_HOME": home.path], errors: errors.fileHandleForWriting)
+        #expect(process.wait() == 69)
+        try errors.fileHandleForWriting.close()
+        let text = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        #expect(text == "error: \(file.path) cannot be written: File too large\n")
+        #expect(try Data(contentsOf: file) == before)
+        let names = try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path)
+        #expect(names == ["contexts.json"])
+    }
+
+    @Test func aProcessThatKeepsTheFolderIsNamed() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        #expect(try await run("context", "add", "mine", "--host", "h", "--key", "k").status == 0)
+        let lock = try FileLock(folder: file.deletingLastPathComponent().path)
+        let other = try await run("context", "add", "other", "--host", "h", "--key", "k")
+        #expect(other.status == 69)
+        #expect(
+            other.run.errors == [
+                "error: \(file.path) is in use by process \(getpid()) for longer than 10 s: nothing was changed"
+            ])
+        lock.release()
+        #expect(try await run("context", "add", "other", "--host", "h", "--key", "k").status == 0)
     }
 
     @Test func aFileThatCannotBeReadIsNoConcernOfWhoNeedsNone() async throws {

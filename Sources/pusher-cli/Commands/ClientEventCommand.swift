@@ -61,9 +61,12 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
                 patience: .seconds(timeout)
             ).run(signsIn: user.signIn)
         }
-        try connection.settings().require(.key)
+        let settings = try connection.settings()
+        try settings.require(.key)
+        settings.announce("publishing to", verbose: connection.verbose)
         // Before the client, for which the user is told to wait.
-        let text = try Input.text(given: data, isExact: dataBinary)
+        let text = try Input.text(
+            given: data, isExact: dataBinary, limit: ClientMachine.maximumClientEventSize)
         let pusher = try client()
         let trouble = Trouble(of: pusher)
         try await withDeadline(.seconds(timeout)) {

@@ -6,7 +6,8 @@ struct ContextCommand: AsyncParsableCommand {
         commandName: "context", abstract: "Save applications and their servers, to use them by name.",
         discussion: """
             A context stores what the options say: server, application, secret, endpoints. The first context that you \
-            add becomes the one in use. Contexts are stored in ~/.config/pusher-cli/contexts.json (or under \
+            add becomes the one in use, but a running pusher-cli serve comes first until you choose a context with \
+            pusher-cli context use. Contexts are stored in ~/.config/pusher-cli/contexts.json (or under \
             XDG_CONFIG_HOME), which only you can read.
 
             Examples:
@@ -91,12 +92,23 @@ struct ContextAddCommand: AsyncParsableCommand {
             throw ValidationError("\(mistake).")
         }
         try context.checkTrust()
+        var current = (name: "", isChosen: true)
         try ContextFile().change { (contents) throws(CommandFailure) in
             guard force || contents.contexts[name.name] == nil else {
                 throw CommandFailure(.badData, "the context “\(name.name)” already exists: --force replaces it")
             }
             contents.contexts[name.name] = context
-            contents.current = contents.current ?? name.name
+            if contents.current == nil { (contents.current, contents.isChosen) = (name.name, false) }
+            current = (contents.current ?? "", contents.isChosen != false)
+        }
+        let serve = current.isChosen ? nil : ServedApplication.current()
+        let hint: TerminalText = "pusher-cli context use \(name.name) switches to this one"
+        if let serve {
+            StandardError.write("commands use the running serve at \(serve.serverName); \(hint)")
+        } else if current.name == name.name {
+            StandardError.write("the context in use is “\(name.name)”: \(context.serverName)")
+        } else {
+            StandardError.write("the context in use is still “\(current.name)”; \(hint)")
         }
     }
 
@@ -123,7 +135,7 @@ struct ContextUseCommand: AsyncParsableCommand {
     func run() async throws {
         try ContextFile().change { (contents) throws(CommandFailure) in
             guard contents.contexts[name.name] != nil else { throw ContextFile.unknown(name.name, contents) }
-            contents.current = name.name
+            (contents.current, contents.isChosen) = (name.name, true)
         }
     }
 }
@@ -142,7 +154,8 @@ struct ContextListCommand: AsyncParsableCommand {
         let contents = try ContextFile().load()
         let contexts = contents.contexts.sorted { $0.key < $1.key }
         _ = output.write(
-            contexts.map { ContextRecord(name: $0.key, context: $0.value, isCurrent: $0.key == contents.current) })
+            contexts.map { ContextRecord(name: $0.key, context: $0.value, isCurrent: $0.key == contents.current) },
+            none: "there are no contexts: create one with pusher-cli context add")
     }
 }
 
@@ -193,7 +206,7 @@ struct ContextRemoveCommand: AsyncParsableCommand {
             guard contents.contexts.removeValue(forKey: name.name) != nil else {
                 throw ContextFile.unknown(name.name, contents)
             }
-            if contents.current == name.name { contents.current = nil }
+            if contents.current == name.name { (contents.current, contents.isChosen) = (nil, nil) }
         }
     }
 }

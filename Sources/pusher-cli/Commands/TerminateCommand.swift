@@ -21,6 +21,6 @@ struct TerminateCommand: AsyncParsableCommand, ArgumentChecking {
     }
 
     func run() async throws {
-        try await server.api().ask { try await $0.terminateConnections(ofUser: user) }
+        try await server.api(change: "closing connections on").ask { try await $0.terminateConnections(ofUser: user) }
     }
 }

@@ -106,7 +106,7 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     }
 
     func run() async throws {
-        let api = try server.api(publishingOn: channels, masterKey)
+        let api = try server.api(publishingOn: channels, masterKey, change: batch == nil ? "publishing to" : nil)
         if lines.input.lines {
             try await LinePublisher(
                 api: api, channels: channels, event: arguments[1], socketID: socketId, rate: lines.input.rate,
@@ -115,15 +115,17 @@ struct TriggerCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
         } else if let batch {
             let events = try BatchFile.events(in: batch)
             // Whether a channel is encrypted is only known now.
-            let api = try server.api(publishingOn: events.map(\.channel), masterKey)
+            let api = try server.api(publishingOn: events.map(\.channel), masterKey, change: "publishing to")
             let told = try await api.ask { try await $0.triggerBatch(events) }
             _ = output.write(zip(events, told).map { ChannelRecord(name: $0.channel, info: $1) })
         } else if let user {
-            let data = try Input.text(given: arguments[1], isExact: dataBinary)
+            let data = try Input.text(
+                given: arguments[1], isExact: dataBinary, limit: api.client.maximumDataSize)
             try await api.ask { try await $0.trigger(event: arguments[0], toUser: user, data: data) }
         } else {
             let attributes = try info.attributes()
-            let data = try Input.text(given: arguments[2], isExact: dataBinary)
+            let data = try Input.text(
+                given: arguments[2], isExact: dataBinary, limit: api.client.maximumDataSize)
             let told = try await api.ask { [channels] in
                 try await $0.trigger(
                     event: arguments[1], channels: channels, data: data, socketID: socketId, info: attributes)

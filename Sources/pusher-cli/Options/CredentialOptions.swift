@@ -6,7 +6,10 @@ import PusherProtocol
 /// Whose application it is, and what its signatures and keys are made with.
 struct CredentialOptions: ParsableArguments {
     @Option(
-        help: "Use this context (see pusher-cli context). Default: $PUSHER_CONTEXT, else the one in use.",
+        help: """
+            Use this context (see pusher-cli context). Default: $PUSHER_CONTEXT, else the one chosen with context use, \
+            else a running serve, else the first one that was added.
+            """,
         completion: .custom { _, _, _ in ContextName.known })
     var context: String?
 
@@ -40,7 +43,7 @@ struct CredentialOptions: ParsableArguments {
                 sources.append(try ContextFile().context(named: name))
             } else {
                 do throws(CommandFailure) {
-                    if let found = try ContextFile().current() ?? ServedApplication.current() { sources.append(found) }
+                    if let found = try ContextFile().current() { sources.append(found) }
                 } catch {
                     // Nobody asked for the file, and it may not be needed.
                     let named = Settings(merging: sources)

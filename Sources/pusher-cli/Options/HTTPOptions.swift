@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import PusherHTTP
 import PusherProtocol
 
@@ -23,6 +24,9 @@ struct HTTPOptions: ParsableArguments {
     @Option(help: "Give up on a request after this many seconds.")
     var timeout = 30.0
 
+    @Flag(help: "Name the server on standard error. On a terminal, commands that publish or delete always do.")
+    var verbose = false
+
     func validate() throws {
         try Seconds.check("--timeout", timeout)
     }
@@ -30,13 +34,17 @@ struct HTTPOptions: ParsableArguments {
     /// - Parameters:
     ///   - channels: Those that it is to publish on.
     ///   - masterKey: For those of them that are encrypted.
-    func api(publishingOn channels: [String] = [], _ masterKey: MasterKeyOption? = nil) throws -> HTTPAPI {
+    ///   - change: What the command changes there, which is said with the server's name; nil if it only reads.
+    func api(
+        publishingOn channels: [String] = [], _ masterKey: MasterKeyOption? = nil, change: String? = nil
+    ) throws -> HTTPAPI {
         var options = try address.settings()
         (options.appID, options.encryptionMasterKey) = (application.appId, masterKey?.given)
         let settings = try credentials.settings(options)
         try settings.checkTrust()
         let client = try settings.httpClient(
             proxy: proxy.proxy, timeout: .seconds(timeout), publishingOn: channels)
+        if change != nil || verbose { settings.announce(change ?? "asking", verbose: verbose) }
         return HTTPAPI(client: client, serverName: settings.serverName)
     }
 }
@@ -70,6 +78,18 @@ extension Settings {
             path: path ?? "", useTLS: usesTLS, caFile: caFile, pinnedKey: pinnedKey, proxy: proxy,
             encryptionMasterKey: encryptionMasterKey,
             timeout: timeout)
+    }
+
+    /// Says on standard error what is done where: on a terminal, and elsewhere if `verbose`.
+    func announce(_ action: String, verbose: Bool) {
+        guard verbose || isatty(STDERR_FILENO) == 1 else { return }
+        let source: TerminalText =
+            switch origin {
+            case .context(let name): " (context “\(name)”)"
+            case .serve: " (the running serve)"
+            case .options, .variables, .url: ""
+            }
+        StandardError.write("\(action) \(serverName)\(source)")
     }
 
     /// The server, for people.

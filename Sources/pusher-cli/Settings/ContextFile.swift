@@ -4,10 +4,13 @@ import Foundation
 struct ContextFile {
     struct Contents: Codable, Equatable {
         var current: String?
+        /// False if the current context was only the first one to be added; nil in files of older versions, where it counts as
+        /// chosen.
+        var isChosen: Bool?
         var contexts: [String: Settings] = [:]
     }
 
-    private let store = PrivateFile("contexts.json", ifReadByOthers: "change the application's secret")
+    private let store = UserFile("contexts.json", ifReadByOthers: "change the application's secret")
 
     var file: URL { store.file }
 
@@ -51,10 +54,14 @@ struct ContextFile {
                 : "there is no context “\(name)”, only \(names.inWords())")
     }
 
-    /// The context in use; nil if none is.
+    /// What commands use that name no server: the context that somebody chose, else a running `serve`, else the context that was
+    /// added first. Nil if there is none of them.
     func current() throws(CommandFailure) -> Settings? {
         let contents = try load()
-        guard let name = contents.current, var context = contents.contexts[name] else { return nil }
+        guard let name = contents.current, var context = contents.contexts[name] else {
+            return ServedApplication.current()
+        }
+        if contents.isChosen == false, let served = ServedApplication.current() { return served }
         context.origin = .context(name)
         return context
     }

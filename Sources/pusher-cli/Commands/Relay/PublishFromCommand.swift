@@ -56,7 +56,8 @@
             if let since { options.start = since.start }
             let publisher = StreamPublisher(
                 EventConsumer(nats: try nats.options(), options: options),
-                api: try server.api(publishingOn: channel.map { [$0] } ?? [], masterKey), channel: channel)
+                api: try server.api(publishingOn: channel.map { [$0] } ?? [], masterKey, change: "publishing to"),
+                channel: channel)
             try await SignalWatch.stopping(publisher.stop) { try await publisher.run() }
         }
     }
