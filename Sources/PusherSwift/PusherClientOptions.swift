@@ -19,6 +19,11 @@ public enum PusherHost: Sendable, Hashable {
         return try? HostAddress(text)
     }
 
+    /// The host, unless it is a URL with a password, with which no client connects.
+    fileprivate var withoutPassword: PusherHost {
+        if case .host(let text) = self, text.contains("@") { .host("a URL with a password") } else { self }
+    }
+
     /// The host name that this stands for, or the URL as it was given.
     public var stringValue: String {
         switch self {
@@ -160,6 +165,23 @@ public struct PusherClientOptions: Sendable {
         self.useTLS = useTLS
         self.activityTimeout = activityTimeout
     }
+
+    /// Options for the server at `url`, such as `https://example.org:6001/prefix`, with `http`, `https`, `ws` or `wss`.
+    /// Everything else has its default; the application's key goes to ``Pusher/init(key:options:)``.
+    ///
+    /// - Throws: A ``PusherError`` of kind `invalidArgument` if it is no such URL, or holds a name or password.
+    public init(url: String) throws(PusherError) {
+        do throws(HostAddress.Mistake) {
+            guard url.contains("://") else {
+                throw HostAddress.Mistake(words: "is not a URL such as https://example.org")
+            }
+            _ = try HostAddress(url)
+        } catch {
+            let words = url.contains("@") ? "must not hold a name or a password" : error.words
+            throw PusherError(.invalidArgument, "PusherClientOptions(url:): it \(words)")
+        }
+        self.init(host: .host(url))
+    }
 }
 
 extension PusherClientOptions {
@@ -177,7 +199,7 @@ extension PusherClientOptions {
 
 extension PusherClientOptions: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Where it connects to; never a secret, the master key or the proxy, which may have a password.
-    public var description: String { "options for \(host.stringValue)" }
+    public var description: String { "options for \(host.withoutPassword.stringValue)" }
 
     /// The same as ``description``.
     public var debugDescription: String { description }
@@ -187,7 +209,8 @@ extension PusherClientOptions: CustomStringConvertible, CustomDebugStringConvert
         Mirror(
             self,
             children: [
-                "host": host, "port": port as Any, "path": path as Any, "useTLS": useTLS, "authMethod": authMethod,
+                "host": host.withoutPassword, "port": port as Any, "path": path as Any, "useTLS": useTLS,
+                "authMethod": authMethod,
                 "userAuthMethod": userAuthMethod, "autoReconnect": autoReconnect,
             ], displayStyle: .struct)
     }

@@ -28,4 +28,25 @@ struct HostURLTests {
         other.switchCluster(host: .host(host))
         #expect(other.connection.url.hasPrefix(url))
     }
+
+    @Test func optionsAreMadeOfAURL() throws {
+        let options = try PusherClientOptions(url: "http://127.0.0.1:6001/prefix")
+        let pusher = Pusher(key: "k", options: options)
+        #expect(pusher.connection.url.hasPrefix("ws://127.0.0.1:6001/prefix/app/k?"))
+    }
+
+    @Test(arguments: ["", "example.org", "ftp://h", "http://key:secret@h", "http://h/../x", "http://"])
+    func whatIsNoURLOfAServerIsRefused(url: String) {
+        let error = #expect(throws: PusherError.self) { try PusherClientOptions(url: url) }
+        #expect(error?.kind == .invalidArgument)
+        #expect(error?.message.contains("secret") == false)
+    }
+
+    @Test func aPasswordInAHostIsNeverPrinted() {
+        let options = PusherClientOptions(host: .host("http://key:secret@h"))
+        #expect(!"\(options)\(String(reflecting: options))".contains("secret"))
+        var dumped = ""
+        dump(options, to: &dumped)
+        #expect(!dumped.contains("secret"))
+    }
 }

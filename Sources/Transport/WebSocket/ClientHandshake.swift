@@ -18,7 +18,11 @@ struct ClientHandshake: Sendable {
     init(_ request: WebSocketRequest, using random: inout some RandomNumberGenerator) throws(TransportError) {
         guard let url = URLComponents(string: request.url), let host = url.hostField, !host.isEmpty,
             url.scheme == "ws" || url.scheme == "wss"
-        else { throw TransportError(.invalidRequest, "the URL is not a ws:// or wss:// one") }
+        else {
+            throw TransportError(
+                .invalidRequest,
+                "no ws:// or wss:// URL can be made of the option host, which takes a host name, an address or a URL")
+        }
         guard !PathSegment.hasDots(path: url.percentEncodedPath) else {
             throw TransportError(
                 .invalidRequest,
