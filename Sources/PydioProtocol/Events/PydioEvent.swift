@@ -5,7 +5,7 @@ public import Realtime
 /// Something that happened in a workspace. Which properties are set depends on the name: see ``PydioEventName``.
 public struct PydioEvent: Sendable, Hashable {
     /// One of ``PydioEventName``.
-    public let name: String
+    public internal(set) var name: String
     /// The workspace.
     public let workspaceId: String
     /// Where the node is, beginning with `/`; of a deleted node, where it was.

@@ -14,6 +14,8 @@
 /// | `workspace_id` | changes of workspaces | the one that the server names |
 /// | `xml` | messages | an element that is not known, as XML |
 /// | `state` | states | the name of a `ConnectionState` |
+///
+/// Files that have a temporary name while a sync uploads them are reported when they get their own.
 public enum PydioEventName {
     /// A file or folder was created or uploaded, or is the target of a copy. Of a copied folder the server tells alone,
     /// not what is in it.

@@ -53,6 +53,9 @@ package struct WorkspaceModel: Sendable {
 
     /// What comes next may have been listed.
     private var mayRepeat = false
+    /// Files that have made way for an upload whose end is still to come.
+    private var replaced: Set<NodePath> = []
+    private static let maximumReplaced = 1_000
     private var wasRegistryStale = false
     /// A listing that is to be compared.
     private var listing: Listing?
@@ -112,7 +115,8 @@ package struct WorkspaceModel: Sendable {
         if let old { index?.fill(from: old) }
         _ = take(messages)
         guard let old, let index else { return Comparison(events: nil) }
-        return Comparison(events: old.differences(to: index).map { event(of: $0) })
+        let events = old.differences(to: index).map { event(of: $0) }
+        return Comparison(events: events.filter { !Self.isTemporary($0.path) })
     }
 
     // MARK: WebSocket
@@ -162,7 +166,7 @@ package struct WorkspaceModel: Sendable {
             taken.isWoken = true
             guard withNodes, !readsFeed else { return }
             for change in diff.changes {
-                event(of: change).map { taken.events.append($0) }
+                event(of: change).flatMap { withoutUpload($0) }.map { taken.events.append($0) }
                 if let index { surprises?.explain(by: change, index) }
             }
         case .reloadBookmarks: taken.events.append(PydioEvent(PydioEventName.bookmarksChanged, in: workspaceId))
@@ -275,6 +279,29 @@ package struct WorkspaceModel: Sendable {
         return event
     }
 
+    // MARK: Unfinished uploads
+
+    /// The event as applications see it, without the names that syncs use for unfinished uploads: a file that gets its
+    /// own name is created, or updated if a file made way for it. Nil if there is nothing to see.
+    private mutating func withoutUpload(_ event: PydioEvent) -> PydioEvent? {
+        if Self.isTemporary(event.path) {
+            if let original = event.originalPath, !Self.isTemporary(original) {
+                if replaced.count >= Self.maximumReplaced { replaced = [] }
+                replaced.insert(NodePath(original))
+            }
+            return nil
+        }
+        guard let path = event.path, Self.isTemporary(event.originalPath) else { return event }
+        var event = event
+        event.name = replaced.remove(NodePath(path)) == nil ? PydioEventName.nodeCreated : PydioEventName.nodeUpdated
+        event.originalPath = nil
+        return event
+    }
+
+    private static func isTemporary(_ path: String?) -> Bool {
+        path?.split(separator: "/").last.map { SyncUpload.isTemporary(String($0)) } ?? false
+    }
+
     // MARK: Log of changes
 
     /// - Returns: Nothing the first time, unless there was a place to go on from: that is how things are.
@@ -289,7 +316,9 @@ package struct WorkspaceModel: Sendable {
         // A log that has begun anew says nothing of the time before: a listing does.
         guard !response.isReset else { return [] }
         defer { mayRepeat = false }
-        return response.changes.filter { $0.sequence > last }.compactMap { event(of: $0) }
+        return response.changes.filter { $0.sequence > last }.compactMap { change in
+            event(of: change).flatMap { withoutUpload($0) }
+        }
     }
 
     private mutating func remember(_ response: PydioChangesResponse) {

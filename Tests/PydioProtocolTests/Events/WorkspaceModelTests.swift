@@ -49,6 +49,26 @@ import Transport
         return NodeIndex(entries)
     }
 
+    // MARK: Unfinished uploads
+
+    private static let upload = "/pydio-sync-0123456789ab.upload"
+    private static let old = "/a.txt.pydio-sync-0123456789ab.old"
+
+    @Test mutating func unfinishedUploadsAreNotShown() throws {
+        model.listed(Self.index(["/a.txt": 100]))
+        #expect(try consume("<nodes_diff><add>\(Self.file(Self.upload))</add></nodes_diff>") == [])
+        #expect(
+            try consume("<nodes_diff><update>\(Self.file("/new.txt", from: Self.upload))</update></nodes_diff>")
+                == ["node_created /new.txt"])
+        #expect(
+            try consume(
+                "<nodes_diff><add>\(Self.file(Self.upload))</add></nodes_diff>"
+                    + "<nodes_diff><update>\(Self.file(Self.old, from: "/a.txt"))</update></nodes_diff>"
+                    + "<nodes_diff><update>\(Self.file("/a.txt", size: 6, from: Self.upload))</update></nodes_diff>"
+                    + #"<nodes_diff><remove><tree filename="\#(Self.old)"/></remove></nodes_diff>"#)
+                == ["node_updated /a.txt"])
+    }
+
     // MARK: Messages
 
     @Test mutating func messagesBecomeEvents() throws {
