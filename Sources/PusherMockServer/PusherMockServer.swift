@@ -53,10 +53,8 @@ public final class PusherMockServer: Sendable {
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandlers([
-                            AcceptBackoffHandler(backoffProvider: AcceptWatch.pause(after:)),
-                            AcceptWatch(core: core.value),
-                        ])
+                        let core = core.value
+                        try channel.pipeline.syncOperations.addHandler(AcceptPause { core.acceptFailed($0) })
                     }
                 }
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)

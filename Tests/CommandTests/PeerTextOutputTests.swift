@@ -299,7 +299,7 @@ struct PeerTextOutputTests {
         close(peer.descriptor)
         run.interrupt()
         #expect(await run.status() == 0)
-        #expect(run.output.count == 1)
+        #expect(run.output.count == 5)
         expectFitOutput(run)
     }
 }

@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import PusherMockServer
 
 /// Receives what homeservers push (Matrix Push Gateway API) on an HTTP port.
 ///
@@ -52,9 +52,7 @@ final class PushGateway: Sendable {
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        // With no descriptors left, the loop would try again and again.
-                        try channel.pipeline.syncOperations.addHandler(
-                            AcceptBackoffHandler { $0.errnoCode == ECONNABORTED ? nil : .seconds(1) })
+                        try channel.pipeline.syncOperations.addHandler(AcceptPause())
                     }
                 }
                 .childChannelInitializer { channel in
