@@ -1,5 +1,6 @@
 import PusherMockServer
 import PusherSwift
+import PusherTestSupport
 import TestSupport
 import Testing
 

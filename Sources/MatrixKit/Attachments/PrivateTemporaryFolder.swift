@@ -45,7 +45,8 @@ final class PrivateTemporaryFolder {
         for name in names where name.hasPrefix(prefix) {
             let folder = parent.appending(path: name)
             var status = stat()
-            guard lstat(folder.path, &status) == 0, status.st_uid == geteuid(), let lock = try? FileLock(folder: folder.path)
+            guard lstat(folder.path, &status) == 0, status.st_uid == geteuid(),
+                let lock = try? FileLock(folder: folder.path)
             else {
                 continue
             }

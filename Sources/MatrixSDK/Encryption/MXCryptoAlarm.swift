@@ -1,3 +1,4 @@
+import Basics
 import Logging
 package import MatrixEncryption
 import PeerLog

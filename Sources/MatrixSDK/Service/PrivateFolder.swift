@@ -1,4 +1,4 @@
-package import Basics
+import Basics
 import Foundation
 import Glibc
 package import MatrixProtocol
@@ -31,6 +31,7 @@ package enum PrivateFolder {
 
 extension MatrixError {
     /// Runs what reads or writes a private file.
+    @discardableResult
     package static func ofFile<Value>(_ body: () throws(PrivateFileError) -> Value) throws(MatrixError) -> Value {
         do throws(PrivateFileError) {
             return try body()

@@ -122,7 +122,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// As ``queuedStore(_:)``.
     package func queuedBackgroundSync(timeout: TimeInterval) -> @Sendable () async throws -> Void {
         let turn = core.life.take()
-        let timeout = min(.bounded(seconds: timeout) ?? .seconds(30), .seconds(86_400))
+        let timeout: Duration = min(.bounded(seconds: timeout) ?? .seconds(30), .seconds(86_400))
         return { try await self.core.backgroundSync(timeout: timeout, in: turn) }
     }
 
