@@ -12,6 +12,11 @@ package struct SerialInbox<Element> {
 
     package init() {}
 
+    package var count: Int { waiting.count }
+
+    /// What comes next; nil if nothing waits.
+    package var first: Element? { waiting.first }
+
     package mutating func add(_ element: Element) {
         waiting.append(element)
     }

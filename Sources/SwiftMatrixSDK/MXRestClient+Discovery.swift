@@ -8,7 +8,7 @@ extension MXRestClient {
         of serverName: String, options: MXRestClientOptions = MXRestClientOptions(),
         completion: @escaping (MXResponse<MXDiscovery>) -> Void
     ) -> MXHTTPOperation {
-        MXHTTPOperation.start(on: .main, completion) {
+        MXHTTPOperation.start(in: CompletionLine(), completion) {
             try await discoverHomeserver(of: serverName, options: options)
         }
     }

@@ -1,4 +1,4 @@
-import PusherMockServer
+import TestSupport
 import Testing
 
 /// Input without an end, which is refused as soon as it is larger than what the command can use.

@@ -1,3 +1,4 @@
+import JSONBytes
 import EncryptionTestSupport
 import Foundation
 import MatrixEncryption

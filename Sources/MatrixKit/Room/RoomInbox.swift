@@ -49,7 +49,7 @@ final class RoomInbox: Sendable {
     private static func next(_ inbox: inout SerialInbox<SessionReport>) -> [SessionReport]? {
         guard let first = inbox.next() else { return nil }
         var (reports, count) = ([first], first.noticeCount)
-        while let following = inbox.waiting.first, count + following.noticeCount <= noticesAtOnce,
+        while let following = inbox.first, count + following.noticeCount <= noticesAtOnce,
             let report = inbox.next()
         {
             reports.append(report)

@@ -7,15 +7,12 @@ package final class CompletionLine: Sendable {
     private let untold = Lock(SerialInbox<@Sendable () -> Void>())
     private let target = Lock(DispatchQueue.main)
 
+    /// Delivers on the main queue until ``queue`` is set.
+    package init() {}
+
     var queue: DispatchQueue {
         get { target.withLock { $0 } }
-        set {
-            // Let go of after the lock.
-            _ = target.withLock { target in
-                defer { target = newValue }
-                return target
-            }
-        }
+        set { target.exchange(newValue) }
     }
 
     package func add(_ body: @escaping @Sendable () -> Void) {

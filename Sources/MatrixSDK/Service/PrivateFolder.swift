@@ -28,15 +28,3 @@ package enum PrivateFolder {
         }
     }
 }
-
-extension MatrixError {
-    /// Runs what reads or writes a private file.
-    @discardableResult
-    package static func ofFile<Value>(_ body: () throws(PrivateFileError) -> Value) throws(MatrixError) -> Value {
-        do throws(PrivateFileError) {
-            return try body()
-        } catch {
-            throw MatrixError(.file, error.description)
-        }
-    }
-}

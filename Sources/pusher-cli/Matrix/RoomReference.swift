@@ -50,7 +50,7 @@ struct RoomReference {
     /// Shells evaluate what is offered, and others choose names: nothing with a character that means something to them.
     static let completion = CompletionKind.custom { _, _, _ in
         guard let login = try? MatrixCredentialFile().loadIfPresent(), let user = login.userId,
-            let rooms = try? MatrixStore(userID: user, deviceID: login.deviceID).rooms()
+            let rooms = try? MatrixStore(userID: user, deviceID: login.deviceId).rooms()
         else { return [] }
         return rooms.compactMap { room in [room.canonicalAlias, room.roomId].compactMap { $0 }.first { isPlain($0) } }
     }

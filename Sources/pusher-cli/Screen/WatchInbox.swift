@@ -19,7 +19,7 @@ final class WatchInbox: Sendable {
 
     /// - Returns: Whether it was taken: nobody looks any more otherwise.
     func add(_ record: Record, at time: Date) -> Bool {
-        while state.withLock({ !$0.isClosed && $0.inbox.waiting.count >= Self.maximumWaiting }) {
+        while state.withLock({ !$0.isClosed && $0.inbox.count >= Self.maximumWaiting }) {
             _ = room.wait(timeout: .now() + .milliseconds(100))
         }
         let (isClosed, begins) = state.withLock { state in
@@ -51,7 +51,7 @@ final class WatchInbox: Sendable {
                 let (entries, receive) = state.withLock { ($0.inbox.next(atMost: Self.entriesAtOnce), $0.receive) }
                 guard !entries.isEmpty else { return }
                 room.signal()
-                receive?(Array(entries))
+                receive?(entries)
                 // Keys and frames come between.
                 await Task.yield()
             }

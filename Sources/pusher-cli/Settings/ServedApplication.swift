@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import PusherMockServer
+import PusherProtocol
 import Transport
 
 /// What a `pusher-cli serve` of this user's serves while it runs, so that other commands need no option to reach it.
@@ -79,7 +80,7 @@ extension Settings {
         }
         let credentials = [key, secret].compactMap { $0?.percentEncoded }.joined(separator: ":")
         let url =
-            "\(usesTLS ? "https" : "http")://\(credentials)@\(ServerAddress.name(host ?? "", port))"
+            "\(usesTLS ? "https" : "http")://\(credentials)@\(HostAddress.name(host ?? "", port))"
             + "/apps/\((appID ?? "").percentEncoded)"
         return [
             ("app_id", "app id: ", appID), ("key", "key: ", key), ("secret", "secret: ", secret),
