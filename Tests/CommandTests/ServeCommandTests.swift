@@ -256,10 +256,10 @@ struct ServeCommandTests {
 
     @Test func theURLCanBeUsedWhateverTheNamesAre() async throws {
         let run = try CommandRun(
-            ["serve", "--port", "0", "--json", "--app-id", "a&b", "--key", "my key:@%"], environment: Self.environment)
+            ["serve", "--port", "0", "--json", "--app-id", "a-b", "--key", "my key:@%"], environment: Self.environment)
         #expect(await run.waitFor { !$0.isEmpty })
         let listening = try #require(try objects(run).first)
-        #expect(listening["app_id"] as? String == "a&b" && listening["key"] as? String == "my key:@%")
+        #expect(listening["app_id"] as? String == "a-b" && listening["key"] as? String == "my key:@%")
         #expect(listening["secret"] == nil)
         let url = try #require(listening["url"] as? String)
         let trigger = try CommandRun(

@@ -27,7 +27,7 @@ struct StatusLineTests {
     @Test func aNarrowTerminalKeepsItInOneRow() async throws {
         let run = try run(["trigger", "a", "e", "x"], columns: 24)
         #expect(await run.shows("Waiting 2 s for the an…"))
-        #expect(run.screen.lines == ["Waiting 2 s for the an…"])
+        #expect(run.screen.lines.last == "Waiting 2 s for the an…")
         run.signal(SIGTERM)
         #expect(await run.status() == 130)
         #expect(await run.shows { !$0.lines.contains { $0.contains("Waiting") } })
@@ -159,7 +159,7 @@ struct StatusLineTests {
         let run = try run(["trigger", "a", "e", "x", "--timeout", "2"], columns: 200)
         #expect(await run.waits(for: "the answer of 127.0.0.1:\(silent.port)"))
         #expect(await run.status() == 69)
-        #expect(await run.shows { $0.lines.first?.hasPrefix("error: ") == true })
+        #expect(await run.shows { $0.lines.contains { $0.hasPrefix("error: ") } })
         #expect(!run.screen.lines.contains { $0.contains("Waiting") })
     }
 
@@ -169,11 +169,12 @@ struct StatusLineTests {
     ])
     func whatIsTypedIsNotWrittenOver(arguments: [String]) async throws {
         let run = try run(arguments)
+        #expect(await run.shows("publishing to"))
         try run.type("hello")
         // It has waited for longer than one that says so.
         let other = try self.run(["trigger", "a", "e", "x"])
         #expect(await other.shows("Waiting 2 s"))
-        #expect(run.screen.lines == ["hello"])
+        #expect(run.screen.lines.dropFirst() == ["hello"], "\(run.screen.lines)")
     }
 }
 

@@ -35,7 +35,7 @@ struct HTTPFramingTests {
         let peer = try #require(SocketServer.Peer.connect(port: server.port))
         defer { close(peer.descriptor) }
         peer.write(
-            "POST /pusher/auth HTTP/1.1\r\nHost: h\r\nExpect: 100-Continue\r\nConnection: close\r\n"
+            "POST /pusher/auth HTTP/1.1\r\nHost: localhost\r\nExpect: 100-Continue\r\nConnection: close\r\n"
                 + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 40\r\n\r\n")
         #expect(answer(of: peer) { $0.hasSuffix("\r\n\r\n") }.hasPrefix("HTTP/1.1 100 Continue\r\n"))
         peer.write("socket_id=1.2&channel_name=private-x&a=b")

@@ -68,13 +68,15 @@ extension PydioClient {
 }
 
 extension OperationsClient {
-    /// Servers of version 5.2.5 answer nothing about a link, only about the workspace that they have made for it.
+    /// Servers of version 5.2.5 have an empty answer about a link, and describe only the workspace that they have made for
+    /// it.
     fileprivate func links(
         of path: String, in workspaceId: String, linkId: String? = nil
     ) async throws -> [PydioPublicLink] {
         do {
             return try await value(of: .publicLinks(workspaceId, path, linkId: linkId), .publicLinks)
-        } catch let error as PydioError where error.code == .receivedNotExpectedAnswer {
+        } catch let error as PydioError where error.code == .receivedNotExpectedAnswer && error.excerpt?.isEmpty ?? true
+        {
             return try await value(
                 of: .publicLinks(workspaceId, path, linkId: linkId, elementType: "repository"), .publicLinks)
         }

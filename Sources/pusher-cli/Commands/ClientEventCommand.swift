@@ -55,15 +55,15 @@ struct ClientEventCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking
     var endsBySignal: Bool { lines.lines }
 
     func run() async throws {
+        let settings = try connection.settings()
+        try settings.require(.key)
+        settings.announce("publishing to", verbose: connection.verbose)
         guard let data else {
             return try await ClientEventLines(
                 pusher: try client(), channel: channel, event: event, rate: lines.rate ?? ClientEventLines.defaultRate,
                 patience: .seconds(timeout)
             ).run(signsIn: user.signIn)
         }
-        let settings = try connection.settings()
-        try settings.require(.key)
-        settings.announce("publishing to", verbose: connection.verbose)
         // Before the client, for which the user is told to wait.
         let text = try Input.text(
             given: data, isExact: dataBinary, limit: ClientMachine.maximumClientEventSize)

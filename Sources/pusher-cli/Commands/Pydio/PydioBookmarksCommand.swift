@@ -66,7 +66,8 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
 
     private func list(_ workspaces: [PydioWorkspace], _ report: TransferReport) async throws {
         var records: [BookmarkRecord] = []
-        defer { _ = output.write(records, none: "there are no bookmarks") }  // of all workspaces that answered, even if the last one ends it
+        // Of all workspaces that answered, even if the last one ends it.
+        defer { _ = output.write(records, none: "there are no bookmarks") }
         for workspace in workspaces {
             try await report.trying(workspace.name) {
                 records += try await workspace.client.bookmarks(workspaceId: workspace.id)
