@@ -72,13 +72,13 @@ struct PydioAPICommand: AsyncParsableCommand {
     }
 
     /// Bytes of a request's body, which is held in memory; `put` uploads larger files.
-    private let maximumInput = 64 << 20
+    private static let maximumInput = 64 << 20
 
     func run() async throws {
         var request = PydioRESTRequest(method, path)
         request.parameters = try Self.pairs(param, option: "--param")
         request.fields = try Self.pairs(field, option: "--field")
-        request.body = try input.map { input throws(CommandFailure) in try Input.bytes(of: input, limit: maximumInput) }
+        request.body = try input.map { input throws(CommandFailure) in try Input.bytes(of: input, limit: Self.maximumInput) }
         request.contentType = contentType ?? (method == .patch ? "application/json" : request.contentType)
         try await pydio.run { [request] account in
             let answer = try await account.client.rest(request)
