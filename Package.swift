@@ -234,7 +234,7 @@ var tests: [Target] {
         suites("CurlTransportTests", ["CurlTransport", "CLibcurl", "CLinux"] + nioServer + [nioSSL]),
         suites(
             "PusherSwiftTests",
-            ["PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport"] + [
+            ["PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport", swiftLog] + [
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

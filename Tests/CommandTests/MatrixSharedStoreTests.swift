@@ -44,7 +44,9 @@ struct MatrixSharedStoreTests {
             said += rooms.run.errors.filter { $0.hasPrefix("warning: the store of @alice:hs was begun anew.") }
         }
         #expect(said.count == 1, "\(said)")
-        #expect(said.first?.contains("damaged") == true && said.first?.contains("no keys in it") == true, "\(said)")
+        #expect(
+            said.first?.contains("damaged") == true && said.first?.contains("All keys in it are lost") == true,
+            "\(said)")
     }
 
     @Test func aRoomIsNamedForOneSmallRequest() async throws {

@@ -67,6 +67,7 @@ struct MatrixTrustTests {
         let scene = try await scene()
         try scene.addDevice("@b:s", "NEW")
         let home = scene.home
+        scene.scene.server.on("GET", "v3/rooms/*/joined_members", .json(#"{"joined":{}}"#))
         scene.scene.server.on("GET", "v3/rooms/*/messages") { _ in
             let events = (try? home.with { $0.events.map(\.json) }) ?? []
             let messages = events.filter { $0["type"]?.string == "m.room.encrypted" }.reversed().map(\.compactText)

@@ -89,7 +89,7 @@ struct MXStoreTests {
         let ids = ["\u{e9}", "e\u{301}"]
         try test.commit {
             $0.state = ids.map {
-                .state("m.room.member", key: "@" + $0, content: #"{"displayname":"\($0.utf8.count)"}"#)
+                .state("m.room.member", key: "@" + $0, content: #"{"displayname":"\#($0.utf8.count)"}"#)
             }
             $0.timeline = ids.map { .message("$" + $0, body: "\($0.utf8.count)") }
             $0.receipts = ids.map { MXReceipt(userId: "@" + $0, eventId: "$" + $0) }

@@ -1,5 +1,6 @@
 import Basics
 import CurlTransport
+import Logging
 import PusherMockServer
 import PusherProtocol
 import PusherTestSupport
@@ -33,12 +34,19 @@ struct ControllerStressTests {
         func debugLog(message: String) {}
     }
 
+    /// That a delegate went is no news here.
+    private static var quietOptions: PusherClientOptions {
+        var options = PusherClientOptions()
+        options.logger = Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
+        return options
+    }
+
     /// The I/O thread asks for the delegate as if messages came without end, and the delegate goes in the middle.
     @Test func delegatesGoWhileTheyAreAskedFor() async {
         let ended = Lock(0)
         let count = 3000
         for round in 0..<count {
-            var controller: Controller? = Controller(PusherClientOptions()) { ended.withLock { $0 += 1 } }
+            var controller: Controller? = Controller(Self.quietOptions) { ended.withLock { $0 += 1 } }
             let isAsked = Lock(false)
             if let core = controller?.pusher.core {
                 NetworkActor.execute { [weak core] in

@@ -81,7 +81,8 @@ package struct HostAddress: Equatable, Sendable {
     private static func isHost(_ host: String) -> Bool {
         // The zone of an IPv6 address, such as fe80::1%eth0
         let address = host.contains(":") ? host.prefix { $0 != "%" } : host[...]
-        return !address.isEmpty
+        let zone = host.dropFirst(address.count)
+        return !address.isEmpty && (zone.isEmpty || zone.wholeMatch(of: /%[A-Za-z0-9._~-]+/) != nil)
             && address.unicodeScalars.allSatisfy { scalar in
                 !scalar.properties.isWhitespace && !"/?#@[]\\<>\"{}|^`%".unicodeScalars.contains(scalar)
                     && scalar.properties.generalCategory != .control

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import PusherHTTP
 import PusherProtocol
 
@@ -82,7 +81,7 @@ extension Settings {
 
     /// Says on standard error what is done where: on a terminal, and elsewhere if `verbose`.
     func announce(_ action: String, verbose: Bool) {
-        guard verbose || isatty(STDERR_FILENO) == 1 else { return }
+        guard verbose || StandardError.isTerminal else { return }
         let source: TerminalText =
             switch origin {
             case .context(let name): " (context “\(name)”)"

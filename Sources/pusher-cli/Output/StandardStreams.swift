@@ -26,14 +26,16 @@ enum StandardError {
     static func writeToTerminal(_ text: String) { _ = writeAll(text.utf8, to: STDERR_FILENO) }
 
     /// Whether a program has the whole screen of the terminal that this is.
-    private static var isCovered: Bool { screen.withLock { $0 != nil } && isatty(STDERR_FILENO) == 1 }
+    private static var isCovered: Bool { screen.withLock { $0 != nil } && isTerminal }
+
+    static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// What `--verbose` logs. At a terminal its lines make way like all others, and none is written over a whole screen.
     static var logger: Logger {
         var logger = Logger(
             label: "pusher-cli",
             factory: { label in
-                guard isatty(STDERR_FILENO) == 1 else { return StreamLogHandler.standardError(label: label) }
+                guard isTerminal else { return StreamLogHandler.standardError(label: label) }
                 return ConsoleLogHandler { if !isCovered { write($0) } }
             })
         logger.logLevel = .debug

@@ -78,7 +78,9 @@ struct PydioAPICommand: AsyncParsableCommand {
         var request = PydioRESTRequest(method, path)
         request.parameters = try Self.pairs(param, option: "--param")
         request.fields = try Self.pairs(field, option: "--field")
-        request.body = try input.map { input throws(CommandFailure) in try Input.bytes(of: input, limit: Self.maximumInput) }
+        request.body = try input.map { input throws(CommandFailure) in
+            try Input.bytes(of: input, limit: Self.maximumInput)
+        }
         request.contentType = contentType ?? (method == .patch ? "application/json" : request.contentType)
         try await pydio.run { [request] account in
             let answer = try await account.client.rest(request)
