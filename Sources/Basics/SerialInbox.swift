@@ -14,7 +14,7 @@ package struct SerialInbox<Element> {
 
     package var count: Int { waiting.count }
 
-    /// What comes next; nil if nothing waits.
+    /// The next element; nil if nothing waits.
     package var first: Element? { waiting.first }
 
     package mutating func add(_ element: Element) {

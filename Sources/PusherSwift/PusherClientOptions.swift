@@ -13,7 +13,7 @@ public enum PusherHost: Sendable, Hashable {
     /// `ws.pusherapp.com`, the cluster `mt1`.
     case defaultHost
 
-    /// What a URL says; nil if it is none that can be used.
+    /// The parts of a URL; nil for a host name, or for a URL that cannot be used.
     var address: HostAddress? {
         guard case .host(let text) = self, text.contains("://") else { return nil }
         return try? HostAddress(text)
@@ -185,7 +185,7 @@ public struct PusherClientOptions: Sendable {
 }
 
 extension PusherClientOptions {
-    /// The same with a host name in place of a URL.
+    /// These options with the URL of the host replaced by its parts.
     var resolved: PusherClientOptions {
         guard let address = host.address else { return self }
         var options = self

@@ -2,7 +2,7 @@ import Glibc
 
 /// How many files and sockets the system lets this process have open.
 enum DescriptorLimit {
-    /// What the process needs besides its connections.
+    /// Descriptors that the process needs besides its connections.
     private static let spare = 64
 
     /// Raises the limit to what any command needs; throws if the system does not let it. Event loops cannot do without.

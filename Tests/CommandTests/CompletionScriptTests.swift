@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What shells complete.
+/// Shell completion.
 @Suite(.overSockets)
 struct CompletionScriptTests {
     @Test func contexts_roomsAndProfilesAreOffered() async throws {

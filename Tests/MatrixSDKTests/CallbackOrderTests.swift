@@ -11,7 +11,7 @@ import Testing
 /// A session tells everything on its completion queue in one order: an answer never overtakes the events that it brought.
 @Suite(.overSockets)
 struct CallbackOrderTests {
-    /// What was called, in order.
+    /// The calls, in order.
     private final class Calls: Sendable {
         private let names = Lock<[String]>([])
 

@@ -4,7 +4,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// What applications see in their logs.
+/// The messages that applications see in their logs.
 @Suite(.overSockets)
 struct LogMessageTests {
     @Test func theErrorIsTheMessage_ofTheModuleThatTheApplicationImports() async throws {

@@ -55,7 +55,7 @@ package enum SyncRecord: Hashable, Sendable {
     case folder
     case file(local: SyncVersion, remote: SyncVersion, md5: String)
 
-    /// What was on the server.
+    /// The files on the server.
     package var remote: SyncNode {
         switch self {
         case .folder: .folder

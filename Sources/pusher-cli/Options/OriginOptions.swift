@@ -1,7 +1,7 @@
 import ArgumentParser
 import PusherMockServer
 
-/// Who may use the auth endpoints from a browser.
+/// Pages and host names that may use the auth endpoints from a browser.
 struct OriginOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

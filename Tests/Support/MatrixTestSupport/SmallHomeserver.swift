@@ -97,7 +97,7 @@ package final class SmallHomeserver: Sendable {
     }
 }
 
-/// What was asked, and by whom.
+/// A request, and who made it.
 private struct Call {
     let path: [String]
     let query: [String: String]

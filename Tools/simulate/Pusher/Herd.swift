@@ -7,7 +7,7 @@ enum Herd {
     private static let clients = 10_000
     private static let handshake = Duration.milliseconds(50)
 
-    /// What the server does while it fails.
+    /// How the server fails.
     private enum Failure {
         case refuses
         /// Accepts and greets each client, and ends the connection 0.1 s later.
