@@ -58,7 +58,9 @@ struct EncryptedChannelTests {
         let (first, second) = (
             ChannelKey([UInt8](repeating: 1, count: 32)), ChannelKey([UInt8](repeating: 2, count: 32))
         )
-        try await withServer(profile) { server in
+        // The test encrypts what it publishes.
+        let app = PusherMockServer.App(encryptionMasterKey: nil)
+        try await withServer(.init(apps: [app], profile: profile)) { server in
             let pusher = Pusher.make(server, recorder) { $0.authMethod = .authorizer(authorizer: authorizer) }
             pusher.subscribe(name).bind(eventName: "e") { [recorder] event in recorder.add("event \(event.data ?? "")")
             }
