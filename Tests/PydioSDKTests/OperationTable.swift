@@ -21,6 +21,8 @@ struct OperationCase: Sendable, CustomStringConvertible {
     var asksForSeed = false
     /// Whether a broken connection is mended by going on.
     var survivesCut = false
+    /// Whether it asks once more if the server refuses.
+    var asksTwice = false
     /// Throws if the result is not right.
     let run: @Sendable (PydioScene) async throws -> Void
 
@@ -32,7 +34,7 @@ struct OperationCase: Sendable, CustomStringConvertible {
 
     private init(
         _ name: String, _ action: String, count: Int = 1, isSilent: Bool = false, logsInFirst: Bool = false,
-        asksFirst: Bool = false, asksForSeed: Bool = false, survivesCut: Bool = false,
+        asksFirst: Bool = false, asksForSeed: Bool = false, survivesCut: Bool = false, asksTwice: Bool = false,
         _ run: @escaping @Sendable (PydioScene) async throws -> Bool
     ) {
         self.name = name
@@ -43,6 +45,7 @@ struct OperationCase: Sendable, CustomStringConvertible {
         self.asksFirst = asksFirst
         self.asksForSeed = asksForSeed
         self.survivesCut = survivesCut
+        self.asksTwice = asksTwice
         self.run = { scene in
             guard try await run(scene) else { throw Wrong(operation: name) }
         }
@@ -183,7 +186,7 @@ struct OperationCase: Sendable, CustomStringConvertible {
                 workspaceId: "0", nodes: ["/a.txt"], parameters: ["sub_action": "delegate_repo"])
             return String(decoding: data, as: UTF8.self).contains("/public/")
         },
-        OperationCase("createPublicLink", "share") { scene in
+        OperationCase("createPublicLink", "share", asksTwice: true) { scene in
             let params = PublicLinkRequestParams(workspaceId: "0", path: "/a.txt")
             return try await scene.client.createPublicLink(params).path.hasPrefix("/public/")
         },

@@ -41,6 +41,16 @@ struct PublicLinkTests {
         }
     }
 
+    /// As by servers of version 5.2, which cannot make two links within one second.
+    @Test func aLinkThatIsRefusedOnceIsAskedForAgain() async throws {
+        try await PydioScene.with { scene in
+            scene.server.inject(.errorDocument("exists already"), into: "share")
+            let params = PublicLinkRequestParams(workspaceId: "0", path: "/a.txt")
+            let link = try await scene.client.createPublicLink(params)
+            #expect(link.path.contains("/public/") && scene.server.shareCount(of: "/a.txt") == 1)
+        }
+    }
+
     @Test func thePasswordIsInNoErrorAndNoDescription() async throws {
         try await PydioScene.with { scene in
             scene.server.setGate { $0.action == "share" ? .error("refused: tellnobody") : nil }

@@ -59,7 +59,7 @@ final class StateReport: Sendable {
     /// Counts a call that has no state yet.
     func enter() { current.withLock { $0.calls += 1 } }
 
-    /// The same for one that came to an end before it had one.
+    /// Counts a call that ended before it had a state.
     func leave() { current.withLock { $0.calls -= 1 } }
 
     func begin(_ state: PydioClientState) {

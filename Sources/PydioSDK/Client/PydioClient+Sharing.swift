@@ -4,11 +4,19 @@ import PydioProtocol
 extension PydioClient {
     /// Makes a public link: an address at which anybody can see and download a file or folder, without logging in.
     ///
-    /// Servers may bound how long it lasts and how often it is used, and may insist on a password.
+    /// Servers may bound how long it lasts and how often it is used, and may insist on a password. A link that the server
+    /// refuses is asked for once more a second later: servers of version 5.2 cannot make two within one second.
     public func createPublicLink(_ params: PublicLinkRequestParams) async throws -> URL {
         var request = PydioRequest(.post, "share", params)
         request.secrets = params.password.map { [$0] } ?? []
-        return try await call(request, .publicLink)
+        do {
+            return try await call(request, .publicLink)
+        } catch let error as PydioError where error.code == .errorResponse {
+            // Not all callers that were refused in one second may meet in the next.
+            // A cancelled sleep ends early; the call then throws.
+            try? await Task.sleep(for: .milliseconds(Int.random(in: 1000...2000)))
+            return try await call(request, .publicLink)
+        }
     }
 
     /// The same with blocks.
