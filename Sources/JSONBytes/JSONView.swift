@@ -112,6 +112,9 @@ public struct JSONView: Sendable {
     /// Whether it is an object.
     public var isObject: Bool { inside { $0.first == UInt8(ascii: "{") } }
 
+    /// Whether it is an array.
+    package var isArray: Bool { inside { $0.first == UInt8(ascii: "[") } }
+
     // MARK: Objects and arrays
 
     /// The value of a key; nil if this is no object or has no such key. Of equal keys the last counts.
@@ -137,16 +140,21 @@ public struct JSONView: Sendable {
 
     /// The values of an array; nil if this is none.
     public var array: [JSONView]? {
+        var elements: [JSONView] = []
+        return forEachElement { elements.append($0) } ? elements : nil
+    }
+
+    /// Calls `body` with each value of an array. Returns false if this is none, perhaps after some values.
+    package func forEachElement(_ body: (JSONView) -> Void) -> Bool {
         inside { buffer in
-            guard var cursor = JSONCursor(buffer) else { return nil }
-            var elements: [JSONView] = []
+            guard var cursor = JSONCursor(buffer) else { return false }
             do throws(JSONCursor.Malformed) {
                 try cursor.array { cursor throws(JSONCursor.Malformed) in
-                    elements.append(JSONView(bytes: bytes, range: shifted(try cursor.skipValue())))
+                    body(JSONView(bytes: bytes, range: shifted(try cursor.skipValue())))
                 }
-                return elements
+                return true
             } catch {
-                return nil
+                return false
             }
         }
     }
@@ -173,7 +181,8 @@ public struct JSONView: Sendable {
         return found.map(shifted)
     }
 
-    private func forEachMember(_ body: (String, Range<Int>) -> Void) {
+    /// Calls `body` with each key of an object and where its value lies in ``bytes``.
+    package func forEachMember(_ body: (String, Range<Int>) -> Void) {
         inside { buffer in
             guard var cursor = JSONCursor(buffer) else { return }
             try? cursor.object { cursor, key throws(JSONCursor.Malformed) in

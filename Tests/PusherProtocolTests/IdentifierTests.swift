@@ -89,7 +89,7 @@ struct IdentifierTests {
         #expect(client.take().count == 1)
     }
 
-    /// What is no user id is reported; null and objects vanished in silence, and an empty text was a member.
+    /// Entries without a user id are reported. Null and objects vanished in silence, and an empty text was a member.
     @Test(arguments: [
         #"{"ids":["u1",null,"u2"]}"#, #"{"ids":["u1",{"id":3},"u2"]}"#, #"{"ids":["u1",true,"u2"]}"#,
         #"{"ids":["u1","","u2"]}"#, #"{"hash":{"u1":null,"":{"n":1},"u2":null}}"#,

@@ -36,9 +36,11 @@ struct PresenceTests {
             (#"{"presence":{"hash":{"b":null,"a":{}}}}"#, ["a", "b"]),
             (#"{"presence":{"ids":[7,"x"],"hash":{"7":{"n":1}}}}"#, ["7", "x"]),
             (#"{"presence":{"ids":["a"]}}"#, ["a"]),
+            (#"{"presence":{"ids":["a",null,"","a","\u0061"],"hash":{"":1,"b":1}}}"#, ["a", "b"]),
         ] as [(String, [String])])
     func everyShapeOfListIsRead(data: String, expected: [String]) {
         #expect(PresenceList(Array(data.utf8))?.members.all.map(\.userID) == expected)
+        #expect(PresenceList.memberCount(Array(data.utf8)) == expected.count)
     }
 
     @Test(arguments: ["{}", "", "nonsense", "[]", #"{"presence":[]}"#, #"{"presence":{"ids":7,"hash":"x"}}"#])
@@ -49,6 +51,7 @@ struct PresenceTests {
         client.succeed("presence-x", data: data)
         let lines = client.take()
         #expect(lines.first == "error channel presence-x: its member list cannot be read")
+        #expect(PresenceList.memberCount(Array(data.utf8)) == nil)
         #expect(lines.dropFirst().first == "subscribed presence-x")
         #expect(client.machine.members(of: id).count == 0)
     }

@@ -1,7 +1,7 @@
 import Basics
 import JSONBytes
 
-/// Who is on a presence channel. User ids compare byte for byte; a number is the same id as its digits in a string.
+/// The members of a presence channel. User ids compare byte for byte; a number is the same id as its digits in a string.
 ///
 /// There may be 100,000 members: what is kept of each takes about as many bytes as the server sent.
 package struct PresenceMembers: Sendable {
@@ -105,13 +105,10 @@ package struct PresenceList: Sendable {
 
     /// Nil if there is neither `ids` nor `hash`.
     package init?(_ data: [UInt8]) {
-        guard JSONView.isJSON(data), let presence = JSONView(data)?["presence"] else { return nil }
-        let ids = presence["ids"]?.array
-        let hash = presence["hash"]
-        guard ids != nil || hash?.isObject == true || hash?.array != nil else { return nil }
+        guard JSONView.isJSON(data), let (ids, hash) = Self.parts(data) else { return nil }
         let infos = hash?.members ?? []
-        members.reserveCapacity(max(ids?.count ?? 0, infos.count))
-        for id in ids ?? [] { add(PresenceMembers.Member.userID(id), nil) }
+        members.reserveCapacity(infos.count)
+        _ = ids?.forEachElement { add(PresenceMembers.Member.userID($0), nil) }
         // Those who are in the hash alone follow in the order of their ids.
         var others: [(key: String, value: JSONView)] = []
         for info in infos {
@@ -120,6 +117,26 @@ package struct PresenceList: Sendable {
         for other in others.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
             add(other.key.isEmpty ? nil : other.key, other.value)
         }
+    }
+
+    /// How many members a list names, without keeping any. Nil if there is neither `ids` nor `hash`.
+    package static func memberCount(_ data: [UInt8]) -> Int? {
+        guard let (ids, hash) = parts(data) else { return nil }
+        var members: Set<ByteKey> = []
+        _ = ids?.forEachElement { id in
+            if let id = PresenceMembers.Member.userID(id) { members.insert(ByteKey(id)) }
+        }
+        hash?.forEachMember { id, _ in
+            if !id.isEmpty { members.insert(ByteKey(id)) }
+        }
+        return members.count
+    }
+
+    private static func parts(_ data: [UInt8]) -> (ids: JSONView?, hash: JSONView?)? {
+        guard let presence = JSONView(data)?["presence"] else { return nil }
+        let ids = presence["ids"].flatMap { $0.isArray ? $0 : nil }
+        let hash = presence["hash"].flatMap { $0.isObject || $0.isArray ? $0 : nil }
+        return ids == nil && hash == nil ? nil : (ids, hash)
     }
 
     private mutating func add(_ id: String?, _ info: JSONView?) {

@@ -200,7 +200,7 @@ extension Record {
     static func subscribed(to event: PusherEvent) -> Record {
         let channel = event.channelName ?? ""
         let isPresence = (try? ChannelName(channel))?.kind == .presence
-        let list = isPresence ? event.data.flatMap { PresenceList(Array($0.utf8)) } : nil
-        return .subscribed(channel: channel, members: list?.members.count)
+        let members = isPresence ? event.data.flatMap { PresenceList.memberCount(Array($0.utf8)) } : nil
+        return .subscribed(channel: channel, members: members)
     }
 }
