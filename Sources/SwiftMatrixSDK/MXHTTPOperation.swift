@@ -42,6 +42,7 @@ extension RequestOperation {
             }
             let finished = result
             line.add { callback.call(finished) }
+            withExtendedLifetime(body) {}  // it holds the call's turn: the next call's answer comes after this one
         }
     }
 }

@@ -108,7 +108,7 @@ final class SessionCore: HubOwner {
         }
         setState(.storeDataReady)
         if !notices.isEmpty { tell(notices.map { .encryption($0) }) }
-        if let reason { tellOfFailure("the store was begun anew", MatrixError(.store, reason), retryAfter: nil) }
+        if let reason { tellOfFailure("the store was rebuilt", MatrixError(.store, reason), retryAfter: nil) }
     }
 
     private var encryption: StoredAccount.Encryption {
@@ -124,6 +124,7 @@ final class SessionCore: HubOwner {
             try Task.checkCancellation()
             return try begin(filterId: filterId)
         }
+        turn.end()  // a pause that follows must not wait for the first sync
         for try await _ in first {}
         try Task.checkCancellation()
     }

@@ -2,7 +2,8 @@ import Basics
 
 /// Lets one task after the other, in the order in which they come.
 final class Turns: Sendable {
-    /// A place in the line. The next come to their turn when it is done, or nothing holds it any more.
+    /// A place in the line. The next turn begins when this one is released, so that whoever holds it can report a result
+    /// before the next result exists.
     final class Turn: Sendable {
         private let before: Task<Void, Never>?
         private let done: AsyncStream<Never>.Continuation
@@ -12,14 +13,18 @@ final class Turns: Sendable {
         }
 
         deinit {
-            done.finish()
+            end()
         }
 
         /// Runs `body` when everything that came before is done. Once only.
         func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
-            defer { done.finish() }
             await before?.value
             return try await body()
+        }
+
+        /// Lets the next turn begin although this one is still held.
+        func end() {
+            done.finish()
         }
     }
 
@@ -39,7 +44,7 @@ final class Turns: Sendable {
         line.withLock { take(&$0) }
     }
 
-    /// The same if something is under way or waits; nil if not.
+    /// A turn if another one is active or pending; nil if none is.
     func takeUnlessIdle() -> Turn? {
         line.withLock { $0.count == 0 ? nil : take(&$0) }
     }
@@ -49,7 +54,7 @@ final class Turns: Sendable {
         done.onTermination = { [weak self] _ in self?.line.withLock { $0.count -= 1 } }
         let before = line.last
         line.last = Task {
-            // A turn that is let go of ends at once; what stands before it goes on.
+            // A turn that is released before it runs ends at once; what stands before it goes on.
             await before?.value
             for await _ in turn {}
         }
