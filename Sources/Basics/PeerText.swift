@@ -1,10 +1,12 @@
 /// Text that somebody else wrote, on its way to a log, an error or a terminal. Nothing of a peer goes there in another way.
 ///
-/// There is no way to get the text itself back, only views that are safe where they are meant for. Both are without
-/// control characters (C0, DEL, C1), line and paragraph separators, and characters that turn the direction of writing:
+/// There is no way to get the text itself back, only views that are safe where they are meant for. All are without
+/// control characters (C0, DEL, C1) and line and paragraph separators; the first two are without characters that turn the
+/// direction of writing, too:
 ///
 /// - ``line`` and ``description`` for logs and errors, which are of bounded length.
 /// - ``escaped`` for terminals, where nothing is lost: `\u{1B}`.
+/// - ``escapedForPipes`` for programs, which can give back a name that turns the direction.
 package struct PeerText: Hashable, Sendable, CustomStringConvertible, ExpressibleByStringInterpolation {
     /// Characters of a ``line``: Unicode scalars, since one character for people can have any number of marks.
     package static let usualLimit = 1000
@@ -48,14 +50,17 @@ package struct PeerText: Hashable, Sendable, CustomStringConvertible, Expressibl
     private static let signatureLength = 64
 
     /// All of it, with what is not fit for a terminal escaped as `\n` or `\u{1B}`.
-    package var escaped: String {
-        Self.mapping(text) { scalar in
-            switch scalar {
-            case "\n": Array("\\n".unicodeScalars)
-            case "\r": Array("\\r".unicodeScalars)
-            case "\t": Array("\\t".unicodeScalars)
-            default: Array("\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
-            }
+    package var escaped: String { Self.mapping(text, Self.swiftEscape) }
+
+    /// Like ``escaped``, but with the characters that turn the direction of writing.
+    package var escapedForPipes: String { Self.mapping(text) { $0.turnsDirection ? [$0] : Self.swiftEscape($0) } }
+
+    private static func swiftEscape(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
+        switch scalar {
+        case "\n": Array("\\n".unicodeScalars)
+        case "\r": Array("\\r".unicodeScalars)
+        case "\t": Array("\\t".unicodeScalars)
+        default: Array("\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
         }
     }
 
@@ -90,12 +95,14 @@ extension Unicode.Scalar {
         switch value {
         case 0x20..<0x7F: true
         case 0..<0xA0: false
-        case 0x206A...0x206F: false  // the shapes and the swapping of what follows; deprecated
         default:
             switch properties.generalCategory {
             case .lineSeparator, .paragraphSeparator: false
-            default: !properties.isBidiControl
+            default: !turnsDirection
             }
         }
     }
+
+    /// Controls of the bidirectional algorithm (UAX #9), and U+206A to U+206F: the shapes and the swapping of what follows.
+    fileprivate var turnsDirection: Bool { properties.isBidiControl || (0x206A...0x206F).contains(value) }
 }

@@ -38,7 +38,7 @@ package struct PrivateFile: Sendable {
 
     /// Puts data in the place of the file, or makes it. When this returns, they are on the disk.
     ///
-    /// What a process that was killed has left in the folder is removed.
+    /// Removes what a killed process has left in the folder.
     ///
     /// - Returns: A lock on the new file, for a file that is valid as long as its writer lives.
     /// - Throws: If the file cannot be written, or a link leads to a place where others can write. The file is as it was.

@@ -11,6 +11,7 @@ struct PeerTextTests {
             #expect(HostileText.flaws(in: line) == [])
         }
         #expect(HostileText.flaws(in: peer.escaped, isBounded: false) == [])
+        #expect(HostileText.flaws(in: peer.escapedForPipes, isBounded: false, isPiped: true) == [])
         #expect(HostileText.flaws(in: PeerText.escapedJSON(HostileText.json(text)), isBounded: false) == [])
     }
 

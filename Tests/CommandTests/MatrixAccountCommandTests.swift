@@ -69,7 +69,7 @@ struct MatrixAccountCommandTests {
         #expect(run.output.first?.hasSuffix("  this device") == true)
         #expect(run.output[1].hasPrefix("Phone  PHONE  2023-11-1") && run.output[1].hasSuffix("  192.0.2.1"))
         #expect(run.output.last == "OLD")
-        for line in run.output { #expect(HostileText.flaws(in: line) == []) }
+        for line in run.output { #expect(HostileText.flaws(in: line, isPiped: true) == []) }
         let json = try await scene.matrix("devices", "--json").run
         #expect(json.objects.map { $0["device_id"] as? String } == ["DEVICE", "PHONE", "EVIL", "OLD"])
         #expect(json.objects.map { $0["current"] as? Bool } == [true, false, false, false])
@@ -174,7 +174,7 @@ struct MatrixAccountCommandTests {
         #expect(run.output.count == 5)
         #expect(run.output.prefix(2) == ["override  .m.rule.master  off  silent", "override  !r:hs  on  silent"])
         #expect(run.output.last == "underride  .m.rule.message  on  notify, sound ring, highlight")
-        for line in run.output { #expect(HostileText.flaws(in: line) == []) }
+        for line in run.output { #expect(HostileText.flaws(in: line, isPiped: true) == []) }
         let json = try await scene.matrix("push-rules", "--json").run
         #expect(json.objects.map { $0["kind"] as? String } == ["override", "override", "content", "room", "underride"])
         #expect(json.objects.map { $0["enabled"] as? Bool } == [false, true, true, true, true])

@@ -203,6 +203,15 @@ struct MatrixCommandTests {
         #expect(TerminalText(harmless).text == harmless)
     }
 
+    @Test func aPipeGetsNamesThatCanBeGivenBack() {
+        let name = TerminalText("a\u{202E}b\u{2066}c")
+        #expect(name.forPipes == "a\u{202E}b\u{2066}c")
+        #expect(
+            ("\(name) and \("\u{200F}\n\u{1B}")" as TerminalText).forPipes
+                == "a\u{202E}b\u{2066}c and \u{200F}\\n\\u{1B}")
+        #expect(TerminalText("ab").painted(1).forPipes == TerminalText("ab").painted(1).text)
+    }
+
     // MARK: The rest
 
     @Test func messagesComeOldestFirst_overPages_asTheyReadNow() async throws {

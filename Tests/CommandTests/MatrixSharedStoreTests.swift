@@ -41,7 +41,7 @@ struct MatrixSharedStoreTests {
         for _ in 0..<3 {
             let rooms = try await scene.matrix("rooms")
             #expect(rooms.status == 0 && rooms.run.output.first?.contains("Lobby") == true)
-            said += rooms.run.errors.filter { $0.hasPrefix("warning: the store of @alice:hs was begun anew.") }
+            said += rooms.run.errors.filter { $0.hasPrefix("warning: the store of @alice:hs was rebuilt.") }
         }
         #expect(said.count == 1, "\(said)")
         #expect(

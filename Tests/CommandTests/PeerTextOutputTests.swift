@@ -21,7 +21,7 @@ struct PeerTextOutputTests {
     ) {
         for (stream, lines, isBounded) in [("output", run.output, false), ("errors", run.errors, true)] {
             for line in lines {
-                let flaws = HostileText.flaws(in: line, isBounded: isBounded)
+                let flaws = HostileText.flaws(in: line, isBounded: isBounded, isPiped: stream == "output" && !isJSON)
                 if !flaws.isEmpty {
                     Issue.record(
                         "\(flaws) in \(stream): \(line.prefix(400).debugDescription)", sourceLocation: sourceLocation)

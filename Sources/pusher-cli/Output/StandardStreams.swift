@@ -49,7 +49,9 @@ enum StandardOutput {
     private static let failure = Lock<Int32?>(nil)
 
     /// Says whether the line was taken: a reader that is gone takes nothing more, nor does a full disk.
-    static func write(_ line: TerminalText) -> Bool { write((line.text + "\n").utf8) }
+    static func write(_ line: TerminalText) -> Bool {
+        write(((isTerminal ? line.text : line.forPipes) + "\n").utf8)
+    }
 
     /// The same of a JSON object; see ``PeerText/escapedJSON(_:)``.
     static func write(json: String) -> Bool { write((PeerText.escapedJSON(json) + "\n").utf8) }

@@ -5,28 +5,43 @@ import TerminalUI
 ///
 ///     StandardError.write("error: \(error)")
 struct TerminalText: Hashable, ExpressibleByStringInterpolation {
-    let text: String
+    private(set) var text = ""
+    /// The text for a program, if it differs: names that turn the direction of writing as they are, so that they can
+    /// be given back.
+    private var pipedText: String?
 
     /// Nothing of it drives the terminal, breaks the line or turns its order round.
-    init(_ words: String) { text = PeerText(words).escaped }
+    init(_ words: String) {
+        text = PeerText(words).escaped
+        let piped = PeerText(words).escapedForPipes
+        if piped.utf8.count != text.utf8.count { pipedText = piped }
+    }
 
     init(stringLiteral value: String) { text = value }
 
-    init(stringInterpolation: StringInterpolation) { text = stringInterpolation.text }
+    init(stringInterpolation: StringInterpolation) { self = stringInterpolation.line }
 
     private init(painted text: String) { self.text = text }
 
     struct StringInterpolation: StringInterpolationProtocol {
-        fileprivate var text = ""
+        fileprivate var line: TerminalText = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity) }
+        init(literalCapacity: Int, interpolationCount: Int) { line.text.reserveCapacity(literalCapacity) }
 
-        mutating func appendLiteral(_ literal: String) { text += literal }
+        mutating func appendLiteral(_ literal: String) { line.append(TerminalText(stringLiteral: literal)) }
 
-        mutating func appendInterpolation(_ part: TerminalText) { text += part.text }
+        mutating func appendInterpolation(_ part: TerminalText) { line.append(part) }
 
-        mutating func appendInterpolation(_ value: some Any) { text += PeerText(String(describing: value)).escaped }
+        mutating func appendInterpolation(_ value: some Any) { line.append(TerminalText(String(describing: value))) }
     }
+
+    private mutating func append(_ part: TerminalText) {
+        if pipedText != nil || part.pipedText != nil { pipedText = forPipes + part.forPipes }
+        text += part.text
+    }
+
+    /// For a file, or a pipe to another program.
+    var forPipes: String { pipedText ?? text }
 
     var isEmpty: Bool { text.isEmpty }
 

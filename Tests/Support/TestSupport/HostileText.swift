@@ -28,13 +28,18 @@ package enum HostileText {
     /// - Parameters:
     ///   - isBounded: Whether it is of bounded length: lines of a log and errors are, the data that was asked for is not.
     ///   - isColored: Whether the four ways in which `pusher-cli` paints are let pass.
-    package static func flaws(in line: String, isBounded: Bool = true, isColored: Bool = false) -> [String] {
+    ///   - isPiped: Whether a program reads it, to which the direction of writing means nothing.
+    package static func flaws(
+        in line: String, isBounded: Bool = true, isColored: Bool = false, isPiped: Bool = false
+    ) -> [String] {
         var line = line
         if isColored { for code in ["0", "1", "2", "36"] { line = line.replacing("\u{1B}[\(code)m", with: "") } }
         var flaws: Set<String> = []
         for scalar in line.unicodeScalars {
             switch scalar.value {
-            case 0..<0x20, 0x7F, 0x80..<0xA0, 0x61C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x206F:
+            case 0x61C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x206F:
+                if !isPiped { fallthrough }
+            case 0..<0x20, 0x7F, 0x80..<0xA0, 0x2028, 0x2029:
                 flaws.insert("U+" + String(scalar.value, radix: 16, uppercase: true))
             default: break
             }

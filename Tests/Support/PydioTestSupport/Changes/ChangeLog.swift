@@ -26,7 +26,7 @@ struct ChangeLog: Sendable {
 
     private var rows: [TreeKey: [Row]] = [:]
     private(set) var last = 0
-    /// What goes wrong with new rows.
+    /// Faults of new rows.
     var faults: FakePydioServer.LogFaults?
     /// Rows that come late.
     private var late: [(key: TreeKey, row: Row, delay: Int)] = []
@@ -85,7 +85,7 @@ struct ChangeLog: Sendable {
         }
     }
 
-    /// What is still to come comes now.
+    /// Delivers all pending rows now.
     mutating func endLateness() {
         for (key, row, _) in late { append(row, key) }
         late = []

@@ -2,7 +2,7 @@ import Basics
 import TestSupport
 
 extension FakePydioServer {
-    /// What goes wrong with the rows of the changes feed: a server records a change after it has answered, and what it is
+    /// Faults of the rows of the changes feed: a server records a change after it has answered, and what it is
     /// killed before is never told.
     package struct LogFaults: Sendable {
         enum Fault {
@@ -11,11 +11,11 @@ extension FakePydioServer {
             case doubled
             /// So many changes later, with a number of then.
             case late(Int)
-            /// The same with the number of now: who has read on meanwhile never hears of it.
+            /// Inserted late with its early number: a client that has read on never hears of it.
             case overtaken(Int)
         }
 
-        /// Of a hundred rows, how many never come, come twice, come later, and come later with an early number.
+        /// Rows of a hundred that never come, come twice, come later, and come later with an early number.
         package var missing = 15
         package var doubled = 10
         package var late = 10
