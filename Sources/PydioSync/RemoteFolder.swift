@@ -101,7 +101,7 @@ struct RemoteFolder: Sendable {
         return listing
     }
 
-    /// What is in a folder, by path; nil if it is not there.
+    /// The contents of a folder by path; nil if there is no such folder.
     func paths(in folder: SyncPath) async throws -> Set<SyncPath>? {
         guard try await isFolder(folder) else { return nil }
         return try await list(folder).map { Set($0.nodes.keys) } ?? []

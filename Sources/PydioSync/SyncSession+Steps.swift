@@ -50,7 +50,7 @@ extension SyncSession {
         try expect(SyncExpectation(record: .folder, effect: .remoteFolder), at: step.syncPath)
         do {
             guard try await remote.makeFolder(step.syncPath) else {
-                // What is in it is listed first.
+                // Its contents are listed first.
                 try expect(nil, at: step.syncPath)
                 return .changedMeanwhile
             }

@@ -22,7 +22,7 @@ actor SyncSession {
     private var sequence: Int64?
     /// When everything on the server was last listed.
     private var listed: Date?
-    /// What the last listing has found under temporary names.
+    /// Nodes under temporary names in the last listing.
     private var temporaries: [SyncPath] = []
     /// Whether that was a listing of everything.
     private var hasListedAll = false
@@ -122,7 +122,7 @@ actor SyncSession {
         refuse(PydioSyncRefusal(upload.path, "an unfinished upload cannot be cleaned up: \(error)"))
     }
 
-    /// The same for uploads whose folder was moved meanwhile, by what was listed.
+    /// Like that, for uploads whose folder was moved meanwhile, as the listing shows.
     ///
     /// - Returns: Whether there was anything, so that another listing is needed.
     private func undoMovedUploads() async throws -> Bool {

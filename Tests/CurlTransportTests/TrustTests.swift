@@ -71,7 +71,7 @@ struct TrustTests {
         #expect(await webSocketFailure("\(target)/", options) == .certificateWrongHost)
         #expect(await requestFailure("https://\(target)/", options) == .certificateWrongHost)
         #expect(await requestFailure("http://127.0.0.1:1/", proxied) == .proxy)
-        // What asks whose certificate it is takes any.
+        // A look-up of a certificate accepts any.
         let shown = try await HTTPClient.certificate(of: "https://\(target)/", options: options, timeout: .seconds(60))
         #expect(shown.hasPrefix("-----BEGIN CERTIFICATE-----"))
         await server.stop()

@@ -11,7 +11,7 @@ import Testing
 @testable import PusherSwift
 
 /// Controllers that own their client and are its delegate: whoever drops one may do so in any moment of the client's.
-/// What is released under a lock stops the program in debug builds, and the I/O thread in others.
+/// An object that is released under a lock stops the program in debug builds, and the I/O thread in others.
 @Suite(.overSockets)
 struct ControllerStressTests {
     private final class Controller: PusherDelegate {

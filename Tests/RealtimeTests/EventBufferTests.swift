@@ -219,7 +219,7 @@ struct EventBufferTests {
 
     // MARK: What it keeps
 
-    /// Of the application's: does something with the buffer that it was in when it is released.
+    /// A value of the application that uses its buffer when it is released.
     private final class Value: Sendable {
         private let onRelease: @Sendable () -> Void
 

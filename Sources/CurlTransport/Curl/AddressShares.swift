@@ -12,10 +12,10 @@ struct AddressShares {
     private let firstShare: Duration
     private let share: Duration
     private var isFirstRound = true
-    /// Of this round, by family: libcurl tries both at the same time.
+    /// Addresses of this round by family: libcurl tries both families at the same time.
     private var tried: [Int32: Int] = [:]
     private var silent: [Int32: Int] = [:]
-    /// Of the round before.
+    /// Addresses of the previous round.
     private var knownCount = 0
 
     /// - Parameter limit: What all of them have together. Twenty are tried in less than three quarters of it.

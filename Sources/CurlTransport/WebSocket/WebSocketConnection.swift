@@ -214,7 +214,7 @@ package final class WebSocketConnection {
         return received.inflatedByteCount
     }
 
-    /// The same with what an earlier read brought.
+    /// Like ``receive(_:)``, but with the rest of an earlier read.
     private func resume() -> Int {
         guard let received = machine?.resume(using: &random) else { return 0 }
         tell(received, byteCount: 0)

@@ -57,7 +57,7 @@ final class StoredAccount: Sendable {
     /// - Parameters:
     ///   - encryption: Whether there is to be any.
     ///   - isAllowed: Asked in the turn in which the store is opened.
-    /// - Returns: Why the store was begun anew, if it was, and what is to be told of its keys.
+    /// - Returns: Why the store was rebuilt, if it was, and what is to be told of its keys.
     func open(
         _ store: any MXStore, userId: String, deviceId: String?, encryption: Encryption = .ifBegun,
         if isAllowed: () -> Bool

@@ -55,7 +55,7 @@ enum StoreFailure {
     static func damage(_ folder: StoreFolder) -> MatrixError {
         MatrixError(
             .store,
-            "The store of \(folder.userId) in \(folder.path) is damaged. It will be built anew when it is opened again, with the keys that can be read."
+            "The store of \(folder.userId) in \(folder.path) is damaged. It will be rebuilt when it is opened again, with the keys that can be read."
         )
     }
 }

@@ -377,13 +377,13 @@ extension String {
     fileprivate var server: Substring? { firstIndex(of: ":").map { self[index(after: $0)...] } }
 }
 
-/// What could be read of the keys in a damaged database.
+/// The keys that could be read from a damaged database.
 struct RescuedRecords {
     var records: [RecordKey: SecretBytes] = [:]
     /// Nothing of them is lost, as far as anybody can say.
     var isComplete = true
 
-    /// What has become of the keys, for people. It never names one.
+    /// A sentence about the rescued and the lost keys. It names none of them.
     var outcome: String {
         let roomKeys = records.keys.count { $0.kind == .inboundSession }
         let rooms = "\(roomKeys) \(roomKeys == 1 ? "key" : "keys") of encrypted rooms"

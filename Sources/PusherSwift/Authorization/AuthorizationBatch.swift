@@ -4,7 +4,7 @@ import PusherProtocol
 struct AuthorizationBatch {
     /// In order; those that are not in ``awaited`` are passed over.
     private var waiting: [AuthRequest] = []
-    /// Of thousands that wait, all are taken back at once when a connection ends: each must cost little.
+    /// Thousands may be pending, and all are withdrawn when a connection ends: each must cost little.
     private var awaited: Set<AuthRequestID> = []
     private var callsUnderWay = 0
 

@@ -72,7 +72,7 @@ public struct PydioSyncStep: Sendable, Hashable {
             && lhs.local == rhs.local && lhs.remote == rhs.remote && lhs.contents == rhs.contents
     }
 
-    /// Of what and where.
+    /// Hashes kind and path alone.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
         hasher.combine(syncPath)
@@ -117,7 +117,7 @@ public struct PydioSyncRefusal: Sendable, Hashable {
         SyncPath(lhs.path) == SyncPath(rhs.path) && lhs.message == rhs.message
     }
 
-    /// Of both.
+    /// Hashes path and message.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(path)
         hasher.combine(message)

@@ -94,8 +94,8 @@ package struct ConnectionMachine: Sendable {
     /// Retries at once that may follow each other before the back-off applies.
     package static let maximumImmediateRetries = 2
     /// A connection counts as a success after a random part between this and twice this: only then do the back-off and the
-    /// immediate retries start anew. A server that greets and then fails must not be hammered, and when it fails at
-    /// some fixed age of a connection, its clients must not start anew in step.
+    /// immediate retries start again. A server that greets and then fails must not be hammered, and when it fails at
+    /// some fixed age of a connection, its clients must not start again in step.
     package static let stableAfter = Duration.seconds(10)
 
     package var configuration: Configuration

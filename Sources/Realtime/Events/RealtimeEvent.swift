@@ -223,7 +223,7 @@ public struct RealtimeEvent: Sendable {
         }
     }
 
-    /// The same event, without its neighbours if they are most of what it keeps in memory.
+    /// A copy of the event without its neighbours if they are most of what it keeps in memory.
     package func detached() -> RealtimeEvent {
         guard bytes.count >= 2 * byteCount else { return self }
         let own = Array(bytes[Int(start)..<Int(end)])

@@ -211,7 +211,7 @@ extension URLComponents {
         encodedHost.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
     }
 
-    /// The same for the other side, which an address's zone means nothing to (RFC 6874, section 4).
+    /// The host for the peer, without a zone, which means nothing there (RFC 6874, section 4).
     fileprivate var hostField: String? {
         bracketedHost.map { host in
             host.hasPrefix("[") ? host.prefix { $0 != "%" && $0 != "]" } + "]" : host

@@ -62,7 +62,7 @@ struct FrameDecoder {
     private var peerKeepsContext = true
     private var reservedBits = FrameHeader.reservedBits
     private var isEnded = false
-    /// What came in and is not decoded yet, from a position on.
+    /// Received bytes that are not decoded yet, and the position of the first.
     private var rest: (chunk: [UInt8], start: Int)?
     /// Bytes that came out of decompression in this call.
     private(set) var inflatedByteCount = 0
@@ -82,7 +82,7 @@ struct FrameDecoder {
     /// Whether ``resume(into:)`` has something to do. It must be called before more bytes come.
     var hasRest: Bool { rest != nil }
 
-    /// What follows from more bytes, of which some may be left: ``hasRest``.
+    /// Decodes more bytes. Some may be left: see ``hasRest``.
     mutating func decode(_ chunk: [UInt8], into output: inout Output) {
         guard !isEnded else { return }
         let bytes = headerBytes.isEmpty ? chunk : headerBytes + chunk  // a header that was cut: rare
@@ -90,7 +90,7 @@ struct FrameDecoder {
         start(bytes, from: 0, into: &output)
     }
 
-    /// What follows from the bytes that were left.
+    /// Decodes the bytes that were left.
     mutating func resume(into output: inout Output) {
         guard let (chunk, start) = rest else { return }
         rest = nil

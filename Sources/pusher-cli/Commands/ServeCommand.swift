@@ -10,8 +10,8 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
             Serves the Pusher protocol and the HTTP API on one port, and signs for its own clients at /pusher/auth and \
             /pusher/user-auth. Prints 'listening on ADDRESS:PORT' when ready, then the application's id, key, secret \
             and encryption master key, and a PUSHER_URL for other programs; a secret that you have given is not \
-            printed. Runs until Ctrl-C. While it runs, your other commands find it without options, unless a context \
-            or the environment says otherwise.
+            printed. Runs until Ctrl-C. While it runs, your other commands use it, unless an option, the environment \
+            or a context that you chose names another server.
 
             Anyone who can reach /pusher/auth can join every channel, so keep it on the loopback interface. There, web \
             pages are refused unless --allow-origin names their origin, and so are host names other than localhost \

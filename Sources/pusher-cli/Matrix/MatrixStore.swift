@@ -98,7 +98,7 @@ extension MatrixAccount {
             do throws(MatrixError) {
                 try session.setStore(file)
                 if saysDamage, let report = file.damageReport {
-                    StandardError.write("warning: the store of \(userID) was begun anew. \(Complaint.text(report))")
+                    StandardError.write("warning: the store of \(userID) was rebuilt. \(Complaint.text(report))")
                 }
                 return OpenedStore(file: file, notes: file.values(of: notes))
             } catch {

@@ -54,7 +54,7 @@ struct ContextFile {
                 : "there is no context “\(name)”, only \(names.inWords())")
     }
 
-    /// What commands use that name no server: the context that somebody chose, else a running `serve`, else the context that was
+    /// The server of commands that name none: the context that somebody chose, else a running `serve`, else the context that was
     /// added first. Nil if there is none of them.
     func current() throws(CommandFailure) -> Settings? {
         let contents = try load()

@@ -70,7 +70,7 @@ extension Settings {
         encryptionMasterKey = app?.encryptionMasterKey
     }
 
-    /// What programs of other people's need to use a served application, by its name in JSON and its label on a line.
+    /// The settings that other programs need to use a served application, by its name in JSON and its label on a line.
     ///
     /// Secrets are among it only if they are the default ones, which everybody knows.
     var publicAccess: [(name: String, label: String, value: String)] {

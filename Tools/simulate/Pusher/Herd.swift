@@ -12,7 +12,7 @@ enum Herd {
         case refuses
         /// Accepts and greets each client, and ends the connection 0.1 s later.
         case greetsAndResets
-        /// The same, with a close code that asks to come back at once.
+        /// Like that, but with a close code that asks clients to come back at once.
         case greetsAndCloses4200
 
         var disposition: ConnectionMachine.Disposition {

@@ -26,7 +26,7 @@ struct FailureBounds {
         most += 1
     }
 
-    /// The same, with the wait that follows.
+    /// Counts a failure, and checks the wait that follows.
     ///
     /// - Returns: Whether the wait may be that short.
     mutating func failed(thenWaits delay: Duration, _ policy: ReconnectPolicy) -> Bool {
