@@ -1,4 +1,3 @@
-import Basics
 import JSONBytes
 
 /// The members of a presence channel. User ids compare byte for byte; a number is the same id as its digits in a string.
@@ -28,7 +27,7 @@ package struct PresenceMembers: Sendable {
     package static let maximumBytes = 16 << 20
     private static let overhead = 128
 
-    private var members: [ByteKey: (order: Int, userInfo: String?)] = [:]
+    private var members: [UserID: (order: Int, userInfo: String?)] = [:]
     private var lastOrder = 0
     private var byteCount = 0
 
@@ -39,11 +38,11 @@ package struct PresenceMembers: Sendable {
     /// In order of arrival.
     package var all: [Member] {
         members.sorted { $0.value.order < $1.value.order }
-            .map { Member(userID: $0.key.string, userInfo: $0.value.userInfo) }
+            .map { Member(userID: $0.key.text, userInfo: $0.value.userInfo) }
     }
 
     package subscript(userID: String) -> Member? {
-        members[ByteKey(userID)].map { Member(userID: userID, userInfo: $0.userInfo) }
+        members[UserID(text: userID)].map { Member(userID: userID, userInfo: $0.userInfo) }
     }
 
     /// Makes room for so many, or for as many as there may be.
@@ -53,7 +52,7 @@ package struct PresenceMembers: Sendable {
 
     /// Adds a member, or updates what is known of one.
     package mutating func add(_ member: Member) -> Addition {
-        let key = ByteKey(member.userID)
+        let key = UserID(text: member.userID)
         let known = members[key]
         let byteCount =
             byteCount - (known.map { Self.cost(key, $0.userInfo) } ?? 0) + Self.cost(key, member.userInfo)
@@ -64,17 +63,30 @@ package struct PresenceMembers: Sendable {
         return known == nil ? .new : .known
     }
 
-    private static func cost(_ key: ByteKey, _ userInfo: String?) -> Int {
-        key.bytes.count + (userInfo?.utf8.count ?? 0) + overhead
+    private static func cost(_ key: UserID, _ userInfo: String?) -> Int {
+        key.text.utf8.count + (userInfo?.utf8.count ?? 0) + overhead
     }
 
     /// Removes a member and returns what was known last, or nil for an unknown one.
     package mutating func remove(userID: String) -> Member? {
-        let key = ByteKey(userID)
+        let key = UserID(text: userID)
         guard let (_, userInfo) = members.removeValue(forKey: key) else { return nil }
         byteCount -= Self.cost(key, userInfo)
         return Member(userID: userID, userInfo: userInfo)
     }
+}
+
+/// A user id, compared like a ``ByteKey``. A `String` keeps a short text without memory of its own, which counts with
+/// 100,000 members.
+private struct UserID: Hashable {
+    let text: String
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    static func == (lhs: UserID, rhs: UserID) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
 }
 
 extension PresenceMembers.Member {
@@ -122,12 +134,12 @@ package struct PresenceList: Sendable {
     /// How many members a list names, without keeping any. Nil if there is neither `ids` nor `hash`.
     package static func memberCount(_ data: [UInt8]) -> Int? {
         guard let (ids, hash) = parts(data) else { return nil }
-        var members: Set<ByteKey> = []
+        var members: Set<UserID> = []
         _ = ids?.forEachElement { id in
-            if let id = PresenceMembers.Member.userID(id) { members.insert(ByteKey(id)) }
+            if let id = PresenceMembers.Member.userID(id) { members.insert(UserID(text: id)) }
         }
         hash?.forEachMember { id, _ in
-            if !id.isEmpty { members.insert(ByteKey(id)) }
+            if !id.isEmpty { members.insert(UserID(text: id)) }
         }
         return members.count
     }
