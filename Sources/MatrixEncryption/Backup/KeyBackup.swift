@@ -1,3 +1,4 @@
+package import Basics
 package import JSONBytes
 
 /// The backup of room keys on the homeserver: anybody with the public key can add to it, only the private key reads it.
@@ -90,11 +91,11 @@ package struct KeyBackupAuthData: Sendable, Equatable {
     ///   - trusted: By their key ids: the user's master key if it is verified, and those of his verified devices.
     ///   - privateKey: The backup's, if we have one.
     package func isTrusted(
-        user: String, trusted: [String: Ed25519PublicKey], privateKey: Curve25519KeyPair? = nil
+        user: String, trusted: [ByteKey: Ed25519PublicKey], privateKey: Curve25519KeyPair? = nil
     ) -> Bool {
         if let privateKey, privateKey.publicKey == publicKey { return true }
         return trusted.contains { id, key in
-            (try? SignedJSON.verify(json, with: key, user: user, keyID: id)) != nil
+            (try? SignedJSON.verify(json, with: key, user: user, keyID: id.string)) != nil
         }
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// How this device stands to the backup of room keys.
@@ -94,12 +95,12 @@ extension CryptoMachine {
         guard try turn.records.value(SettingRecord.self, scope: Self.deletedBackups, key: key) == nil else {
             return false
         }
-        var trusted = ["ed25519:" + me.device: account.ed25519.publicKey]
+        var trusted = [ByteKey("ed25519:" + me.device): account.ed25519.publicKey]
         for device in try otherDevices(&turn).verified {
-            trusted["ed25519:" + device.keys.deviceID] = device.keys.ed25519
+            trusted[ByteKey("ed25519:" + device.keys.deviceID)] = device.keys.ed25519
         }
         if try trustsOwnIdentity(&turn), let own: IdentityRecord = try turn.records.value(key: me.user) {
-            trusted[own.master.id] = own.master.publicKey
+            trusted[ByteKey(own.master.id)] = own.master.publicKey
         }
         return authData.isTrusted(user: me.user, trusted: trusted, privateKey: try backupKey(&turn))
     }

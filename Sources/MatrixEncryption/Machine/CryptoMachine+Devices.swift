@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// Which devices users have, and by what keys they are known (reference 7.3, 7.4, 12.3).
@@ -66,34 +67,34 @@ extension CryptoMachine {
 
     // MARK: Queries
 
-    func keyQueryUsers(_ turn: inout CryptoTurn) throws(EncryptionError) -> [String: UInt64] {
+    func keyQueryUsers(_ turn: inout CryptoTurn) throws(EncryptionError) -> [ByteKey: UInt64] {
         let asked = Set(inFlight.values.flatMap { $0.generations.keys })
-        var users: [String: UInt64] = [:]
+        var users: [ByteKey: UInt64] = [:]
         for (user, tracked) in try turn.records.values(TrackedUserRecord.self)
-        where tracked.isOutdated && !asked.contains(user) && !isFailing(user, turn) {
-            users[user] = tracked.generation
+        where tracked.isOutdated && !asked.contains(ByteKey(user)) && !isFailing(user, turn) {
+            users[ByteKey(user)] = tracked.generation
         }
         return users
     }
 
     mutating func keyQueries(_ turn: inout CryptoTurn) throws(EncryptionError) -> [CryptoRequest] {
         guard !isPaused("query", turn) else { return [] }
-        let users = try keyQueryUsers(&turn).sorted { $0.key < $1.key }
+        let users = try keyQueryUsers(&turn).sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
         return stride(from: 0, to: users.count, by: Self.usersOfAQuery).map { start in
             let batch = users[start..<min(start + Self.usersOfAQuery, users.count)]
             var asked = JSONWriter()
-            for (user, _) in batch { asked.add(user, json: "[]") }
+            for (user, _) in batch { asked.add(user.string, json: "[]") }
             var body = JSONWriter()
             body.add("device_keys", asked)
             body.add("timeout", json: "10000")
             return request(
-                .queryKeys(users: batch.map(\.key)), body: body.text,
+                .queryKeys(users: batch.map(\.key.string)), body: body.text,
                 generations: Dictionary(batch.map { ($0.key, $0.value) }) { $1 })
         }
     }
 
     private func isFailing(_ user: String, _ turn: CryptoTurn) -> Bool {
-        (failingServers[Self.server(of: user)]?.until ?? 0) > turn.now
+        (failingServers[ByteKey(Self.server(of: user))]?.until ?? 0) > turn.now
     }
 
     static func server(of user: String) -> String {
@@ -111,8 +112,8 @@ extension CryptoMachine {
     mutating func queried(
         _ users: [String], _ request: CryptoRequest, _ answer: JSONView, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
-        let failures = Set(answer["failures"]?.members.map(\.key) ?? [])
-        for server in Set(users.map(Self.server)) {
+        let failures = Set(answer["failures"]?.members.map { ByteKey($0.key) } ?? [])
+        for server in Set(users.map { ByteKey(Self.server(of: $0)) }) {
             if failures.contains(server) {
                 failingServers[server, default: Pause()].fail(at: turn.now)
             } else {
@@ -120,18 +121,18 @@ extension CryptoMachine {
             }
         }
         let listed = QueryAnswer(answer)
-        for user in users where !failures.contains(Self.server(of: user)) {
+        for user in users where !failures.contains(ByteKey(Self.server(of: user))) {
             try takeIdentity(of: user, listed, &turn)
             try takeDevices(of: user, listed["device_keys", user], &turn)
             guard var tracked: TrackedUserRecord = try turn.records.value(key: user),
-                tracked.generation == request.generations[user]
+                tracked.generation == request.generations[ByteKey(user)]
             else { continue }  // it has changed since: it is asked for again
             tracked.isOutdated = false
             turn.records.set(tracked, key: user)
         }
         deviceEpoch += 1
         for user in users {
-            try releaseHeldMessages(of: user, isFinal: !failures.contains(Self.server(of: user)), &turn)
+            try releaseHeldMessages(of: user, isFinal: !failures.contains(ByteKey(Self.server(of: user))), &turn)
         }
         try tellHistory(of: users, &turn)
         try noteKeysForVerifications(of: users, &turn)
@@ -266,15 +267,17 @@ extension CryptoMachine {
 
 /// The answer to a query, read through once: to look for each of hundreds of users in it would take time with their square.
 private struct QueryAnswer {
-    /// By the bytes of users' ids: two spellings are two users.
-    private let sections: [String: [[UInt8]: JSONView]]
+    private let sections: [ByteKey: [ByteKey: JSONView]]
 
     init(_ answer: JSONView) {
         sections = Dictionary(
             answer.members.map { section, users in
-                (section, Dictionary(users.members.map { (Array($0.key.utf8), $0.value) }, uniquingKeysWith: { $1 }))
+                (
+                    ByteKey(section),
+                    Dictionary(users.members.map { (ByteKey($0.key), $0.value) }, uniquingKeysWith: { $1 })
+                )
             }, uniquingKeysWith: { $1 })
     }
 
-    subscript(section: String, user: String) -> JSONView? { sections[section]?[Array(user.utf8)] }
+    subscript(section: String, user: String) -> JSONView? { sections[ByteKey(section)]?[ByteKey(user)] }
 }

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// What is going on with keys of what was said before, in memory.
@@ -5,11 +6,11 @@ struct HistoryWork: Sendable {
     /// Bundles that were downloaded, and are not taken yet.
     var downloads: [Download] = []
     /// How often an offer of a room was told.
-    var told: [String: Int] = [:]
+    var told: [ByteKey: Int] = [:]
     /// Offers that an earlier process has told, and perhaps not taken, were told again.
     var isResumed = false
     /// Rooms whose offers could not be downloaded: until when they wait.
-    var pauses: [String: CryptoMachine.Pause] = [:]
+    var pauses: [ByteKey: CryptoMachine.Pause] = [:]
 
     struct Download: Sendable {
         let roomId: String
@@ -164,8 +165,8 @@ extension CryptoMachine {
         guard let offer = try offer(of: roomId, &turn) else { return }
         if isFinal {
             turn.records.remove(.historyOffer, key: HistoryOfferRecord.key(roomId, offer.user))
-        } else if history.told[roomId, default: 0] < Self.maximumTold {
-            history.pauses[roomId, default: Pause()].fail(at: turn.now)
+        } else if history.told[ByteKey(roomId), default: 0] < Self.maximumTold {
+            history.pauses[ByteKey(roomId), default: Pause()].fail(at: turn.now)
         }
     }
 
@@ -173,7 +174,7 @@ extension CryptoMachine {
     mutating func resumeHistory(_ turn: inout CryptoTurn) throws(EncryptionError) {
         for (roomId, pause) in history.pauses where pause.until > 0 && pause.until <= turn.now {
             history.pauses[roomId]?.until = 0
-            if let offer = try offer(of: roomId, &turn) { try tell(offer, &turn) }
+            if let offer = try offer(of: roomId.string, &turn) { try tell(offer, &turn) }
         }
         guard !history.isResumed else { return }
         history.isResumed = true
@@ -186,9 +187,9 @@ extension CryptoMachine {
         guard let invitation: InvitationRecord = try turn.records.value(key: offer.roomId),
             turn.now >= invitation.time, turn.now - invitation.time < Self.offerTime,
             var known = try self.offer(of: offer.roomId, &turn), known.user.isExactly(offer.user),
-            history.told[known.roomId, default: 0] < Self.maximumTold
+            history.told[ByteKey(known.roomId), default: 0] < Self.maximumTold
         else { return }
-        history.told[known.roomId, default: 0] += 1
+        history.told[ByteKey(known.roomId), default: 0] += 1
         known.isTold = true
         turn.records.set(known, key: HistoryOfferRecord.key(known.roomId, known.user))
         turn.notices.append(.history(roomId: known.roomId, from: known.user))
@@ -256,7 +257,7 @@ extension CryptoMachine {
         }
         history.downloads.removeFirst()
         try takeWithheld(download.withheld, of: roomId, &turn)
-        history.pauses[roomId] = nil
+        history.pauses[ByteKey(roomId)] = nil
         let key = HistoryOfferRecord.key(roomId, offer.user)
         // There may be more in one that has come meanwhile.
         if let newer: HistoryOfferRecord = try turn.records.value(key: key), newer.file != offer.file {

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// Sessions that open messages of rooms: which one counts when there are several of one id (reference 5.3, 9.2).
@@ -89,9 +90,9 @@ extension CryptoMachine {
     ) throws(EncryptionError) -> SecretBytes {
         let id = session.session.id
         do throws(EncryptionError) {
-            if let read = turn.readSessions[id] { session.session.resume(from: read) }
+            if let read = turn.readSessions[ByteKey(id)] { session.session.resume(from: read) }
             let plaintext = try session.session.decrypt(message)
-            turn.readSessions[id] = session.session
+            turn.readSessions[ByteKey(id)] = session.session
             return plaintext
         } catch {
             guard [.index, .mac, .padding].contains(error), session.source != .direct,
@@ -112,7 +113,7 @@ extension CryptoMachine {
                 try closeMissing(address, &turn)
             }
             try markForBackup(state, in: roomId, &turn)
-            turn.readSessions[id] = rival.session
+            turn.readSessions[ByteKey(id)] = rival.session
             session = rival
             return plaintext
         }

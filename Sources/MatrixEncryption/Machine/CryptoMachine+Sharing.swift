@@ -1,3 +1,4 @@
+package import Basics
 package import JSONBytes
 
 /// A room as somebody wants to send into it now.
@@ -12,14 +13,14 @@ package struct RoomToEncrypt: Sendable, Equatable {
     /// Nil for the machine's.
     package let policy: SharingPolicy?
     /// Users whose changed keys the sender knows of, and accepts.
-    package let acknowledged: Set<String>
+    package let acknowledged: Set<ByteKey>
     /// What is sent is an event of a verification: devices that nobody has verified yet get its key, too. Whatever comes
     /// after it has another one.
     package let isForVerification: Bool
 
     package init(
         roomId: String, members: [String], invited: [String] = [], isSharedHistory: Bool, policy: SharingPolicy? = nil,
-        acknowledged: Set<String> = [], isForVerification: Bool = false
+        acknowledged: Set<ByteKey> = [], isForVerification: Bool = false
     ) {
         self.isForVerification = isForVerification
         (self.roomId, self.members, self.invited) = (roomId, members, invited)
@@ -72,7 +73,7 @@ extension CryptoMachine {
 
     /// The next message goes with a new session.
     package mutating func discardSession(of roomId: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
-        ready[roomId] = nil
+        ready[ByteKey(roomId)] = nil
         guard let session: OutboundSessionRecord = try turn.records.value(key: roomId) else { return }
         turn.records.remove(.outboundSession, key: roomId)
         try turn.records.removeAll(.share, scope: session.session.id)
@@ -130,18 +131,18 @@ extension CryptoMachine {
         of room: RoomToEncrypt, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         let due = room.invited.filter { user in
-            guard let asked = invitedAsked[user] else { return true }
+            guard let asked = invitedAsked[ByteKey(user)] else { return true }
             return turn.now < asked || turn.now - asked >= 600_000
         }
         guard !due.isEmpty else { return }
-        for user in due { invitedAsked[user] = turn.now }
+        for user in due { invitedAsked[ByteKey(user)] = turn.now }
         try refresh(due, &turn)
     }
 
     private func isReady(
         _ room: RoomToEncrypt, _ settings: EncryptionSettings, turn: inout CryptoTurn
     ) throws(EncryptionError) -> Bool {
-        guard let known = ready[room.roomId], known.epoch == deviceEpoch, known.room == room,
+        guard let known = ready[ByteKey(room.roomId)], known.epoch == deviceEpoch, known.room == room,
             let session: OutboundSessionRecord = try turn.records.value(key: room.roomId),
             session.session.id == known.sessionId
         else { return false }
@@ -199,7 +200,7 @@ extension CryptoMachine {
                         audience.withheld.append((device, "m.unverified"))
                     }
                 }
-                if isUnacknowledged, !room.isForVerification, !room.acknowledged.contains(user) {
+                if isUnacknowledged, !room.isForVerification, !room.acknowledged.contains(ByteKey(user)) {
                     unacknowledged.append(user)
                 }
             }
@@ -224,8 +225,10 @@ extension CryptoMachine {
             $0.value.outcome == .refused && $0.value.time <= turn.now && turn.now - $0.value.time < Self.refusalTime
         }
         guard !refused.isEmpty else { return [] }
-        let keys = Set(refused.map(\.key))
-        return Set(audience.recipients.map(\.address).filter { keys.contains($0.key) }.map(\.user)).sorted()
+        let keys = Set(refused.map { ByteKey($0.key) })
+        let users = Set(
+            audience.recipients.map(\.address).filter { keys.contains(ByteKey($0.key)) }.map { ByteKey($0.user) })
+        return users.map(\.string).sorted()
     }
 
     private mutating func share(
@@ -233,12 +236,14 @@ extension CryptoMachine {
     ) throws(EncryptionError) -> Readiness {
         let session = try session(for: audience, room, &turn)
         let id = session.session.id
-        var shares: [String: ShareRecord] = [:]
-        for (key, share) in try turn.records.values(ShareRecord.self, scope: id) { shares[key] = share }
+        var shares: [ByteKey: ShareRecord] = [:]
+        for (key, share) in try turn.records.values(ShareRecord.self, scope: id) {
+            shares[ByteKey(key)] = share
+        }
         var (given, unreached): ([DeviceRecord], [DeviceRecord]) = ([], [])
         var (isSending, isClaiming, isIncomplete) = (false, false, false)
         for device in audience.recipients {
-            switch state(of: shares[device.address.key], device, turn.now) {
+            switch state(of: shares[ByteKey(device.address.key)], device, turn.now) {
             case .has: continue
             case .isSending: isSending = true
             case .isUnreachable: isIncomplete = true
@@ -259,7 +264,7 @@ extension CryptoMachine {
         guard given.isEmpty, !isSending else { return .waiting }
         // Whoever lacks the session is looked at again before the next message.
         if !isIncomplete, !isClaiming, unreached.isEmpty {
-            ready[room.roomId] = Ready(sessionId: id, epoch: deviceEpoch, room: room)
+            ready[ByteKey(room.roomId)] = Ready(sessionId: id, epoch: deviceEpoch, room: room)
         }
         return .ready
     }
@@ -339,13 +344,13 @@ extension CryptoMachine {
     /// Tells devices once that they do not get the session, and why.
     private mutating func withhold(
         _ withheld: [(device: DeviceRecord, code: String)], _ unreached: [DeviceRecord],
-        _ session: OutboundSessionRecord, _ shares: [String: ShareRecord], _ room: RoomToEncrypt,
+        _ session: OutboundSessionRecord, _ shares: [ByteKey: ShareRecord], _ room: RoomToEncrypt,
         _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         var messages: [(to: DeviceAddress, content: JSONView)] = []
         for (device, code) in withheld + unreached.map({ ($0, "m.no_olm") }) {
             let outcome: ShareRecord.Outcome = code == "m.no_olm" ? .unreachable : .withheld
-            let old = shares[device.address.key]?.outcome
+            let old = shares[ByteKey(device.address.key)]?.outcome
             guard old != .withheld || outcome != .withheld else { continue }
             turn.records.set(
                 ShareRecord(

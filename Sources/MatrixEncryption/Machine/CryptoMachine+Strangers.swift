@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// Bounds for what anybody may send to this device: it is not to fill the store.
@@ -145,7 +146,7 @@ extension CryptoMachine {
         turn.records.set(SettingRecord("\(size) \(address.key)"), scope: Self.strange, key: number)
         let isOfKnownRooms = try isEncrypted(address.roomId, &turn)
         let scope = Self.strangeScope(new.curve25519, isOfKnownRooms: isOfKnownRooms)
-        var rooms: Set<String> = []
+        var rooms: Set<ByteKey> = []
         let own = try turn.records.values(SettingRecord.self, scope: scope)
         if own.count >= (isOfKnownRooms ? Self.strangeSessions : Self.sessionsOfStrangeRooms) {
             var leaving = own.count / 10
@@ -156,7 +157,7 @@ extension CryptoMachine {
                     leaving -= 1
                     try takeStrange(number, &place, &turn)
                     try forget(session, of: new.user, &turn)
-                    rooms.insert(session.roomId)
+                    rooms.insert(ByteKey(session.roomId))
                 }
                 turn.records.remove(.setting, scope: scope, key: number)
             }
@@ -164,12 +165,12 @@ extension CryptoMachine {
         turn.records.set(SettingRecord(address.key), scope: scope, key: number)
         if place.bytes > Self.strangeBytes { try makeRoomForStrangers(&place, &rooms, &turn) }
         turn.records.set(place.record, key: Self.strange)
-        for roomId in rooms { try tidy(roomId, &turn) }
+        for roomId in rooms { try tidy(roomId.string, &turn) }
     }
 
     /// An eighth of the place at once.
     private func makeRoomForStrangers(
-        _ place: inout StrangePlace, _ rooms: inout Set<String>, _ turn: inout CryptoTurn
+        _ place: inout StrangePlace, _ rooms: inout Set<ByteKey>, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {
         while place.bytes > Self.strangeBytes / 8 * 7, place.first < place.last {
             let number = Self.outboxKey(UInt64(place.first))
@@ -184,7 +185,7 @@ extension CryptoMachine {
             }
             if try isStrange(session, of: record.user, &turn) {
                 try forget(session, of: record.user, &turn)
-                rooms.insert(session.roomId)
+                rooms.insert(ByteKey(session.roomId))
             } else if !record.user.isExactly(me.user) {
                 try countSession(session, of: record.user, &turn)
             }

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// Verifications: who takes part, what is sent, and what is trusted in the end (reference 13).
@@ -526,10 +527,10 @@ extension CryptoMachine {
     /// The next event of each room.
     mutating func verificationMessages(_ turn: CryptoTurn) -> [CryptoRequest] {
         guard !isPaused("to-room", turn) else { return [] }
-        var busy: Set<String> = []
-        for case .sendToRoom(let roomId, _, _) in inFlight.values.map(\.call) { busy.insert(roomId) }
+        var busy: Set<ByteKey> = []
+        for case .sendToRoom(let roomId, _, _) in inFlight.values.map(\.call) { busy.insert(ByteKey(roomId)) }
         var requests: [CryptoRequest] = []
-        for event in verificationTraffic.outgoing where busy.insert(event.roomId).inserted {
+        for event in verificationTraffic.outgoing where busy.insert(ByteKey(event.roomId)).inserted {
             requests.append(
                 request(
                     .sendToRoom(roomId: event.roomId, type: event.type, transactionId: event.transactionId),

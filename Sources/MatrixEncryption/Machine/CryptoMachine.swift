@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// Encryption for one device of a user: which devices there are, who has which keys, and what is asked of the server.
@@ -16,9 +17,9 @@ package struct CryptoMachine: Sendable {
     var inFlight: [UInt64: CryptoRequest] = [:]
     private var lastRequest: UInt64 = 0
     /// Kinds of calls that fail: until when they wait.
-    var pauses: [String: Pause] = [:]
+    var pauses: [String: Pause] = [:]  // own names: kinds of calls
     /// Servers whose users could not be asked for.
-    var failingServers: [String: Pause] = [:]
+    var failingServers: [ByteKey: Pause] = [:]
     /// How many one-time keys the server has; nil before it has told.
     var oneTimeKeyCount: Int?
     /// The server has other keys under ids of ours: it is given no more.
@@ -28,11 +29,11 @@ package struct CryptoMachine: Sendable {
     /// Devices that gave no one-time key when they were asked: when.
     var unclaimable: [DeviceAddress: UInt64] = [:]
     /// Users who are only invited to a room: when their devices were last asked for. Milliseconds since 1970.
-    var invitedAsked: [String: UInt64] = [:]
+    var invitedAsked: [ByteKey: UInt64] = [:]
     /// Devices that a room waits for a one-time key of.
     var wanted: Set<DeviceAddress> = []
     /// Rooms in which everybody has the session, as of the devices of then.
-    var ready: [String: Ready] = [:]
+    var ready: [ByteKey: Ready] = [:]
     /// Counts changes of devices, identities and policies.
     var deviceEpoch: UInt64 = 0
     /// Channels that were used last before this are not sent with: see ``noteCopy(_:)``. Milliseconds since 1970.
@@ -192,7 +193,7 @@ package struct CryptoMachine: Sendable {
     func isInFlight(_ kind: String) -> Bool { inFlight.values.contains { $0.call.kind == kind } }
 
     mutating func request(
-        _ call: CryptoRequest.Call, body: String, outboxKey: String? = nil, generations: [String: UInt64] = [:]
+        _ call: CryptoRequest.Call, body: String, outboxKey: String? = nil, generations: [ByteKey: UInt64] = [:]
     ) -> CryptoRequest {
         lastRequest += 1
         return CryptoRequest(id: lastRequest, call, body: body, outboxKey: outboxKey, generations: generations)

@@ -1,3 +1,4 @@
+package import Basics
 package import JSONBytes
 
 /// One step of the machine: what it works on, and what comes of it.
@@ -11,12 +12,12 @@ package struct CryptoTurn: Sendable {
     package var notices: [CryptoNotice] = []
     /// Sessions of rooms as far as they have read, by their ids: the records have them as they began, and a step takes its time
     /// for each message since then.
-    var readSessions: [String: InboundGroupSession] = [:]
+    var readSessions: [ByteKey: InboundGroupSession] = [:]
     /// Events that this step has read in vain, with what it knows: the next one that knows more reads them again.
     var unreadable: Set<RecordKey> = []
 
     /// Stored events that somebody looks at, by rooms: the end of the step reads them again.
-    package var lookedAt: [String: [String]] = [:]
+    package var lookedAt: [ByteKey: [String]] = [:]
 
     package init(_ records: Records, now: UInt64, random: RandomSource) {
         (self.records, self.now, self.random) = (records, now, random)
@@ -103,10 +104,10 @@ package struct CryptoRequest: Sendable, Equatable {
     /// In the outbox, for what must be sent after a crash, too.
     let outboxKey: String?
     /// Of the users that are asked for, as they were when the query was made.
-    let generations: [String: UInt64]
+    let generations: [ByteKey: UInt64]
 
     init(
-        id: UInt64, _ call: Call, body: String, outboxKey: String? = nil, generations: [String: UInt64] = [:]
+        id: UInt64, _ call: Call, body: String, outboxKey: String? = nil, generations: [ByteKey: UInt64] = [:]
     ) {
         (self.id, self.call, self.body) = (id, call, body)
         (self.outboxKey, self.generations) = (outboxKey, generations)

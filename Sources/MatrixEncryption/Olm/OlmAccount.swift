@@ -81,7 +81,7 @@ package struct OlmAccount: Sendable, Equatable {
     /// - Parameters:
     ///   - oneTimeKeys: Their ids.
     ///   - fallbackKey: Its id.
-    package mutating func markPublished(oneTimeKeys ids: Set<String>, fallbackKey id: String?) {
+    package mutating func markPublished(oneTimeKeys ids: Set<String>, fallbackKey id: String?) {  // own names: ours
         for place in oneTimeKeys.indices where ids.contains(oneTimeKeys[place].id) {
             oneTimeKeys[place].isPublished = true
         }

@@ -27,7 +27,7 @@ package struct SASAuthentication: Sendable {
 
     /// - Parameter keys: By their ids, such as `ed25519:DEVICE`.
     /// - Returns: `mac` and `keys`.
-    package func content(of keys: [String: Ed25519PublicKey]) -> JSONView {
+    package func content(of keys: [String: Ed25519PublicKey]) -> JSONView {  // own names: of a verification
         let keys = keys.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         var codes = JSONWriter()
         for (id, key) in keys { codes.add(id, code(of: key.base64, keyID: id)) }
@@ -42,7 +42,9 @@ package struct SASAuthentication: Sendable {
     ///   - known: What we know of the peer's keys, fixed when the verification began.
     /// - Returns: The ids of the keys that the peer has indeed. Others that it told are passed over.
     /// - Throws: `mac` if a code is wrong, `keys` if the peer told of no key that we know. Both are `m.key_mismatch`.
-    package func verify(_ content: JSONView, known: [String: Ed25519PublicKey]) throws(EncryptionError) -> [String] {
+    package func verify(
+        _ content: JSONView, known: [String: Ed25519PublicKey]  // own names: of a verification
+    ) throws(EncryptionError) -> [String] {
         let codes = content["mac"]?.canonicalMembers ?? []
         let list = codes.map(\.key).joined(separator: ",")
         guard let sent = content["keys"]?.string, isCode(sent, of: list, keyID: "KEY_IDS") else { throw .mac }

@@ -150,14 +150,14 @@ struct SASExchange: Sendable {
     // MARK: Codes of keys
 
     /// The content of `mac`, without the transaction; nil before both have both keys.
-    func codes(of keys: [String: Ed25519PublicKey]) -> JSONView? {
+    func codes(of keys: [String: Ed25519PublicKey]) -> JSONView? {  // own names: of a verification
         guard case .agreed(let agreement) = state else { return nil }
         return agreement.own.content(of: keys)
     }
 
     /// - Returns: The ids of the keys that the peer has indeed, of those that are known.
     func verify(
-        _ content: JSONView, known: [String: Ed25519PublicKey]
+        _ content: JSONView, known: [String: Ed25519PublicKey]  // own names: of a verification
     ) throws(VerificationCancelCode) -> [String] {
         guard case .agreed(let agreement) = state else { throw .unexpectedMessage }
         guard let ids = try? agreement.peers.verify(content, known: known) else { throw .keyMismatch }

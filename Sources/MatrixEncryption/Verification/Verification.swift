@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// One verification of another device or user, as a value: no network, clock or records inside.
@@ -57,7 +58,7 @@ package struct Verification: Sendable, Identifiable {
     /// In a room: the server has put our `ready` there before any other.
     private var isReadySeen = false
     /// In a room: the other side's events that were taken.
-    private var eventIds: Set<String> = []
+    private var eventIds: Set<ByteKey> = []
     private static let maximumEvents = 64
 
     /// Milliseconds since 1970.
@@ -261,7 +262,7 @@ package struct Verification: Sendable, Identifiable {
 
     /// In a room: whether an event comes for the first time.
     mutating func isNew(_ eventId: String) -> Bool {
-        eventIds.count < Self.maximumEvents && eventIds.insert(eventId).inserted
+        eventIds.count < Self.maximumEvents && eventIds.insert(ByteKey(eventId)).inserted
     }
 
     // MARK: Start

@@ -30,15 +30,15 @@ struct VerificationKeys: Sendable, Equatable {
     }
 
     /// The keys that this side vouches for, by their ids.
-    func vouched(by me: DeviceAddress) -> [String: Ed25519PublicKey] {
+    func vouched(by me: DeviceAddress) -> [String: Ed25519PublicKey] {  // own names: base64 and one device
         var keys = ["ed25519:" + me.device: device]
         if trustsOwnMaster, let ownMaster { keys["ed25519:" + ownMaster.base64] = ownMaster }
         return keys
     }
 
     /// The keys that the other side is asked to have, by their ids.
-    func expected(of device: String) -> [String: Ed25519PublicKey] {
-        var keys: [String: Ed25519PublicKey] = [:]
+    func expected(of device: String) -> [String: Ed25519PublicKey] {  // own names: base64 and one device
+        var keys: [String: Ed25519PublicKey] = [:]  // own names: an id in base64 and one with a device id
         if let otherMaster { keys["ed25519:" + otherMaster.base64] = otherMaster }
         keys["ed25519:" + device] = key(of: device)
         return keys

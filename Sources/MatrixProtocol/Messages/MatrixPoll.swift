@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// A question with answers to choose from (MSC3381).
@@ -80,16 +81,16 @@ extension MatrixPoll {
         let references = references.filter { !$0.isRedacted }
         let end = references.filter { $0.pollPart == .end && ($0.sender == sender || mayEnd($0.sender)) }
             .map(\.originServerTs).min()
-        var newest: [String: MXEvent] = [:]
+        var newest: [ByteKey: MXEvent] = [:]
         for vote in references where vote.pollPart == .response && vote.originServerTs <= end ?? .max {
-            if let other = newest[vote.sender], !vote.isNewer(than: other) { continue }
-            newest[vote.sender] = vote
+            if let other = newest[ByteKey(vote.sender)], !vote.isNewer(than: other) { continue }
+            newest[ByteKey(vote.sender)] = vote
         }
         var (counts, own, voters): ([String: Int], Set<String>, Int) = ([:], [], 0)
         for (voter, vote) in newest {
             let chosen = selections(of: vote)
             if !chosen.isEmpty { voters += 1 }
-            if voter == userId { own = chosen }
+            if voter == userId.map({ ByteKey($0) }) { own = chosen }
             for id in chosen { counts[id, default: 0] += 1 }
         }
         (isEnded, voterCount) = (end != nil, voters)

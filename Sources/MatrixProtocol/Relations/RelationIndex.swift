@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// The edits of and reactions to a room's events. Takes events in any order and any number of times.
@@ -163,9 +164,9 @@ package struct RelationIndex: Sendable {
     }
 
     private static func summary(_ reactions: [Reaction], _ userId: String) -> MXReactionSummary {
-        var seen: Set<String> = []
+        var seen: Set<ByteKey> = []
         let inOrder = reactions.sorted { ($0.ts, $0.id) < ($1.ts, $1.id) }
-        let senders = inOrder.map(\.sender).filter { seen.insert($0).inserted }
+        let senders = inOrder.map(\.sender).filter { seen.insert(ByteKey($0)).inserted }
         let own = inOrder.filter { $0.sender == userId }.map(\.id)
         return MXReactionSummary(
             reaction: reactions.first?.key ?? "", count: senders.count, originServerTs: inOrder.first?.ts ?? 0,

@@ -13,7 +13,7 @@ public struct MXRoomMembers: Sendable {
     package init() {}
 
     /// Every member, those who have left included, in no order.
-    public var members: [MXRoomMember] { events.all.map { MXRoomMember(userId: $0.key.text, $0.value) } }
+    public var members: [MXRoomMember] { events.all.map { MXRoomMember(userId: $0.key.string, $0.value) } }
 
     /// Those who are in the room.
     public var joinedMembers: [MXRoomMember] { members(with: .join) }
@@ -22,7 +22,7 @@ public struct MXRoomMembers: Sendable {
     public func members(with membership: MXMembership) -> [MXRoomMember] {
         guard count(of: membership) > 0 else { return [] }
         return events.all.compactMap {
-            let member = MXRoomMember(userId: $0.key.text, $0.value)
+            let member = MXRoomMember(userId: $0.key.string, $0.value)
             return member.membership == membership ? member : nil
         }
     }
@@ -34,7 +34,7 @@ public struct MXRoomMembers: Sendable {
         var oldest: [(age: UInt64, id: String)] = []
         let user = ByteKey(userId)
         for (id, event) in events.all where id != user {
-            let candidate = (age: event.originServerTs, id: id.text)
+            let candidate = (age: event.originServerTs, id: id.string)
             if oldest.count == count, let last = oldest.last, candidate > last { continue }
             guard kinds.contains(Self.membership(of: event)) else { continue }
             oldest.insert(candidate, at: oldest.firstIndex { candidate < $0 } ?? oldest.count)
@@ -132,9 +132,4 @@ public struct MXRoomMembers: Sendable {
         case .leave, .ban, .knock, .unknown: false
         }
     }
-}
-
-extension ByteKey {
-    /// The text that the key was made of.
-    var text: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -6,7 +6,7 @@ package import JSONBytes
 public struct MXRoomPowerLevels: Sendable, Hashable {
     /// Users with a level of their own. A dictionary of texts takes ids for one that look alike: for one user's level, ask
     /// ``powerLevelOfUser(withUserID:)``.
-    public var users: [String: Int] { Dictionary(userLevels.map { ($0.key.text, $0.value) }) { min($0, $1) } }
+    public var users: [String: Int] { Dictionary(userLevels.map { ($0.key.string, $0.value) }) { min($0, $1) } }
     private var userLevels: [ByteKey: Int] = [:]
     /// The level of all other users.
     public private(set) var usersDefault = 0
@@ -27,7 +27,7 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
     /// What notifying needs, by kind: `room` is everybody.
     public private(set) var notifications: [String: Int] = [:]
     /// Since room version 12: users above every number.
-    public var creators: Set<String> { Set(creatorKeys.map(\.text)) }
+    public var creators: Set<String> { Set(creatorKeys.map(\.string)) }
     private var creatorKeys: Set<ByteKey> = []
 
     /// What is above every number.

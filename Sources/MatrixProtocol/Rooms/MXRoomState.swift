@@ -158,7 +158,7 @@ public struct MXRoomState: Sendable {
     public var aliases: [String] {
         var aliases = canonicalAlias.map { [$0] } ?? []
         aliases += content("m.room.canonical_alias")?["alt_aliases"]?.array?.compactMap(\.string) ?? []
-        for (_, event) in (events[ByteKey("m.room.aliases")] ?? [:]).sorted(by: { $0.key.text < $1.key.text }) {
+        for (_, event) in (events[ByteKey("m.room.aliases")] ?? [:]).sorted(by: { $0.key.string < $1.key.string }) {
             aliases += event.contentJSON["aliases"]?.array?.compactMap(\.string) ?? []
         }
         var seen: Set<String> = []
@@ -257,7 +257,7 @@ public struct MXRoomState: Sendable {
     public var thirdPartyInvites: [MXRoomThirdPartyInvite] {
         (events[ByteKey("m.room.third_party_invite")] ?? [:]).compactMap { token, event in
             guard let name = event.contentJSON["display_name"]?.string else { return nil }
-            return MXRoomThirdPartyInvite(token: token.text, displayname: name, sender: event.sender)
+            return MXRoomThirdPartyInvite(token: token.string, displayname: name, sender: event.sender)
         }
     }
 

@@ -1,3 +1,5 @@
+import Basics
+
 /// How far a user has read a room, by all receipts of theirs: each is for a thread, for what is in no thread, or for the
 /// whole room up to its event (client-server specification, "Receipts", "Threaded read receipts").
 struct OwnReceipts {
@@ -20,7 +22,7 @@ struct OwnReceipts {
     /// - Parameters:
     ///   - events: Newest first.
     ///   - isStart: Whether all before an event counts as read: the user has said something there, say.
-    func unread(in events: some Sequence<MXEvent>, ignoring users: Set<String>, isStart: (MXEvent) -> Bool) -> Unread {
+    func unread(in events: some Sequence<MXEvent>, ignoring users: Set<ByteKey>, isStart: (MXEvent) -> Bool) -> Unread {
         var unread = Unread()
         var read: Set<String> = []
         for event in events {
@@ -31,7 +33,8 @@ struct OwnReceipts {
             if isStart(event) { return unread }
             if !event.mayRelate, read.contains(Self.main) { continue }
             let thread = event.threadId ?? Self.main
-            guard !read.contains(thread), event.countsAsUnread(for: userId), !users.contains(event.sender) else {
+            guard !read.contains(thread), event.countsAsUnread(for: userId), !users.contains(ByteKey(event.sender))
+            else {
                 continue
             }
             unread.counts[thread, default: 0] += 1

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// One joined room's section of a sync answer on its way into the room's model.
@@ -17,7 +18,7 @@ struct JoinedPass {
     private var isHistory: Bool
     let wantsState: Bool
     let pushRules: PushRules
-    let ignoredUsers: Set<String>
+    let ignoredUsers: Set<ByteKey>
 
     var changes = MXStoreChanges.Room()
     private(set) var notices: [SessionNotice] = []
@@ -33,7 +34,7 @@ struct JoinedPass {
 
     init(
         section: SyncResponse.Room, userId: String, isNew: Bool, isInitial: Bool, keepsAnswer: Bool, tellsKnown: Bool,
-        wantsState: Bool, pushRules: PushRules, ignoredUsers: Set<String>
+        wantsState: Bool, pushRules: PushRules, ignoredUsers: Set<ByteKey>
     ) {
         (self.section, self.userId, self.isNew, self.isInitial) = (section, userId, isNew, isInitial)
         (self.keepsAnswer, self.tellsKnown) = (keepsAnswer, tellsKnown)
@@ -188,7 +189,7 @@ struct JoinedPass {
     private func joins(_ event: MXEvent) -> Bool { event.isJoining(of: userId) }
 
     private mutating func tell(_ event: MXEvent, _ room: RoomModel) {
-        guard !ignoredUsers.contains(event.sender) || event.isState else { return }
+        guard !ignoredUsers.contains(ByteKey(event.sender)) || event.isState else { return }
         let count = room.summary.hasServerCounts ? room.summary.joinedMembersCount : nil
         let push = room.state.map {
             pushRules.decision(for: event, in: $0, currentUser: userId, joinedCount: count)
@@ -203,7 +204,7 @@ struct JoinedPass {
     private mutating func count(_ event: MXEvent, _ room: inout RoomModel) {
         if event.sender == userId && event.saysSomething || beginsOurTime(event) {
             room.summary.localUnreadEventCount = 0  // who writes has read
-        } else if event.countsAsUnread(for: userId), !ignoredUsers.contains(event.sender) {
+        } else if event.countsAsUnread(for: userId), !ignoredUsers.contains(ByteKey(event.sender)) {
             room.summary.localUnreadEventCount += 1
         }
         if event.isLastMessage(for: userId) {
@@ -287,7 +288,7 @@ struct JoinedPass {
             switch event.type {
             case "m.typing":
                 let users = event.contentJSON["user_ids"]?.array?.compactMap(\.string) ?? []
-                room.typingUsers = users.filter { $0 != userId && !ignoredUsers.contains($0) }
+                room.typingUsers = users.filter { $0 != userId && !ignoredUsers.contains(ByteKey($0)) }
             case "m.receipt":
                 let receipts = Self.receipts(of: event)
                 changes.receipts += receipts

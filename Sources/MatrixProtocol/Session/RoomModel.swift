@@ -1,3 +1,4 @@
+package import Basics
 import JSONBytes
 
 /// What a session knows of one room.
@@ -12,7 +13,7 @@ package struct RoomModel: Sendable {
     /// Whether the summary may say something else than the state does.
     var isSummaryDue = true
     /// Who says something in what was paged through, as they were then. They may have left since: they are no members.
-    package internal(set) var earlierMembers: [String: MXEvent] = [:]
+    package internal(set) var earlierMembers: [ByteKey: MXEvent] = [:]
     /// By type.
     package internal(set) var accountData: [String: MXEvent] = [:]
     /// Without ourselves.

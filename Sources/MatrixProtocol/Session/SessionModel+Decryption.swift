@@ -1,3 +1,5 @@
+import Basics
+
 /// Events that can be read later than they came.
 extension SessionModel {
     /// Takes over stored events that were tried again, because a key has come or is known not to.
@@ -18,7 +20,7 @@ extension SessionModel {
             rooms[roomId]?.relations.remove(event.eventId)
             if let target = rooms[roomId]?.relations.add(event, in: version) { targets.insert(target) }
             if let poll = event.pollStartId { targets.insert(poll) }
-            guard !ignoredUsers.contains(event.sender) else { continue }
+            guard !ignoredUsers.contains(ByteKey(event.sender)) else { continue }
             let push =
                 event.isEncrypted
                 ? PushRules.Decision()

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// Messages of our own that no sync has brought back yet (reference: local echo).
@@ -152,7 +153,7 @@ extension SessionModel {
         room.summary = rooms[roomId]?.summary
         changes.rooms[roomId] = room
         for event in members where event.type == "m.room.member" {
-            if let userId = event.stateKey { rooms[roomId]?.earlierMembers[userId] = event.compact }
+            if let userId = event.stateKey { rooms[roomId]?.earlierMembers[ByteKey(userId)] = event.compact }
         }
         return changes
     }

@@ -1,3 +1,5 @@
+import Basics
+
 extension SessionModel {
     /// What an answer led to.
     package struct Applied: Sendable {
@@ -65,7 +67,7 @@ extension SessionModel {
                 section, of: response, isInitial: isInitial, tellsKnown: tellsKnown, store: store, wantsState, &applied)
         }
         for event in response.presence where !event.sender.isEmpty {
-            users[event.sender, default: MXUser(userId: event.sender)].update(presence: event, now: now)
+            users[ByteKey(event.sender), default: MXUser(userId: event.sender)].update(presence: event, now: now)
             applied.changes.presence.append(event)
             applied.notices.append(.presence(event))
         }
@@ -103,7 +105,7 @@ extension SessionModel {
     /// sender is ignored.
     private func isHidden(_ summary: MXRoomSummary) -> Bool {
         if summary.membership == .invite {
-            return summary.inviter.map { ignoredUsers.contains($0) } ?? false
+            return summary.inviter.map { ignoredUsers.contains(ByteKey($0)) } ?? false
         }
         return summary.replacementRoomId.map { rooms[$0]?.summary.membership == .join } ?? false
     }
@@ -244,8 +246,8 @@ extension SessionModel {
     }
 
     private mutating func updateUser(_ event: MXEvent) {
-        guard let member = MXRoomMember(event), users[member.userId] != nil else { return }
-        users[member.userId]?.update(member: member)
+        guard let member = MXRoomMember(event), users[ByteKey(member.userId)] != nil else { return }
+        users[ByteKey(member.userId)]?.update(member: member)
     }
 }
 

@@ -1,3 +1,4 @@
+package import Basics
 import JSONBytes
 
 /// All that a session knows of an account: rooms, account data, users. A value without a network, brought up to date by
@@ -11,9 +12,9 @@ package struct SessionModel: Sendable {
     package internal(set) var rooms: [String: RoomModel] = [:]
     /// By type.
     package internal(set) var accountData: [String: MXEvent] = [:]
-    package internal(set) var users: [String: MXUser] = [:]
+    package internal(set) var users: [ByteKey: MXUser] = [:]
     package internal(set) var pushRules = PushRules.none
-    package internal(set) var ignoredUsers: Set<String> = []
+    package internal(set) var ignoredUsers: Set<ByteKey> = []
     /// The other user of each direct room.
     package internal(set) var directUsers: [String: String] = [:]
     /// Rooms with messages on their way, and some that had. Few of many rooms: looking at all costs more than a small answer.
@@ -38,7 +39,7 @@ package struct SessionModel: Sendable {
             for event in events { rooms[roomId]?.accountData[event.type] = event }
         }
         for event in stored.presence {
-            users[event.sender, default: MXUser(userId: event.sender)].update(presence: event, now: now)
+            users[ByteKey(event.sender), default: MXUser(userId: event.sender)].update(presence: event, now: now)
         }
         for event in stored.outgoing { add(outgoing: event) }
     }
@@ -54,7 +55,7 @@ package struct SessionModel: Sendable {
             for (user, rooms) in content.members {
                 for room in rooms.array ?? [] { room.string.map { directUsers[$0] = user } }
             }
-        case "m.ignored_user_list": ignoredUsers = Set(content["ignored_users"]?.members.map(\.key) ?? [])
+        case "m.ignored_user_list": ignoredUsers = Set(content["ignored_users"]?.members.map { ByteKey($0.key) } ?? [])
         case "m.push_rules": pushRules = PushRules(content)
         default: break
         }

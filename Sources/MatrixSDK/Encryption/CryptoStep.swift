@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 import MatrixEncryption
 import MatrixProtocol
@@ -127,7 +128,8 @@ extension CryptoMachine {
             let ids = try takeWaiting(roomId: session.scope, sessionId: session.key, &turn)
             events[session.scope, default: []] += try readAgain(ids, in: session.scope, store, &turn)
         }
-        for (roomId, ids) in turn.lookedAt {
+        for (room, ids) in turn.lookedAt {
+            let roomId = room.string
             let read = Set((events[roomId] ?? []).map(\.eventId))
             events[roomId, default: []] += try readAgain(ids.filter { !read.contains($0) }, in: roomId, store, &turn)
         }

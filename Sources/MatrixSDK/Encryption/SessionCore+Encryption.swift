@@ -1,3 +1,4 @@
+import Basics
 import Logging
 import JSONBytes
 import MatrixEncryption
@@ -87,7 +88,7 @@ extension SessionCore {
     func lookedAt(_ events: [MXEvent], in roomId: String) throws(MatrixError) -> [MXEvent] {
         let waiting = events.filter { $0.isEncrypted && !$0.isRedacted && $0.decryptionError?.maySucceedLater == true }
         guard !waiting.isEmpty, account.encrypts else { return events }
-        try cryptoCommand { _, turn in turn.lookedAt[roomId] = waiting.map(\.eventId) }
+        try cryptoCommand { _, turn in turn.lookedAt[ByteKey(roomId)] = waiting.map(\.eventId) }
         return try account.store { store throws(MatrixError) in
             var shown: [MXEvent] = []
             for event in events {

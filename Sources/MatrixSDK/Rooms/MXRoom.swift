@@ -95,7 +95,7 @@ public final class MXRoom: Sendable {
     func knownMember(_ userId: String) -> MXRoomMember? {
         let (state, earlier) =
             core.account.model { model in
-                (model.rooms[roomId]?.state, model.rooms[roomId]?.earlierMembers[userId])
+                (model.rooms[roomId]?.state, model.rooms[roomId]?.earlierMembers[ByteKey(userId)])
             } ?? (nil, nil)
         if let state {
             if let member = state.members.member(withUserId: userId) { return member }

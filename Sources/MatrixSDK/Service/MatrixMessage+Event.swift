@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import MatrixProtocol
 
@@ -37,7 +38,7 @@ extension MXRoom {
         let ignored = core.account.model { $0.ignoredUsers } ?? []
         let levels = state?.powerLevels
         poll.count(
-            votes.filter { !ignored.contains($0.sender) }, sender: start.sender, currentUser: core.userId
+            votes.filter { !ignored.contains(ByteKey($0.sender)) }, sender: start.sender, currentUser: core.userId
         ) { levels?.mayEndPolls($0) ?? false }
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import MatrixProtocol
 
 /// Finds a room's messages among its events: in the store, then at the homeserver.
@@ -87,6 +88,6 @@ struct MessageReader: Sendable {
     }
 
     private func isIgnored(_ userId: String) -> Bool {
-        core.account.model { $0.ignoredUsers.contains(userId) } ?? false
+        core.account.model { $0.ignoredUsers.contains(ByteKey(userId)) } ?? false
     }
 }

@@ -49,7 +49,7 @@ extension MXSession {
     }
 
     /// A user of whom something is known: presence.
-    public func user(withUserId userId: String) -> MXUser? { core.account.model { $0.users[userId] } ?? nil }
+    public func user(withUserId userId: String) -> MXUser? { core.account.model { $0.users[ByteKey(userId)] } ?? nil }
 
     /// Direct chats by user.
     public var directRooms: [String: [String]] {
@@ -58,7 +58,9 @@ extension MXSession {
     }
 
     /// Users whose messages are not shown.
-    public var ignoredUsers: Set<String> { core.account.model { $0.ignoredUsers } ?? [] }
+    public var ignoredUsers: Set<String> {
+        Set(core.account.model { $0.ignoredUsers.map(\.string) } ?? [])
+    }
 
     /// Global account data of a type, such as `m.direct`.
     public func accountData(_ type: String) -> JSONView? {

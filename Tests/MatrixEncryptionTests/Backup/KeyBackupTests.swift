@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 import MatrixEncryption
 import TestSupport
@@ -67,9 +68,9 @@ import Testing
             let data = try KeyBackupAuthData(try vector.value("auth_data"))
             let (user, id) = (try vector.text("user"), try vector.text("key_id"))
             let key = try Ed25519PublicKey(base64: try vector.text("public"))
-            #expect(data.isTrusted(user: user, trusted: [id: key]))
-            #expect(!data.isTrusted(user: "@eve:hs.test", trusted: [id: key]))
-            #expect(!data.isTrusted(user: user, trusted: ["ed25519:X": key]))
+            #expect(data.isTrusted(user: user, trusted: [ByteKey(id): key]))
+            #expect(!data.isTrusted(user: "@eve:hs.test", trusted: [ByteKey(id): key]))
+            #expect(!data.isTrusted(user: user, trusted: [ByteKey("ed25519:X"): key]))
             #expect(!data.isTrusted(user: user, trusted: [:]))
             #expect(data.isTrusted(user: user, trusted: [:], privateKey: try pair()))
             #expect(!data.isTrusted(user: user, trusted: [:], privateKey: Curve25519KeyPair(random: .system)))
@@ -79,7 +80,7 @@ import Testing
 
     @Test(.rule("R34")) func aSwappedPublicKeyIsNotTrusted() throws {
         let device = Ed25519KeyPair(random: .system)
-        let trusted = ["ed25519:DEV": device.publicKey]
+        let trusted = [ByteKey("ed25519:DEV"): device.publicKey]
         let own = Curve25519KeyPair(random: .system)
         let data = try KeyBackupAuthData(publicKey: own.publicKey).signed(
             by: device, user: "@a:hs", keyID: "ed25519:DEV")

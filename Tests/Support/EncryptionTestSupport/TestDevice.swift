@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 package import MatrixEncryption
 
@@ -136,6 +137,8 @@ extension TestDevice {
 
 extension RoomToEncrypt {
     package static func room(_ members: String..., acknowledged: Set<String> = []) -> RoomToEncrypt {
-        RoomToEncrypt(roomId: "!r:s", members: members, isSharedHistory: true, acknowledged: acknowledged)
+        RoomToEncrypt(
+            roomId: "!r:s", members: members, isSharedHistory: true, acknowledged: Set(acknowledged.map { ByteKey($0) })
+        )
     }
 }
