@@ -63,7 +63,8 @@ struct MatrixTrustTests {
     }
 
     /// The reader has asked for the keys of the device before it was signed.
-    @Test func aDeviceThatWasSignedSinceIsNoAlarm() async throws {
+    @Test(arguments: ["messages", "listen"])
+    func aDeviceThatWasSignedSinceIsNoAlarm(command: String) async throws {
         let scene = try await scene()
         try scene.addDevice("@b:s", "NEW")
         let home = scene.home
@@ -75,17 +76,27 @@ struct MatrixTrustTests {
         }
         #expect(try await scene.scene.matrix("send", "!r:s", "hi").status == 0)
         try scene.with("NEW") { try $0.encryptRoom("!r:s") }
-        try home.with { world in
-            let device = try #require(world.others.last)
-            world.tell(try world.say("from the new one", by: device))
+        func sayAndSign() throws {
+            // The answer to the question for its keys does not come at once.
+            try home.with { $0.delay = .milliseconds(500) }
+            try scene.with("BOB") { bob in try bob.turn { try $0.signDevice("NEW", &$1) } }
+            try home.with { world in
+                let device = try #require(world.others.last)
+                world.tell(try world.say("from the new one", by: device))
+            }
         }
-        try scene.with("BOB") { bob in try bob.turn { try $0.signDevice("NEW", &$1) } }
-        // The answer to the question for its keys does not come at once.
-        try home.with { $0.delay = .milliseconds(500) }
-        let read = try await scene.scene.matrix("messages", "!r:s")
-        #expect(read.status == 0)
-        #expect(read.run.output.contains { $0.contains("from the new one") }, "\(read.run.output) \(read.run.errors)")
-        #expect(!read.run.words.contains("has not signed"), "\(read.run.output)")
+        let run: CommandRun
+        if command == "listen" {
+            run = try scene.scene.run(["matrix", "listen", "--json", "--no-catch-up", "--count", "1"])
+            #expect(await run.waitFor { $0.contains { $0.contains(#""to":"running""#) } })
+            try sayAndSign()
+        } else {
+            try sayAndSign()
+            run = try scene.scene.run(["matrix", "messages", "!r:s"])
+        }
+        #expect(await run.status() == 0)
+        #expect(run.output.contains { $0.contains("from the new one") }, "\(run.output) \(run.errors)")
+        #expect(!run.words.contains("has not signed") && !run.words.contains("unsigned_device"), "\(run.output)")
     }
 
     // MARK: History

@@ -136,6 +136,8 @@ final class MatrixFeed: Feed {
                 EventStream.queue.async { report(.news(FeedNews(record: .gap(PusherGap(gap))))) }
             }
         }
+        // A device may have been signed since its keys were asked for. Without an answer it is judged by what is known.
+        try? await session.crypto?.downloadKeys(Array(Set(events.filter { $0.wireType != $0.type }.map(\.sender))))
         for event in events.sorted(by: { $0.originServerTs < $1.originServerTs }) {
             let roomID = event.roomId ?? ""
             var record = MatrixEventRecord(event, in: roomID, session.pushDecision(for: event, in: roomID))
@@ -276,6 +278,15 @@ final class MatrixFeed: Feed {
             let room = record.roomID.flatMap(session.room(withRoomId:)), room.summary.isEncrypted,
             let event = room.storedEvent(id)
         else { return .none }
+        let shield = crypto.shield(of: event)
+        guard shield == .unsignedDevice || shield == .unknownDevice else { return shield }
+        // The device may have been signed since its keys were asked for: what the sync has just said of it is asked for now.
+        let isAnswered = DispatchSemaphore(value: 0)
+        Task {
+            try? await crypto.downloadKeys([event.sender])
+            isAnswered.signal()
+        }
+        _ = isAnswered.wait(timeout: .now() + .seconds(5))
         return crypto.shield(of: event)
     }
 
