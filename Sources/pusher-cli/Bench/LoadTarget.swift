@@ -21,6 +21,7 @@ struct LoadTarget: Sendable {
         key = settings.key ?? ""
         options = try connection.clientOptions(settings)
         api = try settings.httpClient(proxy: connection.proxy.proxy)
+        settings.announce("publishing to", verbose: connection.verbose)
         name = String(Pusher(key: key, options: options).connection.url.prefix { $0 != "?" })
     }
 

@@ -55,7 +55,9 @@ struct PublishOptions: ParsableArguments {
         options.take(trust)
         let settings = try credentials.settings(options)
         try settings.checkTrust()
-        return try settings.httpClient(proxy: proxy.proxy, publishingOn: channel.map { [$0] } ?? [])
+        let client = try settings.httpClient(proxy: proxy.proxy, publishingOn: channel.map { [$0] } ?? [])
+        settings.announce("publishing to", verbose: false)
+        return client
     }
 
     private func address() throws -> HostAddress? {
