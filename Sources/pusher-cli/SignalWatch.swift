@@ -36,11 +36,13 @@ final class SignalWatch {
             let taken = Lock(0)
             source.setEventHandler {
                 OutputPatience.limitWrites()
-                let isLast = taken.withLock { taken in
+                let taken = taken.withLock { taken in
                     taken += 1
-                    return taken >= count
+                    return taken
                 }
-                if isLast { signal(number) { _ in _exit(ExitStatus.interrupted.rawValue) } }
+                // Dispatch may still take the next one before that gets to a handler.
+                if taken > count { _exit(ExitStatus.interrupted.rawValue) }
+                if taken == count { signal(number) { _ in _exit(ExitStatus.interrupted.rawValue) } }
                 onSignal()
             }
             source.setRegistrationHandler { registered.signal() }

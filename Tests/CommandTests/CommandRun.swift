@@ -166,6 +166,8 @@ final class CommandRun: Sendable {
     /// Ctrl-C.
     func interrupt() { signal(SIGINT) }
 
+    var isRunning: Bool { state.withLock { $0.status == nil } }
+
     func signal(_ number: Int32) {
         state.withLock { if $0.status == nil { kill(process.id, number) } }
     }

@@ -54,6 +54,19 @@ struct UnreadOutputTests {
         }
     }
 
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func aSecondSignalEndsACommandAtOnce(signal: Int32) async throws {
+        try await withBlockedCommand(["subscribe", "c"]) { run in
+            // Two that come at the same time count as one.
+            let hasEnded = await eventually {
+                run.signal(signal)
+                return !run.isRunning
+            }
+            #expect(hasEnded)
+            #expect(await run.status() == 130)
+        }
+    }
+
     @Test func aTimeLimitEndsACommandThatWaitsForItsReader() async throws {
         try await withBlockedCommand(["subscribe", "c", "--timeout", "5"]) { run in
             #expect(await run.status() == 0)
