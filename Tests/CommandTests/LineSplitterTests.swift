@@ -31,6 +31,20 @@ struct LineSplitterTests {
         #expect(lines([], pieces: pieces) == [])
     }
 
+    @Test func aLineWithoutEndIsRefusedOnce() throws {
+        var splitter = LineSplitter(maximumLength: 4)
+        let text = Array(repeating: UInt8(ascii: "x"), count: 6)[...]
+        let line = try #require(splitter.split(text).first)
+        #expect(line.number == 1)
+        #expect(throws: CommandFailure.self) { try line.text.get() }
+        #expect(splitter.split(text).isEmpty && splitter.split(text).isEmpty)
+        let next = splitter.split(Array("x\nok\n".utf8)[...])
+        #expect(next.map(\.number) == [2] && next.map { try? $0.text.get() } == ["ok"])
+        #expect(splitter.end() == nil)
+        _ = splitter.split(text)
+        #expect(splitter.end() == nil)
+    }
+
     @Test func aLongLineSaysHowLongItIs() throws {
         var splitter = LineSplitter(maximumLength: 4)
         let line = try #require(splitter.split(Array("123456789\n".utf8)[...]).first)

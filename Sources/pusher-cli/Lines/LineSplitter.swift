@@ -14,27 +14,38 @@ struct LineSplitter {
     /// Of the line that has not ended, what is not kept included.
     private var length = 0
     private var endsInReturn = false
+    /// Whether the line that has not ended was given already, as one that is too long.
+    private var isRefused = false
 
-    /// - Parameter maximumLength: Bytes of one line. A longer one fails, and the next one is fine.
+    /// - Parameter maximumLength: Bytes of one line. A longer one fails, before it ends if that is not near, and the next one
+    ///   is fine.
     init(maximumLength: Int) {
         self.maximumLength = maximumLength
     }
 
-    /// The lines that end in the next bytes.
+    /// The lines that end in the next bytes, and the one behind them if it is too long.
     mutating func split(_ chunk: ArraySlice<UInt8>) -> [InputLine] {
         var lines: [InputLine] = []
         var rest = chunk
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             add(rest[..<end])
             dropReturn()
-            lines.append(finish())
+            if let line = finish() { lines.append(line) }
             rest = rest[(end + 1)...]
         }
         add(rest)
+        // One byte more may be a return.
+        if length > maximumLength + 1, !isRefused {
+            isRefused = true
+            number += 1
+            let failure = CommandFailure(
+                .badData, "it has more than \(maximumLength) bytes, which is all that is allowed; the rest is skipped")
+            lines.append(InputLine(number: number, text: .failure(failure)))
+        }
         return lines
     }
 
-    /// What stands behind the last line end; nil if nothing does.
+    /// What stands behind the last line end; nil if nothing does, or it was refused.
     mutating func end() -> InputLine? {
         length == 0 ? nil : finish()
     }
@@ -52,8 +63,9 @@ struct LineSplitter {
         if bytes.count > length { bytes.removeLast() }
     }
 
-    private mutating func finish() -> InputLine {
-        defer { (bytes, length, endsInReturn) = ([], 0, false) }
+    private mutating func finish() -> InputLine? {
+        defer { (bytes, length, endsInReturn, isRefused) = ([], 0, false, false) }
+        if isRefused { return nil }
         number += 1
         return InputLine(number: number, text: text)
     }
