@@ -130,7 +130,13 @@ final class EventStream: PusherDelegate {
         waiter?.resume(returning: status)
     }
 
+    /// Only the first failure is reported: two time limits may end at once.
     private func fail(_ error: any Error) {
+        let isFirst = state.withLock { state in
+            defer { state.hasFailed = true }
+            return !state.hasFailed && state.outcome == nil
+        }
+        guard isFirst else { return }
         StandardError.complain(error)
         leave((error as? any ReportableError)?.exitStatus ?? .unavailable)
     }

@@ -30,6 +30,8 @@ struct EventStreamState {
     /// The worst of what went wrong while other things went on.
     var trouble = ExitStatus.done
     var outcome: ExitStatus?
+    /// Whether a failure was reported that ends the stream.
+    var hasFailed = false
     var waiter: CheckedContinuation<ExitStatus, Never>?
 
     init(sides: [Side], channels: [String], count: Int?) {
