@@ -31,7 +31,9 @@ struct StreamFormTests {
         let run = try await output(arguments, of: Self.hostile, event: HostileText.short)
         let lines = run.outputText.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count == Self.hostile.count + 1, "\(lines)")
-        for line in lines { #expect(HostileText.flaws(in: String(line), isBounded: false) == [], "\(line)") }
+        for line in lines {
+            #expect(HostileText.flaws(in: String(line), isBounded: false, isPiped: true) == [], "\(line)")
+        }
         #expect(!lines.contains { $0.hasPrefix("2026-01-01") })
     }
 

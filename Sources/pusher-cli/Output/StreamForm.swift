@@ -106,12 +106,14 @@ struct RecordSeparator: Sendable {
     private let byte: UInt8
     /// Whether control characters are escaped, so that nothing forges a record or drives a terminal.
     private let isEscaping: Bool
+    private let isTerminal: Bool
 
     /// - Parameter isNul: Whether records end with a NUL instead of a line end: then what is between is let through as it is,
     ///   except to a terminal.
     init(isNul: Bool, isTerminal: Bool = StandardOutput.isTerminal) {
         byte = isNul ? 0 : UInt8(ascii: "\n")
         isEscaping = !isNul || isTerminal
+        self.isTerminal = isTerminal
     }
 
     /// A text that somebody else wrote, so that it cannot end a record. Escaped JSON stays JSON.
@@ -119,7 +121,7 @@ struct RecordSeparator: Sendable {
         guard isEscaping else {
             return text.utf8.contains(0) ? text.replacing("\0", with: PeerText("\0").escaped) : text
         }
-        let escaped = PeerText(text).escaped
+        let escaped = isTerminal ? PeerText(text).escaped : PeerText(text).escapedForPipes
         guard escaped.utf8.count != text.utf8.count, JSONView.isJSON(text) else { return escaped }
         return PeerText.escapedJSON(text)
     }
