@@ -30,7 +30,8 @@ final class EasyHandle {
             throw TransportError(.couldNotConnect, "libcurl is out of memory")
         }
         self.raw = raw
-        server = "\(host):\(components.port ?? (scheme == "https" ? 443 : 80))"
+        // A zone as it is typed (RFC 4007, section 11), not as in a URL.
+        server = "\(host.replacing("%25", with: "%")):\(components.port ?? (scheme == "https" ? 443 : 80))"
         hasProxy = options.proxy?.isEmpty == false
         pinnedKey = options.pinnedKey
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -346,7 +347,8 @@ final class EasyHandle {
     private func isAboutProxy(_ words: String) -> Bool {
         if hasProxy { return true }
         guard let port = server.lastIndex(of: ":"), words.contains(" port ") else { return false }
-        let host = server[..<port].drop { $0 == "[" }.prefix { $0 != "]" }
+        // libcurl names an IPv6 address without its zone.
+        let host = server[..<port].drop { $0 == "[" }.prefix { $0 != "]" && $0 != "%" }
         return !words.contains("to \(host) port \(server[port...].dropFirst()) ")
     }
 
