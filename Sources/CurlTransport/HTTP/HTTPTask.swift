@@ -108,6 +108,10 @@ package final class HTTPTask {
     }
 
     /// Ends the request; its completion is not called any more.
+    ///
+    /// Over HTTP/2 the server learns of it late: libcurl (7.88 to 8.x) only queues the stream's reset, and writes it with
+    /// the next request on that connection. No call of libcurl flushes it, and a new connection would cost more than the
+    /// rest of the answer, which flow control bounds.
     package func cancel() {
         completion = nil
         timer = nil
