@@ -102,6 +102,9 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
 
     func validate() throws {
         guard (0...65535).contains(port) else { throw ValidationError("--port must be 0 to 65535.") }
+        guard !host.isEmpty, !host.contains("/") else {
+            throw ValidationError("--host must be an address or a host name, without a scheme or a port.")
+        }
         guard (certificate == nil) == (privateKey == nil) else {
             throw ValidationError("--certificate and --private-key must be used together.")
         }
@@ -131,8 +134,10 @@ struct ServeCommand: AsyncParsableCommand, EndedBySignal {
                 ?? PusherMockServer.App.defaultEncryptionMasterKey,
             sendsSubscriptionCounts: subscriptionCounts,
             webhooks: webhookUrl.map { PusherMockServer.Webhooks(url: $0) })
+        // Other commands take an IPv6 address in brackets.
+        let address = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         var configuration = PusherMockServer.Configuration(
-            apps: [app], host: host, port: port, profile: profile, allowedOrigins: origins.allowOrigin)
+            apps: [app], host: address, port: port, profile: profile, allowedOrigins: origins.allowOrigin)
         configuration.allowedHosts = origins.allowHost
         if let certificate, let privateKey {
             configuration.tls = PusherMockServer.TLS(certificatePath: certificate, privateKeyPath: privateKey)
