@@ -84,7 +84,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
             return .now(APIResponse(status: status, body: ""))
         }
         guard head.namesItsHost else {
-            return .now(APIResponse(status: 400, body: "The request must have one Host field\n"))
+            return .now(APIResponse(status: 400, body: "The request must have one Host field, with a valid host\n"))
         }
         guard !isTooLarge else {
             let limit = core.configuration.maximumMessageSize

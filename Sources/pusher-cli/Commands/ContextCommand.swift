@@ -12,7 +12,7 @@ struct ContextCommand: AsyncParsableCommand {
 
             Examples:
               pusher-cli context add local --host 127.0.0.1:6001 --no-tls \\
-                --key app-key --app-id app-id --secret -
+                --key app-key --app-id 1 --secret -
               pusher-cli context use local
               pusher-cli subscribe prices --context staging
             """,
@@ -47,7 +47,7 @@ struct ContextAddCommand: AsyncParsableCommand {
 
             Example:
               pusher-cli context add local --host 127.0.0.1:6001 --no-tls \\
-                --key app-key --app-id app-id --secret -
+                --key app-key --app-id 1 --secret -
             """)
 
     @OptionGroup var name: ContextName
