@@ -92,7 +92,7 @@ struct StoreDamageTests {
         #expect(try store.events(in: "!r", before: nil, limit: 10).count == 10)
         let error = #expect(throws: MatrixError.self) { try store.events(in: "!r", before: nil, limit: 90) }
         #expect(error?.code == .store)
-        #expect(error?.message.contains("is damaged. It will be built anew") == true)
+        #expect(error?.message.contains("is damaged. It will be rebuilt") == true)
         #expect(throws: MatrixError.self) { try store.state(of: "!r") }
         var changes = MXStoreChanges()
         changes.syncToken = "x"
