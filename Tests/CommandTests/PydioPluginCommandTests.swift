@@ -88,8 +88,8 @@ struct PydioPluginCommandTests {
         #expect(try await scene.pydio("search", "plans", "nowhere").run.output == [])
         let hostile = "a\u{202E}b.txt"
         try scene.server.addFile("/" + hostile)
-        let escaped = try await scene.pydio("search", "plans", "b.txt")
-        #expect(escaped.run.output.contains { $0.hasSuffix("/a\\u{202E}b.txt") })
+        let found = try await scene.pydio("search", "plans", "b.txt")
+        #expect(found.run.output.contains { $0.hasSuffix("/a\u{202E}b.txt") })
     }
 
     @Test(arguments: FakePydioMode.allCases)
@@ -239,7 +239,7 @@ struct PydioPluginCommandTests {
         let scene = try await scene(mode)
         let (status, run) = try await scene.pydio("meta", "plans:/a.txt", "tags=roof, draft=2", "note=\u{202E}")
         #expect(status == 0)
-        #expect(run.output == ["tags  Tags  roof, draft=2", "note  A note  \\u{202E}"])
+        #expect(run.output == ["tags  Tags  roof, draft=2", "note  A note  \u{202E}"])
         #expect(try await scene.pydio("meta", "plans:/a.txt", "note=").status == 0)
         let json = try await scene.pydio("meta", "plans:/a.txt", "--json")
         #expect(json.run.objects.map { $0["value"] as? String } == ["roof, draft=2", ""])
@@ -358,9 +358,10 @@ struct PydioPluginCommandTests {
             if let fault { scene.server.inject(fault, times: nil, after: 2) }
             let run = try scene.run(["pydio"] + arguments)
             #expect(await run.status() != nil)
-            for character in ["\u{85}", "\u{9B}", "\u{202E}", "\u{2028}", "\u{7F}"] {
+            for character in ["\u{85}", "\u{9B}", "\u{2028}", "\u{7F}"] {
                 #expect(!run.words.contains(character))
             }
+            #expect(!run.errors.contains { $0.contains("\u{202E}") })
         }
     }
 }
