@@ -23,9 +23,12 @@ TURNS_ORDER = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200
 
 
 def drives_terminal(text):
-    """Whether a line holds what moves a cursor, breaks the line or turns its order round."""
-    return any(unicodedata.category(character) in ("Cc", "Zl", "Zp") or character in TURNS_ORDER
-               for character in text if character != "\t")
+    """Whether a line holds what moves a cursor or breaks the line."""
+    return any(unicodedata.category(character) in ("Cc", "Zl", "Zp") for character in text if character != "\t")
+
+
+def turns_order(text):
+    return any(character in TURNS_ORDER for character in text)
 
 
 class Subject:
@@ -64,7 +67,7 @@ class Subject:
                         self.lines.append((moment, line))
                     self.changed.notify_all()
             if self.output_lines < KEPT and len(line) < 10_000:
-                self.check(line, self.is_json)
+                self.check(line, is_output=True)
 
     def read_log(self):
         for line in self.process.stderr:
@@ -78,10 +81,14 @@ class Subject:
             if len(line) > 20_000:
                 self.dirty.append(f"a log line of {len(line)} bytes")
 
-    def check(self, line, is_json=False):
+    def check(self, line, is_output=False):
         text = line.decode(errors="replace").rstrip("\n")
-        # JSON is for programs: what breaks a line there is enough.
-        drives = any(character < " " for character in text) if is_json else drives_terminal(text)
+        # Output in a pipe is for programs, which may give back names that turn the order. In JSON, what breaks a line is
+        # enough.
+        if is_output and self.is_json:
+            drives = any(character < " " for character in text)
+        else:
+            drives = drives_terminal(text) or not is_output and turns_order(text)
         if text.startswith(FORGED) or drives:
             self.dirty.append(repr(text[:120]))
 
