@@ -139,7 +139,7 @@ public final class MXEventTimeline: Sendable {
         let turn = turns.take()
         return {
             try self.requireBackwards(direction)
-            return try await turn.run { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
+            return try await turn.runWhileHeld { try await self.paginateNow(Int(clamping: count), onlyFromStore) }
         }
     }
 

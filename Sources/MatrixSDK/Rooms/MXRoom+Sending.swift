@@ -219,7 +219,7 @@ extension MXRoom {
     /// - Returns: Redacts the event. What comes later in the queue waits for this as long as something holds it.
     package func queuedRedaction(of eventId: String, reason: String?) -> @Sendable () async throws -> Void {
         let turn = sendQueue.turns.take()
-        return { try await turn.run { try await self.redact(eventId, reason: reason) } }
+        return { try await turn.runWhileHeld { try await self.redact(eventId, reason: reason) } }
     }
 
     private func redact(_ eventId: String, reason: String?) async throws {

@@ -80,7 +80,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// The callback form's: the turn is taken when this returns.
     package func queuedStore(_ store: any MXStore) -> @Sendable () async throws -> Void {
         let turn = core.life.take()
-        return { [core] in try await turn.run { try core.setStore(store) } }
+        return { [core] in try await turn.runWhileHeld { try core.setStore(store) } }
     }
 
     /// Begins to sync, or tries again at once if a retry is waited for. Returns after the first sync was applied.
@@ -185,7 +185,7 @@ public final class MXSession: Sendable, MXSessionRooms {
     /// As ``queuedStore(_:)``.
     package func queuedLogout() -> @Sendable () async throws -> Void {
         let turn = core.life.take()
-        return { try await turn.run { try await self.core.logout() } }
+        return { try await turn.runWhileHeld { try await self.core.logout() } }
     }
 
     // MARK: Events

@@ -30,7 +30,6 @@ extension SessionCore {
             }
             return driver
         }
-        turn.end()
         defer { setState(.paused, from: .backgroundSyncInProgress) }
         let poll = SyncLoop.Poll(number: 0, serverTimeout: .zero, needsFreshConnection: true)
         let once = await driver.once { await self.sync(poll, setsPresence: false) }

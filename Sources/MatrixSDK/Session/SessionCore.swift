@@ -124,7 +124,6 @@ final class SessionCore: HubOwner {
             try Task.checkCancellation()
             return try begin(filterId: filterId)
         }
-        turn.end()  // a pause that follows must not wait for the first sync
         for try await _ in first {}
         try Task.checkCancellation()
     }

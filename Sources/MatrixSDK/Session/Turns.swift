@@ -2,8 +2,7 @@ import Basics
 
 /// Lets one task after the other, in the order in which they come.
 final class Turns: Sendable {
-    /// A place in the line. The next turn begins when this one is released, so that whoever holds it can report a result
-    /// before the next result exists.
+    /// A place in the line. The next come to their turn when it is done, or nothing holds it any more.
     final class Turn: Sendable {
         private let before: Task<Void, Never>?
         private let done: AsyncStream<Never>.Continuation
@@ -13,18 +12,19 @@ final class Turns: Sendable {
         }
 
         deinit {
-            end()
+            done.finish()
         }
 
         /// Runs `body` when everything that came before is done. Once only.
         func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
-            await before?.value
-            return try await body()
+            defer { done.finish() }
+            return try await runWhileHeld(body)
         }
 
-        /// Lets the next turn begin although this one is still held.
-        func end() {
-            done.finish()
+        /// Like ``run(_:)``, but the next turn begins only when this one is released: its holder can report the result first.
+        func runWhileHeld<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+            await before?.value
+            return try await body()
         }
     }
 
