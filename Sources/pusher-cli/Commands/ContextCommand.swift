@@ -153,8 +153,10 @@ struct ContextListCommand: AsyncParsableCommand {
     func run() async throws {
         let contents = try ContextFile().load()
         let contexts = contents.contexts.sorted { $0.key < $1.key }
+        // A running serve comes before a context that nobody chose.
+        let current = contents.isChosen == false && ServedApplication.current() != nil ? nil : contents.current
         _ = output.write(
-            contexts.map { ContextRecord(name: $0.key, context: $0.value, isCurrent: $0.key == contents.current) },
+            contexts.map { ContextRecord(name: $0.key, context: $0.value, isCurrent: $0.key == current) },
             none: "there are no contexts: create one with pusher-cli context add")
     }
 }

@@ -39,13 +39,13 @@ struct LineSplitter {
             isRefused = true
             number += 1
             let failure = CommandFailure(
-                .badData, "it has more than \(maximumLength) bytes, which is all that is allowed; the rest is skipped")
+                .badData, "it has more than the \(maximumLength) bytes that are allowed; the rest of it is skipped")
             lines.append(InputLine(number: number, text: .failure(failure)))
         }
         return lines
     }
 
-    /// What stands behind the last line end; nil if nothing does, or it was refused.
+    /// The line behind the last line end; nil if there is none, or it was refused.
     mutating func end() -> InputLine? {
         length == 0 ? nil : finish()
     }

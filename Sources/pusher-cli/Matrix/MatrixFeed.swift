@@ -33,6 +33,8 @@ final class MatrixFeed: Feed {
         var mark: ListeningMark?
         /// Of events before the first sync is over, only what has come since this is told; nil is none.
         var caughtUpFrom: ListeningMark?
+        /// From when on a message may wait for its sender's keys.
+        var waitsForKeys = ContinuousClock.now
     }
 
     private let account: MatrixAccount
@@ -280,13 +282,17 @@ final class MatrixFeed: Feed {
         else { return .none }
         let shield = crypto.shield(of: event)
         guard shield == .unsignedDevice || shield == .unknownDevice else { return shield }
-        // The device may have been signed since its keys were asked for: what the sync has just said of it is asked for now.
+        // The device may have been signed since its keys were asked for. A sender's server that does not answer must not hold
+        // up the stream again and again.
+        guard state.withLock({ $0.waitsForKeys <= .now }) else { return shield }
         let isAnswered = DispatchSemaphore(value: 0)
         Task {
             try? await crypto.downloadKeys([event.sender])
             isAnswered.signal()
         }
-        _ = isAnswered.wait(timeout: .now() + .seconds(5))
+        if isAnswered.wait(timeout: .now() + .seconds(5)) == .timedOut {
+            state.withLock { $0.waitsForKeys = .now + .seconds(60) }
+        }
         return crypto.shield(of: event)
     }
 

@@ -50,7 +50,7 @@ enum StandardOutput {
 
     /// Says whether the line was taken: a reader that is gone takes nothing more, nor does a full disk.
     static func write(_ line: TerminalText) -> Bool {
-        write(((isTerminal ? line.text : line.forPipes) + "\n").utf8)
+        write(((line.isSameForPipes || isTerminal ? line.text : line.forPipes) + "\n").utf8)
     }
 
     /// The same of a JSON object; see ``PeerText/escapedJSON(_:)``.

@@ -13,6 +13,7 @@ struct TerminalText: Hashable, ExpressibleByStringInterpolation {
     /// Nothing of it drives the terminal, breaks the line or turns its order round.
     init(_ words: String) {
         text = PeerText(words).escaped
+        guard text.utf8.count != words.utf8.count else { return }  // nothing is escaped
         let piped = PeerText(words).escapedForPipes
         if piped.utf8.count != text.utf8.count { pipedText = piped }
     }
@@ -42,6 +43,8 @@ struct TerminalText: Hashable, ExpressibleByStringInterpolation {
 
     /// For a file, or a pipe to another program.
     var forPipes: String { pipedText ?? text }
+
+    var isSameForPipes: Bool { pipedText == nil }
 
     var isEmpty: Bool { text.isEmpty }
 

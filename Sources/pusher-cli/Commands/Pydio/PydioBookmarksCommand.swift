@@ -66,7 +66,7 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
 
     private func list(_ workspaces: [PydioWorkspace], _ report: TransferReport) async throws {
         var records: [BookmarkRecord] = []
-        // Of all workspaces that answered, even if the last one ends it.
+        // The bookmarks of all workspaces that answered are listed, even if the last one fails.
         defer { _ = output.write(records, none: "there are no bookmarks") }
         for workspace in workspaces {
             try await report.trying(workspace.name) {
