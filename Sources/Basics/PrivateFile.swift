@@ -41,7 +41,8 @@ package struct PrivateFile: Sendable {
     /// Removes what a killed process has left in the folder.
     ///
     /// - Returns: A lock on the new file, for a file that is valid as long as its writer lives.
-    /// - Throws: If the file cannot be written, or a link leads to a place where others can write. The file is as it was.
+    /// - Throws: If the file cannot be written, or a link leads to a place where others can write. The file is then as it
+    ///   was, unless only its folder could not be written to the disk.
     @discardableResult
     package func replace(with data: Data) throws(PrivateFileError) -> FileLock {
         let target = try target()

@@ -266,7 +266,7 @@ struct ContextTests {
         #expect(try await run("context", "list").run.output.contains { $0.hasPrefix("* mine") })
     }
 
-    /// As on a full disk, where no byte can be written.
+    /// Like a full disk, where no byte can be written.
     @Test func withoutRoomTheContextsStay() async throws {
         defer { try? FileManager.default.removeItem(at: home) }
         #expect(try await run("context", "add", "mine", "--host", "h", "--key", "k").status == 0)

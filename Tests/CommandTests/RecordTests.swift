@@ -4,7 +4,7 @@ import Testing
 @testable import pusher_cli
 
 struct RecordTests {
-    /// As many as there were then: each that came since has a line of its own.
+    /// The count at that moment: each member that came since has a line of its own.
     @Test func subscribedHasTheMembersOfItsPlaceInTheStream() {
         let event = RealtimeEvent(
             name: "pusher:subscription_succeeded", channel: "presence-x",

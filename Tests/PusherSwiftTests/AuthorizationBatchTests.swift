@@ -25,7 +25,7 @@ struct AuthorizationBatchTests {
         #expect(batch.begin(maximumCalls: 3, maximumChannels: 3) == nil)
     }
 
-    /// As when a connection with a hundred thousand channels ends: nothing else runs on the I/O thread meanwhile.
+    /// A connection with a hundred thousand channels ends like this: nothing else runs on the I/O thread meanwhile.
     @Test func takingBackAllCostsLittleForEach() throws {
         let requests = try Self.requests(16_000)
         let growth = growth(from: 2000) { count in

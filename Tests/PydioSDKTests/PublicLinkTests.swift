@@ -41,7 +41,7 @@ struct PublicLinkTests {
         }
     }
 
-    /// As by servers of version 5.2, which cannot make two links within one second.
+    /// Servers of version 5.2 refuse the second of two links within one second.
     @Test func aLinkThatIsRefusedOnceIsAskedForAgain() async throws {
         try await PydioScene.with { scene in
             scene.server.inject(.errorDocument("exists already"), into: "share")
@@ -110,7 +110,7 @@ struct PublicLinkTests {
         }
     }
 
-    /// As version 5.2.5.
+    /// Like version 5.2.5.
     @Test func linksAreDescribedAsWorkspaces_ifTheServerKnowsThemOnlySo() async throws {
         var configuration = FakePydioServer.Configuration(mode: .v5_2)
         configuration.describesMinisites = false

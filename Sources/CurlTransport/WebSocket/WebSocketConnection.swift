@@ -12,7 +12,7 @@ package final class WebSocketConnection {
         case reached(ConnectionTimes)
         /// The handshake succeeded.
         case opened
-        /// What one read brought, in order, or a part of what it did after decompression. Empty if it was control frames or
+        /// The messages of one read in order, or a part of them after decompression. Empty if it was control frames or
         /// a part of a message: the peer lives.
         ///
         /// - Parameters:

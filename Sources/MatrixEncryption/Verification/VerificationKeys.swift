@@ -38,7 +38,7 @@ struct VerificationKeys: Sendable, Equatable {
 
     /// The keys that the other side is asked to have, by their ids.
     func expected(of device: String) -> [String: Ed25519PublicKey] {  // own names: base64 and one device
-        var keys: [String: Ed25519PublicKey] = [:]  // own names: an id in base64 and one with a device id
+        var keys: [String: Ed25519PublicKey] = [:]  // own names: base64 and one device
         if let otherMaster { keys["ed25519:" + otherMaster.base64] = otherMaster }
         keys["ed25519:" + device] = key(of: device)
         return keys

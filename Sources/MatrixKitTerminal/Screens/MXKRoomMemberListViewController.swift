@@ -120,7 +120,7 @@ open class MXKTerminalMemberCell: MXKTerminalBaseCell {
         let isInvited = data.roomMember.membership == .invite
         let name = ScreenText.cleanedName(data.memberDisplayName ?? data.roomMember.userId)
         let userId = data.roomMember.userId
-        // As above the user's messages.
+        // The style of the name above the user's messages.
         let isOwn = userId == (data as? MXKRoomMemberCellData)?.dataSource?.mxSession?.myUserId
         let style = isOwn ? layout.theme.style(.own) : layout.theme.name(of: userId)
         text.append(name, isInvited ? layout.theme.style(.subtitle) : style)

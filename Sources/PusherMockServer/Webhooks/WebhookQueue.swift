@@ -11,7 +11,7 @@ struct WebhookQueue {
     static let maximumWaiting = 10_000
     /// Bytes of the requests that wait to be repeated. One that fails beyond that is given up.
     static let maximumRetrySize = 16 << 20
-    /// Repetitions under way at a time; more wait for one of them to end.
+    /// Repetitions at a time; more wait for one of them to end.
     static let maximumRetrying = 8
 
     typealias ID = Int
@@ -32,7 +32,7 @@ struct WebhookQueue {
     private var events: [WebhookEvent] = []
     /// Requests that have not been taken yet.
     private var requests: [ID: Request] = [:]
-    /// The request whose first attempt is under way.
+    /// The request whose first attempt has no answer yet.
     private var first: ID?
     private var retrying: Set<ID> = []
     /// Those whose pause is over, while too many others are repeated.

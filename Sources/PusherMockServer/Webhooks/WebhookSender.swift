@@ -14,7 +14,7 @@ final class WebhookSender {
     private let eventLoop: any EventLoop
     private let log: (PusherMockServer.LogEntry) -> Void
     private var queue: WebhookQueue
-    /// The requests under way, with their connections once these are open.
+    /// The pending requests, with their connections once these are open.
     private var exchanges: [WebhookQueue.ID: (any Channel)?] = [:]
     private var isStopped = false
 

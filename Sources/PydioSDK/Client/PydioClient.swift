@@ -55,7 +55,7 @@ public final class PydioClient: Sendable {
     /// What the client is doing; of many calls at a time, what the last change of any of them was.
     public var state: PydioClientState { report.state }
 
-    /// Whether calls are under way: true as soon as one with blocks was started, until its block has run.
+    /// Whether calls are pending: true as soon as one with blocks was started, until its block has run.
     public var progress: Bool { report.progress }
 
     /// Told of each change of ``state``, in order, on ``PydioClientOptions/completionQueue``. A call with blocks is finished

@@ -1,6 +1,6 @@
 import Basics
 
-/// What happens when events come faster than a sequence is read. Beside the number of events, 64 MiB of memory that they
+/// How a sequence deals with events that come faster than it is read. Beside the number of events, 64 MiB of memory that they
 /// keep are a limit of every policy.
 public enum EventBufferingPolicy: Sendable, Hashable {
     /// Stops reading the socket while `limit` events wait, and goes on when half of them are taken, or when the loop is

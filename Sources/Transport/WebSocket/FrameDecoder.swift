@@ -213,7 +213,7 @@ struct FrameDecoder {
         return continuePartial(payload, into: &output)
     }
 
-    /// Takes what belongs to the frame under way, of a compressed one a piece, and returns how many bytes that were.
+    /// Takes the bytes of the current frame, only a piece of a compressed one, and returns how many they were.
     private mutating func continuePartial(_ bytes: UnsafeRawBufferPointer, into output: inout Output) -> Int {
         guard var frame = partial else { return 0 }
         partial = nil

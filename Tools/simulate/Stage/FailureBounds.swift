@@ -8,7 +8,7 @@ struct FailureBounds {
     private(set) var most = 0
     private var immediateRetries = 0
 
-    /// The application has asked to connect: where nothing was under way, the count starts anew.
+    /// The application has asked to connect: unless an attempt was pending, the count starts again.
     mutating func connectAsked() {
         (fewest, immediateRetries) = (0, 0)
     }
