@@ -30,8 +30,9 @@ struct ReadingTests {
 
     @Test func aRoomIsNotReadBeforeTheServerSaysSo_andAMessageThatCameMeanwhileStaysUnread() async throws {
         let (scene, room) = try await scene()
-        let gate = Lock(false)
-        scene.server.on("POST", "v3/rooms/*/read_markers", FakeAnswer.ok.after(.seconds(3)))
+        let (gate, isHeld) = (Lock(false), Lock(true))
+        scene.server.on(
+            "POST", "v3/rooms/*/read_markers", FakeAnswer.ok.held { isHeld.withLock { $0 } })
         async let reading: Void = {
             try await room.markAllAsRead()
             gate.withLock { $0 = true }
@@ -41,6 +42,7 @@ struct ReadingTests {
         await scene.next(Sync.answer("s3", Sync.room(timeline: [Sync.message("$3")])))
         #expect(await eventually { room.summary.localUnreadEventCount == 3 })
         #expect(!gate.withLock { $0 })
+        isHeld.withLock { $0 = false }
         try await reading
         #expect(room.summary.localUnreadEventCount == 1)
         // What the server counts of it is the server's to say.
@@ -49,11 +51,14 @@ struct ReadingTests {
 
     @Test func aReceiptThatFailsChangesNothing_alsoWithAMessageThatCameMeanwhile() async throws {
         let (scene, room) = try await scene()
-        scene.server.on("POST", "v3/rooms/*/read_markers", FakeAnswer.error(403, "M_FORBIDDEN").after(.seconds(3)))
+        let isHeld = Lock(true)
+        scene.server.on(
+            "POST", "v3/rooms/*/read_markers", FakeAnswer.error(403, "M_FORBIDDEN").held { isHeld.withLock { $0 } })
         let reading = Task { try await room.markAllAsRead() }
         #expect(await scene.server.hasBeenAsked("POST", "v3/rooms/*/read_markers"))
         await scene.next(Sync.answer("s3", Sync.room(timeline: [Sync.message("$3")])))
         #expect(await eventually { room.summary.lastMessageId == "$3" })
+        isHeld.withLock { $0 = false }
         await #expect(throws: MXError.self) { try await reading.value }
         #expect(unread(room) == [3, 2, 1])
     }

@@ -46,6 +46,8 @@ package struct FakeAnswer: Sendable {
     package var fields: [(name: String, value: String)] = [("Content-Type", "application/json")]
     package var body: [UInt8] = []
     package var delay: Duration = .zero
+    /// Whether the answer still waits; asked again and again.
+    package var isHeld: (@Sendable () -> Bool)?
     package var fault = Fault.none
 
     package init(status: Int = 200, body: [UInt8] = []) {
@@ -112,6 +114,12 @@ package struct FakeAnswer: Sendable {
     package func after(_ delay: Duration) -> FakeAnswer {
         var answer = self
         answer.delay = delay
+        return answer
+    }
+
+    package func held(while isHeld: @escaping @Sendable () -> Bool) -> FakeAnswer {
+        var answer = self
+        answer.isHeld = isHeld
         return answer
     }
 }

@@ -34,8 +34,17 @@ final class FakeConnection: ChannelInboundHandler {
                     in: .nanoseconds(answer.delay.wholeNanoseconds)
                 ) { self.write(answer, to: request, version, context) }
             } else {
-                write(answer, to: request, version, context)
+                writeWhenReleased(answer, to: request, version, context)
             }
+        }
+    }
+
+    private func writeWhenReleased(
+        _ answer: FakeAnswer, to request: FakeRequest, _ version: HTTPVersion, _ context: ChannelHandlerContext
+    ) {
+        guard answer.isHeld?() == true else { return write(answer, to: request, version, context) }
+        context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(5)) {
+            self.writeWhenReleased(answer, to: request, version, context)
         }
     }
 
