@@ -95,6 +95,20 @@ struct ClientEventRuleTests {
         #expect(client.take() == ["send client-b private-y 4"])
     }
 
+    @Test func whatTheLimiterHoldsGoesBeforeWhatCameAfterTheServerEndedTheSubscription() throws {
+        var (client, id) = try subscribed { $0.clientEventRateLimit = 2 }
+        for number in 0..<4 { try client.machine.trigger("client-a", data: "\(number)", on: id, now: client.now) }
+        client.receive(#"{"event":"pusher:subscription_error","channel":"private-x","data":{"type":"x","error":"e"}}"#)
+        try client.machine.trigger("client-a", data: "4", on: id, now: client.now)
+        client.pass(.seconds(1))
+        _ = client.take()
+        _ = try client.subscribe("private-x", auth: AuthAnswer(auth: "k:s"))
+        client.succeed("private-x")
+        client.pass(.seconds(1))
+        client.pass(.seconds(1))
+        #expect(client.take().filter { $0.contains("client-a") } == (2...4).map { "send client-a private-x \($0)" })
+    }
+
     @Test func nothingIsReportedWhenNothingWaits() throws {
         var (client, id) = try subscribed()
         try client.machine.trigger("client-a", data: "1", on: id, now: client.now)

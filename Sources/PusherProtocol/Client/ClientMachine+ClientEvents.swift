@@ -38,7 +38,9 @@ extension ClientMachine {
             throw rejected("only private and presence channels that are not encrypted carry client events")
         }
         guard channel.isSubscribed else {
-            guard channel.unsent.count < configuration.maximumUnsentEvents else {
+            keepThrottledEvents(of: id)
+            let unsentCount = channels[id]?.unsent.count ?? 0
+            guard unsentCount < configuration.maximumUnsentEvents else {
                 throw rejected(
                     "\(configuration.maximumUnsentEvents) events wait already for the subscription to succeed")
             }
@@ -75,7 +77,7 @@ extension ClientMachine {
 
     /// The application leaves the channel before its events could be sent.
     mutating func discardClientEvents(of id: EventRouter.ChannelID) {
-        let count = (channels[id]?.unsent.count ?? 0) + clientEvents.remove(id)
+        let count = (channels[id]?.unsent.count ?? 0) + clientEvents.remove(id).count
         channels[id]?.unsent = []
         guard count > 0 else { return }
         report(
@@ -89,6 +91,12 @@ extension ClientMachine {
         for (id, event, data) in clientEvents.removeAll().reversed() {
             channels[id]?.unsent.insert((event, data), at: 0)
         }
+    }
+
+    /// Likewise for one channel, whose subscription has ended.
+    private mutating func keepThrottledEvents(of id: EventRouter.ChannelID) {
+        let events = clientEvents.remove(id).map { ($0.event, $0.data) }
+        channels[id]?.unsent.insert(contentsOf: events, at: 0)
     }
 }
 
@@ -124,11 +132,10 @@ struct ClientEventThrottle: Sendable {
         return true
     }
 
-    /// Forgets the events of a channel and says how many they were.
-    mutating func remove(_ id: EventRouter.ChannelID) -> Int {
-        let count = waiting.count
-        waiting.removeAll { $0.id == id }
-        return count - waiting.count
+    /// Forgets the events of a channel and returns them.
+    mutating func remove(_ id: EventRouter.ChannelID) -> [(id: EventRouter.ChannelID, event: String, data: String)] {
+        defer { waiting.removeAll { $0.id == id } }
+        return waiting.filter { $0.id == id }
     }
 
     /// Forgets everything and returns what waited.
