@@ -19,7 +19,10 @@ struct ChannelNameTests {
         #expect(channel.string == name)
     }
 
-    @Test(arguments: ["", "a b", "a/b", "ü", "#x", "a:b", "a\nb", "a\"b", String(repeating: "x", count: 165)])
+    @Test(arguments: [
+        "", "a b", "a/b", "ü", "#x", "a:b", "a\nb", "a\"b", String(repeating: "x", count: 165),
+        "#server-to-user-" + String(repeating: "u", count: 201),
+    ])
     func otherNamesAreRefused(name: String) {
         #expect(throws: InvalidChannelName.self) { try ChannelName(name) }
     }
@@ -27,6 +30,7 @@ struct ChannelNameTests {
     @Test func theLongestNameIsAccepted() throws {
         _ = try ChannelName(String(repeating: "x", count: 164))
         _ = try ChannelName("azAZ09_-=@,.;")
+        _ = try ChannelName("#server-to-user-" + String(repeating: "u", count: 200))
     }
 
     @Test(

@@ -2,7 +2,7 @@ import PusherProtocol
 
 /// The id of a user who signs in: 1 to 200 of the characters that channel names have.
 struct UserID {
-    static let maximumLength = 200
+    static let maximumLength = ChannelName.maximumUserIDLength
 
     let string: String
 

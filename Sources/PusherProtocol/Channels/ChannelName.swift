@@ -13,6 +13,8 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
     }
 
     package static let maximumLength = 164
+    /// Of what follows ``serverToUserPrefix``: servers name that channel themselves.
+    package static let maximumUserIDLength = 200
     package static let serverToUserPrefix = "#server-to-user-"
 
     package let string: String
@@ -32,9 +34,11 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
                 ?? (.public, false)
         }
         guard !body.isEmpty else { throw InvalidChannelName(name: string, rule: "it is empty") }
-        guard string.utf8.count <= Self.maximumLength else {
-            throw InvalidChannelName(
-                name: string, rule: "it has \(string.utf8.count) characters, at most \(Self.maximumLength) are allowed")
+        let (count, limit) =
+            kind == .serverToUser
+            ? (body.utf8.count, Self.maximumUserIDLength) : (string.utf8.count, Self.maximumLength)
+        guard count <= limit else {
+            throw InvalidChannelName(name: string, rule: "it has \(count) characters, at most \(limit) are allowed")
         }
         guard body.utf8.allSatisfy(Self.isAllowed) else {
             throw InvalidChannelName(name: string, rule: "only letters, digits and _ - = @ , . ; are allowed")
@@ -73,10 +77,13 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether a channel can have this name.
     static func isValid(_ name: ArraySlice<UInt8>) -> Bool {
-        guard name.count <= maximumLength else { return false }
         let prefix = serverToUserPrefix.utf8
-        let body = name.starts(with: prefix) ? name.dropFirst(prefix.count) : name
-        return !body.isEmpty && body.allSatisfy(isAllowed)
+        guard name.starts(with: prefix) else { return isValid(body: name, maximumLength) }
+        return isValid(body: name.dropFirst(prefix.count), maximumUserIDLength)
+    }
+
+    private static func isValid(body: ArraySlice<UInt8>, _ limit: Int) -> Bool {
+        !body.isEmpty && body.count <= limit && body.allSatisfy(isAllowed)
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
