@@ -27,7 +27,7 @@ import Testing
         try .make("m.room.redaction", ["redacts": id], id: "$redaction-of-\(id)")
     }
 
-    private func reactions(_ index: RelationIndex) -> [String: MXReactionSummary] {
+    private func reactions(_ index: RelationIndex) -> MXDictionary<MXReactionSummary> {
         index.aggregations(forEvent: "$o", original: original, currentUser: "@me:x")?.reactions ?? [:]
     }
 

@@ -63,7 +63,7 @@ final class ProbedStore: MXStore {
         return try store.event(eventId, in: roomId)
     }
 
-    func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> Set<String> {
+    func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> [String] {
         try called(.knownEvents)
         return try store.knownEvents(among: eventIds, in: roomId)
     }

@@ -23,7 +23,8 @@ import MatrixSessionTestSupport
             token = model.syncToken
             summaries = rooms.map(\.summary)
             outgoing = rooms.flatMap(\.outgoing)
-            accountData = model.accountData.map { $0.key + String(decoding: $0.value.data, as: UTF8.self) }.sorted()
+            accountData = model.accountData.map { $0.key.string + String(decoding: $0.value.data, as: UTF8.self) }
+                .sorted()
             typing = rooms.flatMap(\.typingUsers)
             topic = model.rooms["!r:s"]?.state?.event(type: "m.room.topic")?.eventId
             reactions =

@@ -8,12 +8,13 @@ import Testing
 
 /// What answers to syncs make of a model, without a network.
 struct ModelScript {
-    var model = SessionModel(userId: "@a:s")
+    var model: SessionModel
     let store = MXMemoryStore()
     var notices: [SessionNotice] = []
 
-    init() throws {
-        _ = try store.open(userId: "@a:s", deviceId: nil)
+    init(userId: String = "@a:s") throws {
+        model = SessionModel(userId: userId)
+        _ = try store.open(userId: userId, deviceId: nil)
     }
 
     var room: RoomModel? { model.rooms["!r:s"] }

@@ -227,7 +227,8 @@ final class PlannedService {
     }
 
     func reactions(to eventId: String, in roomId: String) throws -> [String: Int] {
-        try room(roomId).aggregations(forEvent: eventId)?.reactions?.mapValues(\.count) ?? [:]
+        let reactions = try room(roomId).aggregations(forEvent: eventId)?.reactions ?? [:]
+        return Dictionary(uniqueKeysWithValues: reactions.map { ($0.key, $0.value.count) })
     }
 
     func setTyping(_ isTyping: Bool, in roomId: String) async throws {

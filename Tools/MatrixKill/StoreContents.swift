@@ -11,9 +11,9 @@ struct StoreContents: Equatable {
     }
 
     var summaries: [MXRoomSummary]
-    var strippedStates: [String: [Data]]
+    var strippedStates: MXDictionary<[Data]>
     var accountData: [Data]
-    var roomAccountData: [String: [Data]]
+    var roomAccountData: MXDictionary<[Data]>
     var presence: [Data]
     var outgoing: [MXOutgoingEvent]
     var rooms: [String: Room]

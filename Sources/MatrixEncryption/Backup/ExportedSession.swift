@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// A room key as it stands in backups and in export files.

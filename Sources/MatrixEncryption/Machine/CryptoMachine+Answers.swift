@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// What other devices ask this one for: who gets which key, and who gets a secret (reference 10.2, 14).

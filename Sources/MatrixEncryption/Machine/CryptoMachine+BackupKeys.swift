@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// Room keys on their way to the backup, and out of it (reference 15).

@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// What this device knows of its user's own cross-signing keys.

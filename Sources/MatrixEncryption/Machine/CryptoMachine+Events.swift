@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// Why an event of a room cannot be read, or is not believed (reference 9.3).

@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// Messages to this device (reference 9.1, 9.2, 10.3).

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// What the machine keeps in memory of keys that are asked for.

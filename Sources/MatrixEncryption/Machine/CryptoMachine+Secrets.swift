@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// Secrets that devices of one user give each other (reference 14).

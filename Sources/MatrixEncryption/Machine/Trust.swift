@@ -1,3 +1,5 @@
+import Basics
+
 /// Who is given keys.
 package enum SharingPolicy: UInt8, Sendable, CaseIterable {
     /// Every device that is not blocked.

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// A user's device.

@@ -1,3 +1,5 @@
+import Basics
+
 /// A session of a room.
 struct SessionAddress: Hashable, Sendable {
     let roomId: String

@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// How a passphrase becomes a key.

@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// The one spelling of a JSON value that is signed or hashed: UTF-8, no white space, keys sorted by code point, as few
@@ -76,12 +77,4 @@ extension JSONView {
         }
         return members
     }
-}
-
-extension String {
-    /// Whether both have the same code points.
-    ///
-    /// `==` also takes texts for equal that only look alike, such as `K` and U+212A: two users, or two devices, would
-    /// become one.
-    package func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// What a cross-signing key signs.

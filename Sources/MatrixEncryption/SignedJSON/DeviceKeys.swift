@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// The public keys of a device, as its server hands them out or the device itself sends them, signed by the device.

@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// Objects that hold signatures of themselves: `{"signatures": {user: {"ed25519:ID": signature}}, …}`.

@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// The codes by which each side, once the users have compared, tells which keys it has.

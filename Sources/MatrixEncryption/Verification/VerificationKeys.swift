@@ -1,3 +1,5 @@
+import Basics
+
 /// The keys that a verification is about, as they were when it began: nothing that a server says later changes them.
 struct VerificationKeys: Sendable, Equatable {
     /// This device's.

@@ -1,3 +1,5 @@
+import Basics
+
 /// What the QR code of a verification says: which keys the side that shows it has.
 ///
 ///     "MATRIX" 02 mode length(2) id first key(32) second key(32) secret

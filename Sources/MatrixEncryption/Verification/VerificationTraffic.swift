@@ -1,3 +1,4 @@
+import Basics
 package import JSONBytes
 
 /// An event of a room that may belong to a verification, decrypted.

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// What an event says of a place that is shared while it changes (MSC3489, in its unstable form MSC3672).
@@ -17,7 +18,7 @@ extension MXEvent {
         let content = contentJSON
         switch type {
         case "m.beacon_info", "org.matrix.msc3672.beacon_info":
-            guard isState, stateKey == sender, let isLive = content["live"]?.bool else { return nil }
+            guard isState, stateKey?.isExactly(sender) == true, let isLive = content["live"]?.bool else { return nil }
             guard isLive else { return .ended }
             let duration = content["timeout"]?.wholePart.map { Duration.milliseconds($0) }
             return .began(

@@ -1,4 +1,4 @@
-import Basics
+package import Basics
 import JSONBytes
 
 /// A question with answers to choose from (MSC3381).
@@ -79,14 +79,14 @@ extension MatrixPoll {
         _ references: [MXEvent], sender: String, currentUser userId: String?, mayEnd: (String) -> Bool
     ) {
         let references = references.filter { !$0.isRedacted }
-        let end = references.filter { $0.pollPart == .end && ($0.sender == sender || mayEnd($0.sender)) }
+        let end = references.filter { $0.pollPart == .end && ($0.sender.isExactly(sender) || mayEnd($0.sender)) }
             .map(\.originServerTs).min()
         var newest: [ByteKey: MXEvent] = [:]
         for vote in references where vote.pollPart == .response && vote.originServerTs <= end ?? .max {
             if let other = newest[ByteKey(vote.sender)], !vote.isNewer(than: other) { continue }
             newest[ByteKey(vote.sender)] = vote
         }
-        var (counts, own, voters): ([String: Int], Set<String>, Int) = ([:], [], 0)
+        var (counts, own, voters): ([ByteKey: Int], Set<ByteKey>, Int) = ([:], [], 0)
         for (voter, vote) in newest {
             let chosen = selections(of: vote)
             if !chosen.isEmpty { voters += 1 }
@@ -95,19 +95,19 @@ extension MatrixPoll {
         }
         (isEnded, voterCount) = (end != nil, voters)
         for index in answers.indices {
-            answers[index].votes = isDisclosed || isEnded ? counts[answers[index].id, default: 0] : nil
+            answers[index].votes = isDisclosed || isEnded ? counts[answers[index].id] ?? 0 : nil
             answers[index].isOwn = own.contains(answers[index].id)
         }
     }
 
     /// The answers that a vote chooses; none if it is spoilt, or was taken back.
-    package func selections(of vote: MXEvent) -> Set<String> {
+    package func selections(of vote: MXEvent) -> Set<ByteKey> {
         let content = vote.contentJSON
         let selections =
             content["m.selections"] ?? content["org.matrix.msc3381.poll.response"]?["answers"]
             ?? content["m.poll.response"]?["answers"]
-        let chosen = Set((selections?.array ?? []).prefix(maxSelections).map(\.string))
-        let known = Set(answers.map(\.id))
+        let chosen = Set((selections?.array ?? []).prefix(maxSelections).map { $0.string.map { ByteKey($0) } })
+        let known = Set(texts: answers.map(\.id))
         let valid = Set(chosen.compactMap(\.self))
         return valid.count == chosen.count && valid.isSubset(of: known) ? valid : []
     }

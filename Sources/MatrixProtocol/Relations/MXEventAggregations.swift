@@ -3,7 +3,7 @@ public struct MXEventAggregations: Sendable, Hashable {
     /// The event that it is about.
     public let eventId: String
     /// By what was reacted with; nil without reactions.
-    public let reactions: [String: MXReactionSummary]?
+    public let reactions: MXDictionary<MXReactionSummary>?
     /// How often it was edited, as far as the edits were seen.
     public let editCount: Int
     /// Milliseconds since 1970 of the newest edit; nil if it was not edited.

@@ -20,12 +20,12 @@ package struct RelationIndex: Sendable {
         var count: Int { reactions.count + edits.count }
     }
 
-    private var targets: [String: Target] = [:]
+    private var targets: [ByteKey: Target] = [:]
     /// What each reaction and edit is about: a redaction names only them.
-    private var targetOf: [String: String] = [:]
+    private var targetOf: [ByteKey: String] = [:]
     private var order = BoundedOrder()
     /// Redactions may come before what they redact.
-    private var redacted: Set<String> = []
+    private var redacted: Set<ByteKey> = []
     private var redactedOrder = BoundedOrder()
     private let limit: Int
     /// How often something had to go.
@@ -84,10 +84,10 @@ package struct RelationIndex: Sendable {
         var edits = targets[target]?.edits ?? []
         let place = edits.firstIndex { Self.isNewer($0, than: edit) } ?? edits.count
         edits.insert(edit.compact, at: place)
-        let own = edits.indices.filter { edits[$0].sender == edit.sender }
+        let own = edits.indices.filter { edits[$0].sender.isExactly(edit.sender) }
         if own.count > Self.editsOfOneSender {
             let oldest = edits.remove(at: own[0])
-            if oldest.eventId == edit.eventId { return false }
+            if oldest.eventId.isExactly(edit.eventId) { return false }
             targetOf[oldest.eventId] = nil
         }
         targets[target, default: Target()].edits = edits
@@ -104,8 +104,8 @@ package struct RelationIndex: Sendable {
     @discardableResult
     package mutating func remove(_ eventId: String) -> String? {
         guard let target = targetOf.removeValue(forKey: eventId) else { return nil }
-        targets[target]?.reactions.removeAll { $0.id == eventId }
-        targets[target]?.edits.removeAll { $0.eventId == eventId }
+        targets[target]?.reactions.removeAll { $0.id.isExactly(eventId) }
+        targets[target]?.edits.removeAll { $0.eventId.isExactly(eventId) }
         if targets[target]?.count == 0 { targets[target] = nil }
         return target
     }
@@ -114,7 +114,7 @@ package struct RelationIndex: Sendable {
     ///
     /// - Returns: The event about which there is something new.
     package mutating func redact(_ eventId: String) -> String? {
-        if redacted.insert(eventId).inserted {
+        if redacted.insert(eventId) {
             redactedOrder.append(eventId)
             if redacted.count > limit, let oldest = redactedOrder.popFirst() { redacted.remove(oldest) }
         }
@@ -155,7 +155,7 @@ package struct RelationIndex: Sendable {
         guard let target = targets[eventId], original?.isRedacted != true else { return nil }
         let edits = original.map { validEdits(of: $0) } ?? []
         guard !edits.isEmpty || !target.reactions.isEmpty else { return nil }
-        var byKey: [String: [Reaction]] = [:]
+        var byKey = MXDictionary<[Reaction]>()
         for reaction in target.reactions { byKey[reaction.key, default: []].append(reaction) }
         let reactions = byKey.mapValues { Self.summary($0, userId) }
         return MXEventAggregations(
@@ -167,7 +167,7 @@ package struct RelationIndex: Sendable {
         var seen: Set<ByteKey> = []
         let inOrder = reactions.sorted { ($0.ts, $0.id) < ($1.ts, $1.id) }
         let senders = inOrder.map(\.sender).filter { seen.insert(ByteKey($0)).inserted }
-        let own = inOrder.filter { $0.sender == userId }.map(\.id)
+        let own = inOrder.filter { $0.sender.isExactly(userId) }.map(\.id)
         return MXReactionSummary(
             reaction: reactions.first?.key ?? "", count: senders.count, originServerTs: inOrder.first?.ts ?? 0,
             containsCurrentUser: !own.isEmpty,
@@ -194,7 +194,8 @@ package struct RelationIndex: Sendable {
         guard let edits = targets[original.eventId]?.edits, !original.isState, !original.isRedacted, !original.isEdit
         else { return [] }
         return edits.filter {
-            $0.sender == original.sender && $0.type == original.type && ($0.isDecrypted || !original.isDecrypted)
+            $0.sender.isExactly(original.sender) && $0.type == original.type
+                && ($0.isDecrypted || !original.isDecrypted)
                 && ($0.roomId == nil || original.roomId == nil || $0.roomId == original.roomId)
         }
     }
@@ -224,8 +225,8 @@ private struct BoundedOrder: Sendable {
     }
 
     mutating func removeAll(where isUnneeded: (String) -> Bool) {
-        var seen: Set<String> = []
-        ids = ids[start...].filter { !isUnneeded($0) && seen.insert($0).inserted }
+        var seen: Set<ByteKey> = []
+        ids = ids[start...].filter { !isUnneeded($0) && seen.insert($0) }
         start = 0
     }
 }

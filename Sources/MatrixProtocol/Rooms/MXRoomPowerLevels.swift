@@ -4,10 +4,8 @@ package import JSONBytes
 
 /// Who may do what in a room (client-server specification, `m.room.power_levels`).
 public struct MXRoomPowerLevels: Sendable, Hashable {
-    /// Users with a level of their own. A dictionary of texts takes ids for one that look alike: for one user's level, ask
-    /// ``powerLevelOfUser(withUserID:)``.
-    public var users: [String: Int] { Dictionary(userLevels.map { ($0.key.string, $0.value) }) { min($0, $1) } }
-    private var userLevels: [ByteKey: Int] = [:]
+    /// Users with a level of their own.
+    public private(set) var users: MXDictionary<Int> = [:]
     /// The level of all other users.
     public private(set) var usersDefault = 0
     /// What inviting needs.
@@ -23,12 +21,11 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
     /// What setting state of other types than those in ``events`` needs.
     public private(set) var stateDefault = 50
     /// Types that need another level than the defaults.
-    public private(set) var events: [String: Int] = [:]
+    public private(set) var events: MXDictionary<Int> = [:]
     /// What notifying needs, by kind: `room` is everybody.
-    public private(set) var notifications: [String: Int] = [:]
+    public private(set) var notifications: MXDictionary<Int> = [:]
     /// Since room version 12: users above every number.
-    public var creators: Set<String> { Set(creatorKeys.map(\.string)) }
-    private var creatorKeys: Set<ByteKey> = []
+    public private(set) var creators: [String] = []
 
     /// What is above every number.
     public static let creatorLevel = Int.max
@@ -38,16 +35,15 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
     ///   - creators: Of the room.
     ///   - roomVersion: Since version 12 creators are above all; before, they count only when `content` is nil.
     package init(_ content: JSONView?, creators: [String], roomVersion: RoomVersion) {
-        if roomVersion.creatorsAreAboveAll { creatorKeys = Set(creators.map { ByteKey($0) }) }
+        if roomVersion.creatorsAreAboveAll { self.creators = creators }
         guard let content else {
-            if !roomVersion.creatorsAreAboveAll, let creator = creators.first { userLevels = [ByteKey(creator): 100] }
+            if !roomVersion.creatorsAreAboveAll, let creator = creators.first { users = [creator: 100] }
             return
         }
         for (key, value) in content.members {
             switch key {
             case "users":
-                userLevels = [:]
-                for (user, level) in value.members { userLevels[ByteKey(user)] = Self.level(level) }
+                users = Self.levels(value)
             case "events": events = Self.levels(value)
             case "notifications": notifications = Self.levels(value)
             case "users_default": usersDefault = Self.level(value) ?? usersDefault
@@ -62,8 +58,8 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
         }
     }
 
-    private static func levels(_ json: JSONView) -> [String: Int] {
-        var levels: [String: Int] = [:]
+    private static func levels(_ json: JSONView) -> MXDictionary<Int> {
+        var levels = MXDictionary<Int>()
         for (name, value) in json.members { levels[name] = level(value) }
         return levels
     }
@@ -79,7 +75,7 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
 
     /// The level of a user; ``creatorLevel`` for creators who are above every number.
     public func powerLevelOfUser(withUserID userId: String) -> Int {
-        creatorKeys.contains(ByteKey(userId)) ? Self.creatorLevel : userLevels[ByteKey(userId)] ?? usersDefault
+        creators.contains { $0.isExactly(userId) } ? Self.creatorLevel : users[userId] ?? usersDefault
     }
 
     /// What sending an event of this type needs, one that is not state.
@@ -124,7 +120,7 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
     /// - Parameter sender: Whose event is to be redacted. Own ones need no more than sending a redaction does.
     public func canRedact(_ userId: String, eventOf sender: String) -> Bool {
         canSendMessage(userId, type: "m.room.redaction")
-            && (userId == sender || powerLevelOfUser(withUserID: userId) >= redact)
+            && (userId.isExactly(sender) || powerLevelOfUser(withUserID: userId) >= redact)
     }
 
     /// Whether a user may end polls of others (MSC3381).
@@ -138,7 +134,7 @@ public struct MXRoomPowerLevels: Sendable, Hashable {
     /// Whether the level of `target` can be changed to `level`: never above one's own, nor of others at the same level.
     public func canChangeLevel(_ userId: String, of target: String, to level: Int) -> Bool {
         canSendState(userId, type: "m.room.power_levels") && !creators.contains(target)
-            && powerLevelOfUser(withUserID: userId) >= level && (userId == target || isAbove(userId, target))
+            && powerLevelOfUser(withUserID: userId) >= level && (userId.isExactly(target) || isAbove(userId, target))
     }
 
     private func isAbove(_ userId: String, _ target: String) -> Bool {

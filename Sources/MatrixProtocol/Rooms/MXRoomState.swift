@@ -161,8 +161,8 @@ public struct MXRoomState: Sendable {
         for (_, event) in (events[ByteKey("m.room.aliases")] ?? [:]).sorted(by: { $0.key.string < $1.key.string }) {
             aliases += event.contentJSON["aliases"]?.array?.compactMap(\.string) ?? []
         }
-        var seen: Set<String> = []
-        return aliases.filter { seen.insert($0).inserted }
+        var seen: Set<ByteKey> = []
+        return aliases.filter { seen.insert($0) }
     }
 
     // MARK: Who may come and see

@@ -23,9 +23,9 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
     /// Those that name us, counted by the server, in threads too.
     public internal(set) var highlightCount = 0
     /// Of the counts above those in threads, by the thread's first event. Not every server counts them apart.
-    public var unreadThreads: [String: MXUnreadThread] { threads ?? [:] }
+    public var unreadThreads: MXDictionary<MXUnreadThread> { threads ?? [:] }
     /// Nil in stores of programs that did not know them.
-    var threads: [String: MXUnreadThread]?
+    var threads: MXDictionary<MXUnreadThread>?
     /// Counted here: what came after our own read receipt and counts as unread.
     public internal(set) var localUnreadEventCount = 0
     /// Whether the user has marked it as unread.
@@ -39,7 +39,7 @@ public struct MXRoomSummary: Sendable, Hashable, Codable {
     /// Whether its messages are encrypted.
     public internal(set) var isEncrypted = false
     /// Tags with their order, which may be absent.
-    public internal(set) var tags: [String: Double?] = [:]
+    public internal(set) var tags: MXDictionary<Double?> = [:]
     /// Replaced by another room that we have joined, or the invitation of a user whom we ignore.
     public internal(set) var hiddenFromUser = false
     /// The newest message that a list shows.

@@ -7,13 +7,13 @@ struct OwnReceipts {
     private static let main = "main"
 
     /// What is read up to each event: threads, or nil for all.
-    private var threads: [String: Set<String?>] = [:]
+    private var threads: [ByteKey: Set<ByteKey?>] = [:]
     private let userId: String
 
     init(of userId: String, _ receipts: [MXReceipt]) {
         self.userId = userId
-        for receipt in receipts where receipt.userId == userId {
-            threads[receipt.eventId, default: []].insert(receipt.threadId)
+        for receipt in receipts where receipt.userId.isExactly(userId) {
+            threads[receipt.eventId, default: []].insert(receipt.threadId.map { ByteKey($0) })
         }
     }
 
@@ -24,7 +24,7 @@ struct OwnReceipts {
     ///   - isStart: Whether all before an event counts as read: the user has said something there, say.
     func unread(in events: some Sequence<MXEvent>, ignoring users: Set<ByteKey>, isStart: (MXEvent) -> Bool) -> Unread {
         var unread = Unread()
-        var read: Set<String> = []
+        var read: Set<ByteKey> = []
         for event in events {
             for thread in threads[event.eventId] ?? [] {
                 guard let thread else { return unread }
@@ -45,7 +45,7 @@ struct OwnReceipts {
     /// What a count of unread messages has found.
     struct Unread {
         /// By the root of the thread, or `main`.
-        fileprivate(set) var counts: [String: Int] = [:]
+        fileprivate(set) var counts: [ByteKey: Int] = [:]
 
         var total: Int { counts.values.reduce(0, +) }
 

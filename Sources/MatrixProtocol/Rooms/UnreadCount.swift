@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 extension MXEvent {
@@ -18,7 +19,7 @@ extension MXEvent {
     }
 
     private func isOwnArrival(_ userId: String) -> Bool {
-        guard type == "m.room.member", stateKey == userId else { return false }
+        guard type == "m.room.member", stateKey?.isExactly(userId) == true else { return false }
         switch MXMembership(identifier: contentJSON["membership"]?.string) {
         case .join: return prevContent?["membership"]?.string != "join"
         case .invite: return true

@@ -28,7 +28,7 @@ struct JoinedPass {
     private(set) var outgoing: [MXOutgoingEvent] = []
     private(set) var newMembers: [MXEvent] = []
     /// Polls with votes or ends more or less.
-    private var changedPolls: Set<String> = []
+    private var changedPolls: Set<ByteKey> = []
     /// The room's last message so far. Behind a gap it is the last until a newer one is known.
     private var lastMessageBefore: (id: String, ts: UInt64)?
 
@@ -76,9 +76,9 @@ struct JoinedPass {
     }
 
     /// - Returns: Those of the section's timeline that the stored one has.
-    private func knownEvents(_ room: RoomModel, _ store: any MXStore) throws(MatrixError) -> Set<String> {
+    private func knownEvents(_ room: RoomModel, _ store: any MXStore) throws(MatrixError) -> Set<ByteKey> {
         guard !isNew, !section.timeline.events.isEmpty else { return [] }
-        return try store.knownEvents(among: section.timeline.events.map(\.eventId), in: room.summary.roomId)
+        return Set(texts: try store.knownEvents(among: section.timeline.events.map(\.eventId), in: room.summary.roomId))
     }
 
     /// After a gap the stored timeline begins anew; what is older is had from the server. One that overlaps with what is
@@ -124,7 +124,7 @@ struct JoinedPass {
     // MARK: Timeline
 
     private mutating func applyTimeline(
-        _ stored: Set<String>, _ room: inout RoomModel, _ store: any MXStore
+        _ stored: Set<ByteKey>, _ room: inout RoomModel, _ store: any MXStore
     ) throws(MatrixError) {
         var events = section.timeline.events[...]
         let lastJoining = events.last(where: joins)?.eventId
@@ -137,7 +137,7 @@ struct JoinedPass {
         for event in events {
             let id = event.eventId
             guard !id.isEmpty else { continue }  // it has no place
-            guard known.insert(id).inserted else {
+            guard known.insert(id) else {
                 takeKnown(event, lastJoining, &room)
                 continue
             }
@@ -160,7 +160,7 @@ struct JoinedPass {
         }
         guard !isHistory else { return }
         // Once for all votes: each time they are counted anew.
-        for poll in changedPolls.sorted() {
+        for poll in changedPolls.map(\.string).sorted() {
             notices.append(.relationsChanged(roomId: room.summary.roomId, eventId: poll))
         }
     }
@@ -202,7 +202,7 @@ struct JoinedPass {
     }
 
     private mutating func count(_ event: MXEvent, _ room: inout RoomModel) {
-        if event.sender == userId && event.saysSomething || beginsOurTime(event) {
+        if event.sender.isExactly(userId) && event.saysSomething || beginsOurTime(event) {
             room.summary.localUnreadEventCount = 0  // who writes has read
         } else if event.countsAsUnread(for: userId), !ignoredUsers.contains(ByteKey(event.sender)) {
             room.summary.localUnreadEventCount += 1
@@ -214,7 +214,8 @@ struct JoinedPass {
 
     /// Our own message comes back: it takes the place of what stood for it.
     private mutating func confirmEcho(_ event: MXEvent, _ room: inout RoomModel) {
-        guard event.sender == userId, let index = room.outgoing.firstIndex(where: { $0.stands(for: event) }) else {
+        guard event.sender.isExactly(userId), let index = room.outgoing.firstIndex(where: { $0.stands(for: event) })
+        else {
             return
         }
         let echo = room.outgoing.remove(at: index)
@@ -237,7 +238,7 @@ struct JoinedPass {
         if let target, !target.isRedacted {
             if let poll = target.pollStartId { changedPolls.insert(poll) }
             let pruned = target.pruned(by: redaction, roomVersion: room.state?.roomVersion)
-            if let index = changes.timeline.firstIndex(where: { $0.eventId == targetId }) {
+            if let index = changes.timeline.firstIndex(where: { $0.eventId.isExactly(targetId) }) {
                 changes.timeline[index] = pruned
             } else {
                 changes.replaced.append(pruned)
@@ -252,11 +253,11 @@ struct JoinedPass {
     private func find(
         _ eventId: String, _ room: RoomModel, _ store: any MXStore
     ) throws(MatrixError) -> MXEvent? {
-        if let event = changes.timeline.last(where: { $0.eventId == eventId }) { return event }
+        if let event = changes.timeline.last(where: { $0.eventId.isExactly(eventId) }) { return event }
         if !isNew, !changes.dropsTimeline, let event = try store.event(eventId, in: room.summary.roomId) {
             return event
         }
-        return room.state?.stateEvents.first { $0.eventId == eventId }  // older than all that is stored
+        return room.state?.stateEvents.first { $0.eventId.isExactly(eventId) }  // older than all that is stored
     }
 
     private func findLastMessage(
@@ -292,7 +293,7 @@ struct JoinedPass {
             case "m.receipt":
                 let receipts = Self.receipts(of: event)
                 changes.receipts += receipts
-                if receipts.contains(where: { $0.userId == userId }) { try countUnread(&room, store) }
+                if receipts.contains(where: { $0.userId.isExactly(userId) }) { try countUnread(&room, store) }
             default: break
             }
             notices.append(.ephemeral(event))
@@ -325,7 +326,7 @@ struct JoinedPass {
             isNew || changes.dropsTimeline ? [] : try store.events(in: roomId, before: nil, limit: horizon)
         let unread = OwnReceipts(of: userId, receipts).unread(
             in: (changes.timeline.reversed() + stored).prefix(horizon), ignoring: ignoredUsers
-        ) { $0.sender == userId && $0.saysSomething || beginsOurTime($0) }
+        ) { $0.sender.isExactly(userId) && $0.saysSomething || beginsOurTime($0) }
         room.summary.localUnreadEventCount = min(room.summary.localUnreadEventCount, unread.total)
     }
 }
@@ -333,13 +334,14 @@ struct JoinedPass {
 extension MXEvent {
     /// Whether the user joins by it, and does not only change their name.
     package func isJoining(of userId: String) -> Bool {
-        isState && type == "m.room.member" && stateKey == userId && contentJSON["membership"]?.string == "join"
+        isState && type == "m.room.member" && stateKey?.isExactly(userId) == true
+            && contentJSON["membership"]?.string == "join"
             && prevContent?["membership"]?.string != "join"
     }
 
     /// Whether the user leaves by it, or is removed.
     package func isLeaving(of userId: String) -> Bool {
-        isState && type == "m.room.member" && stateKey == userId
+        isState && type == "m.room.member" && stateKey?.isExactly(userId) == true
             && ["leave", "ban"].contains(contentJSON["membership"]?.string)
     }
 }

@@ -15,13 +15,13 @@ package struct RoomModel: Sendable {
     /// Who says something in what was paged through, as they were then. They may have left since: they are no members.
     package internal(set) var earlierMembers: [ByteKey: MXEvent] = [:]
     /// By type.
-    package internal(set) var accountData: [String: MXEvent] = [:]
+    package internal(set) var accountData: [ByteKey: MXEvent] = [:]
     /// Without ourselves.
     package internal(set) var typingUsers: [String] = []
     /// What was heard of since the start; the store has what came before.
     package internal(set) var relations = RelationIndex(limit: 2_000)
     /// Events for which the store was asked what others say about them.
-    var loadedRelations: Set<String> = []
+    var loadedRelations: Set<ByteKey> = []
     /// ``RelationIndex/evictions`` at that time.
     var evictionsWhenLoaded = 0
     /// The newest redactions of events that are not here: a page that was asked for before may bring those as they were.
@@ -38,7 +38,7 @@ package struct RoomModel: Sendable {
     var version: RoomVersion? { state.flatMap { $0.event(type: "m.room.create") == nil ? nil : $0.version } }
 
     /// Brings the summary up to the state.
-    mutating func refreshSummary(currentUser userId: String, directRooms: [String: String]) {
+    mutating func refreshSummary(currentUser userId: String, directRooms: MXDictionary<String>) {
         guard isSummaryDue, let state else { return }
         isSummaryDue = false
         let heroes = summary.heroes.isEmpty ? nil : summary.heroes
@@ -66,7 +66,9 @@ package struct RoomModel: Sendable {
 
     /// An event of a page as it is now.
     func current(_ event: MXEvent) -> MXEvent {
-        guard let redaction = redactions.last(where: { $0.target == event.eventId })?.event else { return event }
+        guard let redaction = redactions.last(where: { $0.target.isExactly(event.eventId) })?.event else {
+            return event
+        }
         return event.pruned(by: redaction, roomVersion: state?.roomVersion)
     }
 

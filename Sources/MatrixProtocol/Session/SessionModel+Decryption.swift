@@ -14,7 +14,7 @@ extension SessionModel {
         }
         let (version, rules) = (rooms[roomId]?.version, pushRules)
         let joinedCount = summary.hasServerCounts ? summary.joinedMembersCount : nil
-        var (told, targets): ([LiveEvent], Set<String>) = ([], [])
+        var (told, targets): ([LiveEvent], Set<ByteKey>) = ([], [])
         for event in events {
             // As long as it could not be read, it said nothing about others.
             rooms[roomId]?.relations.remove(event.eventId)
@@ -31,7 +31,7 @@ extension SessionModel {
         changes.replaced = events
         applied.changes.rooms[roomId] = changes
         if !told.isEmpty { applied.notices.append(.decrypted(roomId: roomId, told)) }
-        applied.notices += targets.sorted().map { .relationsChanged(roomId: roomId, eventId: $0) }
+        applied.notices += targets.map(\.string).sorted().map { .relationsChanged(roomId: roomId, eventId: $0) }
         if events.contains(where: { $0.eventId == summary.lastMessageId }) {
             applied.notices.append(.summaryChanged(roomId: roomId))
         }

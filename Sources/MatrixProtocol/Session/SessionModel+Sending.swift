@@ -107,8 +107,10 @@ extension SessionModel {
         let receipts = OwnReceipts(of: userId, [receipt] + (try store.receipts(in: roomId, of: userId)))
         let events = try store.events(in: roomId, before: nil, limit: OwnReceipts.horizon)
         // Behind a gap that has come meanwhile there may be anything: the server's counts tell.
-        guard events.contains(where: { $0.eventId == eventId }) else { return nil }
-        let unread = receipts.unread(in: events, ignoring: ignoredUsers) { $0.sender == userId && $0.saysSomething }
+        guard events.contains(where: { $0.eventId.isExactly(eventId) }) else { return nil }
+        let unread = receipts.unread(in: events, ignoring: ignoredUsers) {
+            $0.sender.isExactly(userId) && $0.saysSomething
+        }
         rooms[roomId]?.summary.read(threadId, unread)
         guard let summary = rooms[roomId]?.summary, summary != before else { return nil }
         var changes = MXStoreChanges()
@@ -134,7 +136,7 @@ extension SessionModel {
         let older = older.map { rooms[roomId]?.current($0) ?? $0 }
         for event in older { rooms[roomId]?.relations.add(event, in: version) }
         // What was on its way when a gap came may have stood in it.
-        for event in older where event.sender == userId {
+        for event in older where event.sender.isExactly(userId) {
             guard let echo = rooms[roomId]?.outgoing.first(where: { $0.stands(for: event) }) else { continue }
             removeOutgoing(echo)
             changes.sentOutgoing.append(echo.transactionId)
@@ -212,7 +214,7 @@ extension SessionModel {
     }
 
     /// Takes over what others say about events.
-    package mutating func add(relations: [String: [MXEvent]], ofEach eventIds: [String], in roomId: String) {
+    package mutating func add(relations: MXDictionary<[MXEvent]>, ofEach eventIds: [String], in roomId: String) {
         let version = rooms[roomId]?.version
         for id in eventIds {
             for event in relations[id] ?? [] { rooms[roomId]?.relations.add(event, in: version) }
@@ -222,7 +224,7 @@ extension SessionModel {
             rooms[roomId]?.loadedRelations = []
         }
         rooms[roomId]?.evictionsWhenLoaded = room.relations.evictions
-        rooms[roomId]?.loadedRelations.formUnion(eventIds)
+        rooms[roomId]?.loadedRelations.formUnion(Set(texts: eventIds))
     }
 }
 

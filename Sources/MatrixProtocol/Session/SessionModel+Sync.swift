@@ -42,8 +42,8 @@ extension SessionModel {
             }
         }
         // The answer to the next request would have brought them if they came after the gap.
-        roomsWithOutgoing = roomsWithOutgoing.filter { rooms[$0]?.outgoing.isEmpty == false }
-        let mayBeInGaps = roomsWithOutgoing.flatMap { roomId in
+        roomsWithOutgoing = roomsWithOutgoing.filter { rooms[$0.string]?.outgoing.isEmpty == false }
+        let mayBeInGaps = roomsWithOutgoing.map(\.string).flatMap { roomId in
             rooms[roomId]?.outgoing.filter { $0.state == .sent && $0.hasMetGap } ?? []
         }
         let comesOrGoes =
@@ -172,8 +172,8 @@ extension SessionModel {
     ) throws(MatrixError) {
         let roomId = section.roomId
         let member =
-            section.timeline.events.last { $0.type == "m.room.member" && $0.stateKey == userId }
-            ?? section.state.last { $0.type == "m.room.member" && $0.stateKey == userId }
+            section.timeline.events.last { $0.type == "m.room.member" && $0.stateKey?.isExactly(userId) == true }
+            ?? section.state.last { $0.type == "m.room.member" && $0.stateKey?.isExactly(userId) == true }
         guard let old = rooms[roomId] else {  // told already, or never known
             guard tellsKnown else { return }
             // What was said before we left is not told again, and may not have been told.

@@ -9,16 +9,16 @@ package struct SessionModel: Sendable {
     package let userId: String
     package internal(set) var syncToken: String?
     /// Rooms that we are in, are invited to, or have knocked on.
-    package internal(set) var rooms: [String: RoomModel] = [:]
+    package internal(set) var rooms: MXDictionary<RoomModel> = [:]
     /// By type.
-    package internal(set) var accountData: [String: MXEvent] = [:]
+    package internal(set) var accountData: [ByteKey: MXEvent] = [:]
     package internal(set) var users: [ByteKey: MXUser] = [:]
     package internal(set) var pushRules = PushRules.none
     package internal(set) var ignoredUsers: Set<ByteKey> = []
     /// The other user of each direct room.
-    package internal(set) var directUsers: [String: String] = [:]
+    package internal(set) var directUsers: MXDictionary<String> = [:]
     /// Rooms with messages on their way, and some that had. Few of many rooms: looking at all costs more than a small answer.
-    var roomsWithOutgoing: Set<String> = []
+    var roomsWithOutgoing: Set<ByteKey> = []
 
     /// An account of which nothing is known.
     package init(userId: String) {

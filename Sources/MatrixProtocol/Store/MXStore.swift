@@ -1,3 +1,5 @@
+import Basics
+
 /// Where a session keeps what it knows. Calls block; a session makes them from one thread at a time, except for reads, which
 /// come from any thread at any time.
 ///
@@ -33,13 +35,13 @@ public protocol MXStore: AnyObject, Sendable {
     func event(_ eventId: String, in roomId: String) throws(MatrixError) -> MXEvent?
 
     /// Which of `eventIds` the room's timeline has.
-    func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> Set<String>
+    func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> [String]
 
     /// Events of the timeline whose `m.relates_to` names this event: edits, reactions, threads; oldest first.
     func relations(to eventId: String, in roomId: String) throws(MatrixError) -> [MXEvent]
 
     /// The same for each of several events that has any. By default they are asked for one by one.
-    func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> [String: [MXEvent]]
+    func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> MXDictionary<[MXEvent]>
 
     /// Read receipts by users, in no order.
     func receipts(in roomId: String) throws(MatrixError) -> [MXReceipt]
@@ -69,12 +71,12 @@ extension MXStore {
     public func stateEvent(of roomId: String, type: String, key: String) throws(MatrixError)
         -> MXEvent?
     {
-        try state(of: roomId).first { $0.wireType == type && $0.stateKey == key }
+        try state(of: roomId).first { $0.wireType == type && $0.stateKey?.isExactly(key) == true }
     }
 
     /// What relates to each of several events.
-    public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> [String: [MXEvent]] {
-        var relations: [String: [MXEvent]] = [:]
+    public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> MXDictionary<[MXEvent]> {
+        var relations = MXDictionary<[MXEvent]>()
         for id in eventIds {
             let events = try self.relations(to: id, in: roomId)
             if !events.isEmpty { relations[id] = events }
@@ -84,7 +86,7 @@ extension MXStore {
 
     /// Read receipts of one user.
     public func receipts(in roomId: String, of userId: String) throws(MatrixError) -> [MXReceipt] {
-        try receipts(in: roomId).filter { $0.userId == userId }
+        try receipts(in: roomId).filter { $0.userId.isExactly(userId) }
     }
 }
 
@@ -95,11 +97,11 @@ public struct MXStoredSession: Sendable {
     /// Of every room that has one, in no order.
     public var summaries: [MXRoomSummary] = []
     /// Stripped state of rooms that we are invited to or have knocked on.
-    public var strippedStates: [String: [MXEvent]] = [:]
+    public var strippedStates: MXDictionary<[MXEvent]> = [:]
     /// Global account data: one event of each type, without a sender.
     public var accountData: [MXEvent] = []
     /// The same of rooms.
-    public var roomAccountData: [String: [MXEvent]] = [:]
+    public var roomAccountData: MXDictionary<[MXEvent]> = [:]
     /// Presence of users.
     public var presence: [MXEvent] = []
     /// Messages of our own that no sync has brought back, oldest first.
@@ -155,7 +157,7 @@ public struct MXStoreChanges: Sendable {
     /// What came lives on as one, since most of it is kept in memory: no event needs bytes of its own.
     package var keepsAnswer = false
     /// Changes of rooms, by their ids.
-    public var rooms: [String: Room] = [:]
+    public var rooms: MXDictionary<Room> = [:]
     /// Global account data, each in the place of the one with its type.
     public var accountData: [MXEvent] = []
     /// Each in the place of the one of its sender.

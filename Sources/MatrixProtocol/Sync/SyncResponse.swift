@@ -41,7 +41,7 @@ package struct SyncResponse: Sendable {
         package var unread: UnreadCounts?
         /// By the first event of each thread that has unread messages; ``unread`` then leaves them out. Nil: the server has
         /// not said.
-        package var unreadThreads: [String: MXUnreadThread]?
+        package var unreadThreads: MXDictionary<MXUnreadThread>?
 
         init(roomId: String) {
             self.roomId = roomId
@@ -67,7 +67,7 @@ package struct SyncResponse: Sendable {
     /// Users whose devices have changed, and those with whom nothing is shared any more.
     package private(set) var changedDevices: [String] = []
     package private(set) var leftDevices: [String] = []
-    package private(set) var oneTimeKeyCounts: [String: Int] = [:]
+    package private(set) var oneTimeKeyCounts: [String: Int] = [:]  // own names: one algorithm's is read
     package private(set) var unusedFallbackKeyTypes: [String]?
     /// Events and sections that were left out because they are not what they should be.
     package private(set) var malformedParts = 0
@@ -241,10 +241,14 @@ extension SyncResponse {
             }
         }
 
-        private static func unreadThreads(_ json: JSONView) -> [String: MXUnreadThread]? {
+        private static func unreadThreads(_ json: JSONView) -> MXDictionary<MXUnreadThread>? {
             guard json.isObject else { return nil }
-            let threads = json.members.map { ($0.key, MXUnreadThread(SyncResponse.UnreadCounts($0.value))) }
-            return Dictionary(threads) { $1 }.filter { $0.value != MXUnreadThread() }
+            var threads = MXDictionary<MXUnreadThread>()
+            for (root, counts) in json.members {
+                let thread = MXUnreadThread(SyncResponse.UnreadCounts(counts))
+                threads[root] = thread == MXUnreadThread() ? nil : thread
+            }
+            return threads
         }
 
         private mutating func readTimeline(of roomId: String, into timeline: inout Timeline) throws(Malformed) {

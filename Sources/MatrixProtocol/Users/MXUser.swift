@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// Whether a user is there (client-server specification, "Presence").
@@ -59,7 +60,7 @@ public struct MXUser: Sendable, Hashable {
     /// - Returns: Whether anything has changed.
     @discardableResult
     package mutating func update(member: MXRoomMember) -> Bool {
-        guard member.userId == userId, member.membership == .join else { return false }
+        guard member.userId.isExactly(userId), member.membership == .join else { return false }
         let before = self
         (displayname, avatarUrl) = (member.displayname, member.avatarUrl)
         return self != before

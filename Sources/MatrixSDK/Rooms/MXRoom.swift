@@ -134,7 +134,7 @@ public final class MXRoom: Sendable {
     /// What stored events say about each of others that anything is said about: edits, reactions, votes, answers in threads.
     ///
     /// ``edited(_:)`` and ``aggregations(forEvent:)`` find it in memory afterwards.
-    package func storedRelations(toEach eventIds: [String]) -> [String: [MXEvent]] {
+    package func storedRelations(toEach eventIds: [String]) -> MXDictionary<[MXEvent]> {
         core.account.readRelations(ofEach: eventIds, in: roomId)
     }
 

@@ -27,7 +27,7 @@ public struct MatrixRoom: Sendable, Hashable, Identifiable {
     /// Those of them that mention us.
     public var highlightCount: Int
     /// Those of both in threads, by the id of a thread's first message.
-    public var unreadThreads: [String: MXUnreadThread]
+    public var unreadThreads: MXDictionary<MXUnreadThread>
     /// Whether we have marked it as unread.
     public var isMarkedUnread: Bool
     /// The newest that a list shows.
@@ -38,7 +38,8 @@ public struct MatrixRoom: Sendable, Hashable, Identifiable {
         id: String, name: String, topic: String? = nil, avatarURL: String? = nil, canonicalAlias: String? = nil,
         membership: MXMembership = .join, isDirect: Bool = false, directUserId: String? = nil,
         isEncrypted: Bool = false, memberCount: Int = 0, unreadCount: Int = 0, highlightCount: Int = 0,
-        isMarkedUnread: Bool = false, lastMessage: MatrixMessage? = nil, unreadThreads: [String: MXUnreadThread] = [:]
+        isMarkedUnread: Bool = false, lastMessage: MatrixMessage? = nil,
+        unreadThreads: MXDictionary<MXUnreadThread> = [:]
     ) {
         (self.id, self.name, self.topic, self.avatarURL) = (id, name, topic, avatarURL)
         (self.canonicalAlias, self.membership) = (canonicalAlias, membership)

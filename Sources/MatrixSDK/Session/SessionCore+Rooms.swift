@@ -34,7 +34,7 @@ extension SessionCore {
         let chunk = try decrypted(page.chunk, in: roomId)
         try account.change { model, store throws(MatrixError) in
             guard model.rooms[roomId]?.summary.paginationToken == token else { return nil }
-            let known = try store.knownEvents(among: chunk.map(\.eventId), in: roomId)
+            let known = Set(texts: try store.knownEvents(among: chunk.map(\.eventId), in: roomId))
             let older = chunk.filter { !known.contains($0.eventId) }.map { $0.inRoom(roomId) }
             _ = try model.state(of: roomId, in: store)
             let last = model.rooms[roomId]?.summary.lastMessageId

@@ -369,8 +369,8 @@ final class StoredAccount: Sendable {
     }
 
     /// What the store has of others' words about each of these events that has any. The model has it then, too.
-    func readRelations(ofEach eventIds: [String], in roomId: String) -> [String: [MXEvent]] {
-        var read: [String: [MXEvent]] = [:]
+    func readRelations(ofEach eventIds: [String], in roomId: String) -> MXDictionary<[MXEvent]> {
+        var read = MXDictionary<[MXEvent]>()
         for _ in 0..<Self.attempts {
             let (store, number) = state.withLock { ($0.opened?.store, $0.opened?.number) }
             guard let store, let relations = try? store.relations(toEach: eventIds, in: roomId) else { break }

@@ -334,7 +334,7 @@ public final class MXFileStore: MXStore {
     }
 
     /// Which of these the timeline has.
-    public func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> Set<String> {
+    public func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> [String] {
         try read { try $0.knownEvents(among: eventIds, in: roomId) }
     }
 
@@ -344,7 +344,7 @@ public final class MXFileStore: MXStore {
     }
 
     /// The same for each of several events that has any.
-    public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> [String: [MXEvent]] {
+    public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> MXDictionary<[MXEvent]> {
         try read { try $0.relations(toEach: eventIds, in: roomId) }
     }
 

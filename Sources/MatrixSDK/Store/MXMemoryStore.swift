@@ -6,8 +6,8 @@ import Basics
 /// Keeps everything in memory: gone when it is closed.
 public final class MXMemoryStore: MXStore {
     fileprivate struct Account {
-        var rooms: [String: Room] = [:]
-        var accountData: [String: MXEvent] = [:]
+        var rooms: MXDictionary<Room> = [:]
+        var accountData: MXDictionary<MXEvent> = [:]
         var presence: [ByteKey: MXEvent] = [:]
         var outgoing: [MXOutgoingEvent] = []
         var syncToken: String?
@@ -25,7 +25,7 @@ public final class MXMemoryStore: MXStore {
         var state: [StateKey: MXEvent] = [:]
         var strippedState: [MXEvent] = []
         var summary: MXRoomSummary?
-        var accountData: [String: MXEvent] = [:]
+        var accountData: MXDictionary<MXEvent> = [:]
         var receipts: [ReceiptKey: MXReceipt] = [:]
     }
 
@@ -104,9 +104,9 @@ public final class MXMemoryStore: MXStore {
     }
 
     /// Which of these the timeline has.
-    public func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> Set<String> {
+    public func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> [String] {
         try withAccount { account in
-            Set(eventIds.filter { account.rooms[roomId]?.timeline[$0] != nil })
+            eventIds.filter { account.rooms[roomId]?.timeline[$0] != nil }
         }
     }
 
@@ -116,8 +116,8 @@ public final class MXMemoryStore: MXStore {
     }
 
     /// The same for each of several events that has any.
-    public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> [String: [MXEvent]] {
-        try withAccount { $0.rooms[roomId]?.timeline.relations(toEach: Set(eventIds)) ?? [:] }
+    public func relations(toEach eventIds: [String], in roomId: String) throws(MatrixError) -> MXDictionary<[MXEvent]> {
+        try withAccount { $0.rooms[roomId]?.timeline.relations(toEach: Set(texts: eventIds)) ?? [:] }
     }
 
     /// Read receipts by users, in no order.

@@ -61,8 +61,8 @@ struct MemoryTimeline {
         return (start..<end).reversed().map { entry(at: $0).event }
     }
 
-    func relations(toEach eventIds: Set<String>) -> [String: [MXEvent]] {
-        var relations: [String: [MXEvent]] = [:]
+    func relations(toEach eventIds: Set<ByteKey>) -> MXDictionary<[MXEvent]> {
+        var relations = MXDictionary<[MXEvent]>()
         for place in -older.count..<live.count {
             let entry = entry(at: place)
             if let target = entry.relation, eventIds.contains(target) {

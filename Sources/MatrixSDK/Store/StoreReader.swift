@@ -117,7 +117,7 @@ struct StoreReader {
     func stateEvent(of roomId: String, type: String, key: String) throws -> MXEvent? {
         guard let room = try number(of: roomId) else { return nil }
         let sql = "SELECT json FROM state WHERE room = ? AND type = ? AND state_key = ?"
-        return try events(statement(sql), [room, type, key], roomId: roomId).first
+        return try events(statement(sql), [room, Self.text(type), Self.text(key)], roomId: roomId).first
     }
 
     /// - Parameter userId: Nil: those of all users.
@@ -208,14 +208,14 @@ struct StoreReader {
         ).first
     }
 
-    func knownEvents(among eventIds: [String], in roomId: String) throws -> Set<String> {
+    func knownEvents(among eventIds: [String], in roomId: String) throws -> [String] {
         guard let room = try number(of: roomId) else { return [] }
-        return Set(try eventIds.filter { try place(of: $0, room: room) != nil })
+        return try eventIds.filter { try place(of: $0, room: room) != nil }
     }
 
-    func relations(toEach eventIds: [String], in roomId: String) throws -> [String: [MXEvent]] {
+    func relations(toEach eventIds: [String], in roomId: String) throws -> MXDictionary<[MXEvent]> {
         guard let room = try number(of: roomId) else { return [:] }
-        var relations: [String: [MXEvent]] = [:]
+        var relations = MXDictionary<[MXEvent]>()
         for id in eventIds {
             let events = try timelineEvents(
                 statement("SELECT json, clear FROM event WHERE room = ? AND relates_to = ? ORDER BY place"),

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 @testable import MatrixEncryption

@@ -48,8 +48,10 @@ final class MatrixDisk: MXStore {
         content.withLock { $0.timelines[roomId]?.first { $0.eventId == eventId } }
     }
 
-    func knownEvents(among eventIds: [String], in roomId: String) -> Set<String> {
-        content.withLock { Set(eventIds).intersection(($0.timelines[roomId] ?? []).map(\.eventId)) }
+    func knownEvents(among eventIds: [String], in roomId: String) -> [String] {
+        content.withLock { content in
+            eventIds.filter { id in content.timelines[roomId]?.contains { $0.eventId == id } == true }
+        }
     }
 
     func relations(to eventId: String, in roomId: String) -> [MXEvent] { [] }

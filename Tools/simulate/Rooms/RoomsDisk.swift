@@ -57,7 +57,7 @@ final class RoomsDisk: MXStore {
         try store.event(eventId, in: roomId)
     }
 
-    func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> Set<String> {
+    func knownEvents(among eventIds: [String], in roomId: String) throws(MatrixError) -> [String] {
         try store.knownEvents(among: eventIds, in: roomId)
     }
 
