@@ -62,7 +62,7 @@ public final class MXFileStore: MXStore {
     ) {
         self.allowsReaders = allowsReaders
         self.folder = folder
-        self.eventsPerRoom = max(1, eventsPerRoom)
+        self.eventsPerRoom = min(max(1, eventsPerRoom), 1 << 31)
         self.migrator = migrator
     }
 

@@ -47,14 +47,14 @@ public final class MXMemoryStore: MXStore {
     /// - Parameter eventsPerRoom: How many events of a room's timeline are kept, from a quarter more on they are trimmed
     ///   (``trimTimeline(of:)``). At least 1.
     public init(eventsPerRoom: Int = 1000) {
-        self.eventsPerRoom = max(1, eventsPerRoom)
+        self.eventsPerRoom = min(max(1, eventsPerRoom), 1 << 31)
         isCopy = false
         state = Lock(.closed)
     }
 
     /// A store that begins as another one was.
     init(_ session: MXStoredSession, contents: MXStoreChanges, eventsPerRoom: Int) {
-        self.eventsPerRoom = max(1, eventsPerRoom)
+        self.eventsPerRoom = min(max(1, eventsPerRoom), 1 << 31)
         isCopy = true
         var account = Account()
         account.apply(contents)
