@@ -18,6 +18,7 @@ struct PathSegmentTests {
 
     @Test(arguments: [
         ".", "..", "/.", "/..", "/a/../b", "/a/./b", "/a/..", "a/.", "/%2e", "/%2E%2e/b", "/.%2e", "/%2e./", "//..",
+        "/a/../\u{301}b",
     ])
     func dotsAreFoundInAPath(path: String) {
         #expect(PathSegment.hasDots(path: path))

@@ -1,3 +1,4 @@
+import Basics
 import JSONBytes
 
 /// The members of a presence channel. User ids compare byte for byte; a number is the same id as its digits in a string.

@@ -1,3 +1,5 @@
+import Basics
+
 /// One segment of a URL's path, made from any text: the one way of a name or an id into a path.
 package struct PathSegment: Hashable, Sendable {
     /// Ready to stand between two slashes.
@@ -11,11 +13,11 @@ package struct PathSegment: Hashable, Sendable {
     }
 
     /// Whether the path of a URL has a segment `.` or `..`, escaped or not.
-    package static func hasDots(path: some StringProtocol) -> Bool {
-        path.split(separator: "/").contains { isDots($0) }
+    package static func hasDots(path: String) -> Bool {
+        path.pathSegments.contains { isDots($0) }
     }
 
-    private static func isDots(_ segment: some StringProtocol) -> Bool {
+    private static func isDots(_ segment: String) -> Bool {
         var dots = 0
         var rest = segment.utf8[...]
         while let first = rest.first {
