@@ -33,7 +33,7 @@ public final class PydioFolderSync: Sendable {
         client: PydioClient, workspaceId: String, remoteFolder: String = "/", localFolder: URL, account: String,
         options: PydioSyncOptions = PydioSyncOptions()
     ) {
-        let names = remoteFolder.unicodeScalars.split(separator: "/").map { String($0) }
+        let names = remoteFolder.pathSegments
         remote = RemoteFolder(
             client: client, workspaceId: workspaceId, folder: "/" + names.joined(separator: "/"),
             maximumNodes: options.maximumNodes)

@@ -154,7 +154,7 @@ package struct AuthorizationMachine: Sendable, Confidential {
 
     /// Somebody else is not let into the session of who was here before; the same may have a new password.
     package mutating func setUser(_ user: User?) {
-        let isOther = user?.userid != self.user?.userid
+        let isOther = user.map { ByteKey($0.userid) } != self.user.map { ByteKey($0.userid) }
         self.user = user
         lastFailure = nil
         if isOther { forgetSession() }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// What is known of a workspace, and what of that which comes is news: messages, listings and the log of changes in,
@@ -299,7 +300,7 @@ package struct WorkspaceModel: Sendable {
     }
 
     private static func isTemporary(_ path: String?) -> Bool {
-        path?.split(separator: "/").last.map { SyncUpload.isTemporary(String($0)) } ?? false
+        path?.pathSegments.last.map { SyncUpload.isTemporary($0) } ?? false
     }
 
     // MARK: Log of changes

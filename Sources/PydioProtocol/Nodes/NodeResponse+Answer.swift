@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 extension NodeResponse {
@@ -18,7 +19,7 @@ extension NodeResponse {
         }
         let mapped: Set<String> = ["text", "is_file", "filename", "bytesize", "ajxp_modiftime"]
         self.init(
-            name: element["text"] ?? path.split(separator: "/").last.map(String.init) ?? "",
+            name: element["text"] ?? path.pathSegments.last ?? "",
             isLeaf: element["is_file"] == "true", path: path, size: element["bytesize"].flatMap { Self.size($0) } ?? 0,
             mTime: element["ajxp_modiftime"].flatMap { Self.time($0) }, children: children.isEmpty ? nil : children,
             attributes: element.attributes.filter { !mapped.contains($0.key) },

@@ -1,3 +1,4 @@
+import Basics
 public import Foundation
 
 /// A file or folder of a workspace as the server described it once.
@@ -43,7 +44,7 @@ public final class NodeResponse: Sendable {
 
     /// The path from the root of the workspace, which is `/`.
     public var fullPath: String {
-        guard !path.hasPrefix("/") else { return path }
+        guard !path.startsExactly(with: "/") else { return path }
         guard !path.isEmpty else { return "/" }
         let folder = parent?.fullPath ?? "/"
         return folder.hasSuffix("/") ? folder + path : folder + "/" + path

@@ -1,3 +1,5 @@
+import Basics
+
 /// Where deleted nodes are kept.
 public enum PydioRecycleBin {
     /// The bin's path in a workspace, unless an administrator has chosen another. A listing of the top of the workspace says
@@ -11,6 +13,6 @@ public enum PydioRecycleBin {
 
     /// The folder at the top of the workspace that a node is in; for a node in the bin, the bin.
     package static func topFolder(of path: String) -> String? {
-        path.split(separator: "/").first.map { "/" + $0 }
+        path.pathSegments.first.map { "/" + $0 }
     }
 }

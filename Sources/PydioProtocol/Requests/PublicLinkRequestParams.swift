@@ -26,7 +26,7 @@ public struct PublicLinkRequestParams: PydioRequestParams, Hashable {
 
     /// The parameters under the names of the server.
     public var dictionaryRepresentation: [String: PydioParameter] {
-        let name = path.split(separator: "/").last.map { String($0) } ?? path
+        let name = path.pathSegments.last ?? path
         var values: [String: PydioParameter] = [
             "tmp_repository_id": .text(workspaceId), "file": .text(path), "sub_action": "create_minisite",
             // Visitors are somebody to the server: a user that it makes for the link.

@@ -1,3 +1,4 @@
+import Basics
 public import Foundation
 import Transport
 
@@ -31,7 +32,7 @@ public struct PydioRESTRequest: Sendable, Hashable {
     }
 
     /// Whether it is one of version 2, which servers have from 7 on.
-    private var isVersion2: Bool { path.split(separator: "/").first == "v2" }
+    private var isVersion2: Bool { path.pathSegments.first == "v2" }
 
     package var request: PydioRequest {
         var request = PydioRequest(

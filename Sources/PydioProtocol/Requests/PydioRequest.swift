@@ -102,7 +102,7 @@ package struct PydioRequest: Sendable, Confidential {
                 throw PydioError(
                     .invalidArgument, "the parameter \(name) of \(action) has a zero byte; nothing was sent")
             }
-            guard !Self.nodeParameters.contains(name) || !value.split(separator: "/").contains("..") else {
+            guard !Self.nodeParameters.contains(name) || !value.pathSegments.contains("..") else {
                 throw PydioError(
                     .invalidArgument,
                     "the parameter \(name) of \(action) leads out of its folder (..); nothing was sent")

@@ -118,7 +118,7 @@ extension PydioRequest {
         case .session: return false
         case .signed, .basic:
             // Version 2 has no actions in its addresses.
-            if let rest { return !rest.isVersion2 && rest.path.split(separator: "/").count == 2 }
+            if let rest { return !rest.isVersion2 && rest.path.pathSegments.count == 2 }
             return pathParameters.allSatisfy { segments(of: $0).isEmpty }
         }
     }
@@ -145,8 +145,8 @@ extension PydioRequest {
     /// A parameter as a part of a path; nothing of the root.
     private func segments(of name: String) -> [String] {
         switch parameters[name] {
-        case .text(let text): text.split(separator: "/").map(String.init)
-        case .list(let texts): texts.flatMap { $0.split(separator: "/").map(String.init) }
+        case .text(let text): text.pathSegments
+        case .list(let texts): texts.flatMap(\.pathSegments)
         case nil: []
         }
     }
@@ -156,7 +156,7 @@ extension PydioRequest {
         let api = server.path + "api/"
         let place = [isGlobal ? "pydio" : workspaceId ?? "pydio"] + (restAction ?? [action])
         let names =
-            rest.map { $0.path.split(separator: "/").map(String.init) }
+            rest?.path.pathSegments
             ?? place + pathParameters.flatMap { self.segments(of: $0) }
         let segments = names.map { PathSegment($0) }
         guard !segments.contains(nil), !segments.isEmpty else {

@@ -1,3 +1,4 @@
+import Basics
 import PydioProtocol
 
 // Most of these give the server's words and what has changed: servers may make another name of one that they are sent.
@@ -66,7 +67,7 @@ extension PydioClient {
     /// - Parameter newName: The name alone.
     @discardableResult
     public func rename(workspaceId: String, path: String, newName: String) async throws -> PydioSuccessResponse {
-        guard !newName.contains("/") else {
+        guard !newName.hasSlash else {
             throw PydioError(.invalidArgument, "a name has no slash; nothing was sent. To move nodes there is move")
         }
         // With the whole path as well, servers ignore the name, and their answer tells neither.

@@ -1,3 +1,4 @@
+import Basics
 import CurlTransport
 import Dispatch
 import PydioProtocol
@@ -170,7 +171,7 @@ extension OperationsClient {
     }
 
     private static func checkName(_ params: UploadNodesRequestParams) throws {
-        guard !params.fileName.isEmpty, !params.fileName.contains("/"),
+        guard !params.fileName.isEmpty, !params.fileName.hasSlash,
             !NodeName.isDots(NodeName.stored(params.fileName))
         else {
             throw PydioError(

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PydioSDK
 
@@ -27,7 +28,7 @@ struct PydioLoginAttempt: Sendable {
         let file = PydioLoginFile()
         try file.store.makeFolder()  // before there is a session that cannot be kept
         // A device that is known already gets no second key pair.
-        let known = try file.logins().first { PydioLogin.isSame($0.server, server) && $0.user == user }
+        let known = try file.logins().first { PydioLogin.isSame($0.server, server) && $0.user.isExactly(user) }
         var login = PydioLogin(
             server: server, user: user, deviceID: known?.deviceID ?? UUID().uuidString.lowercased(), password: password)
         let params = login.makeParams()
@@ -61,7 +62,7 @@ struct PydioLoginAttempt: Sendable {
 
     /// Goes on with the session that the image was made for.
     private func takeUp(_ pending: PydioPendingLogin?, _ params: ServersParamsManager) throws(CommandFailure) {
-        guard let pending, PydioLogin.isSame(pending.server, server), pending.user == user else {
+        guard let pending, PydioLogin.isSame(pending.server, server), pending.user.isExactly(user) else {
             throw CommandFailure(
                 .badData,
                 "no login of \(user) on \(server.absoluteString) waits for a code: log in without --captcha-code first")

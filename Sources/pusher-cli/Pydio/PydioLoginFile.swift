@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PydioSDK
 
@@ -68,7 +69,8 @@ struct PydioLoginFile {
         try change { content in
             guard
                 let index = content.logins.firstIndex(where: {
-                    PydioLogin.isSame($0.server, old.server) && $0.deviceID == old.deviceID && $0.user == old.user
+                    PydioLogin.isSame($0.server, old.server) && $0.deviceID == old.deviceID
+                        && $0.user.isExactly(old.user)
                         && $0.password == old.password
                 })
             else { return }

@@ -1,3 +1,4 @@
+import Basics
 import ArgumentParser
 import PydioSDK
 
@@ -20,7 +21,7 @@ struct Relocation: Sendable {
         guard !paths.dropLast().contains(where: \.isTop) else {
             throw ValidationError("The top of a workspace cannot be moved or copied.")
         }
-        guard Set(paths.dropLast().map(\.name)).count == paths.count - 1 else {
+        guard Set(texts: paths.dropLast().map(\.name)).count == paths.count - 1 else {
             throw ValidationError("Two sources with the same name cannot go into one folder.")
         }
     }
@@ -70,10 +71,10 @@ struct Relocation: Sendable {
 
     private func relocate(_ source: RemotePath, to wanted: RemotePath) async throws {
         // A name that stays is not made anew.
-        let target = source.name == wanted.name ? wanted : wanted.stored
+        let target = source.name.isExactly(wanted.name) ? wanted : wanted.stored
         _ = try await origin.existingNode(at: source.path)
         guard isBetweenWorkspaces || !target.isWithin(source) else {
-            let isSame = target.path == source.path
+            let isSame = target.path.isExactly(source.path)
             throw CommandFailure(
                 .badData, isSame ? "\(source) and \(target) are the same" : "\(target) would be inside itself")
         }
@@ -151,8 +152,8 @@ struct Relocation: Sendable {
                 : try await client.copy(workspaceId: origin.id, path: source.path, to: target.path, inWorkspace: id)
             return target.parent.appending(NodeName.child(path, of: target.parent.path) ?? target.name)
         }
-        if isMove, source.parent.path == target.parent.path { return try await rename(source, to: target) }
-        if source.name == target.name {
+        if isMove, source.parent.path.isExactly(target.parent.path) { return try await rename(source, to: target) }
+        if source.name.isExactly(target.name) {
             let answer =
                 isMove
                 ? try await client.move(workspaceId: id, nodes: [source.path], destination: target.parent.path)

@@ -1,3 +1,4 @@
+import Basics
 import ArgumentParser
 import PydioSDK
 
@@ -11,20 +12,18 @@ struct RemotePath: Hashable, Sendable, CustomStringConvertible {
     let isFolder: Bool
 
     init(_ text: String) throws(ValidationError) {
-        guard
-            let colon = text.firstRange(of: ":/")?.lowerBound ?? (text.hasSuffix(":") ? text.lastIndex(of: ":") : nil),
-            colon != text.startIndex
-        else {
+        let end = text.utf8.last == UInt8(ascii: ":") ? text.utf8.index(before: text.utf8.endIndex) : nil
+        guard let colon = text.utf8.firstRange(of: ":/".utf8)?.lowerBound ?? end, colon != text.startIndex else {
             throw ValidationError("a path on the server is WORKSPACE:/path; WORKSPACE: is the top of a workspace.")
         }
-        let rest = text[text.index(after: colon)...]
-        let names = rest.unicodeScalars.split(separator: "/").map { String($0) }
+        let rest = text[text.utf8.index(after: colon)...]
+        let names = String(rest).pathSegments
         guard !names.contains(where: { $0 == "." || $0 == ".." || $0.utf8.contains(0) }) else {
             throw ValidationError("a path on the server is a full one, without . and ..")
         }
         self.init(
             workspace: String(text[..<colon]), path: "/" + names.joined(separator: "/"),
-            isFolder: names.isEmpty || rest.unicodeScalars.last == "/")
+            isFolder: names.isEmpty || rest.utf8.last == UInt8(ascii: "/"))
     }
 
     private init(workspace: String, path: String, isFolder: Bool) {
@@ -34,12 +33,11 @@ struct RemotePath: Hashable, Sendable, CustomStringConvertible {
     var isTop: Bool { path == "/" }
 
     /// Empty for the top.
-    var name: String { String(path[(path.lastIndex(of: "/") ?? path.startIndex)...].dropFirst()) }
+    var name: String { NodeName.split(path).name }
 
     /// The folder that it is in; the top is its own.
     var parent: RemotePath {
-        let folder = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
-        return RemotePath(workspace: workspace, path: folder.isEmpty ? "/" : String(folder), isFolder: true)
+        RemotePath(workspace: workspace, path: NodeName.split(path).folder, isFolder: true)
     }
 
     func appending(_ name: String) -> RemotePath {
@@ -59,8 +57,14 @@ struct RemotePath: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether it is this or in it.
     func isWithin(_ folder: RemotePath) -> Bool {
-        path == folder.path || folder.isTop || path.hasPrefix(folder.path + "/")
+        folder.isTop || path.isExactly(folder.path) || path.startsExactly(with: folder.path + "/")
     }
 
     var description: String { "\(workspace):\(path)" }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.isFolder == right.isFolder && left.description.isExactly(right.description)
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ByteKey(description)) }
 }

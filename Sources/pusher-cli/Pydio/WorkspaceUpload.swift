@@ -12,7 +12,7 @@ struct WorkspaceUpload: Sendable {
     let verifies: Bool
     let report: TransferReport
     /// What each path there has come from: servers leave out characters of names, so that two sources may want one.
-    private let sources = Lock<[String: String]>([:])
+    private let sources = Lock<[ByteKey: String]>([:])
 
     init(
         workspace: PydioWorkspace, replaces: Bool, followsLinks: Bool, verifies: Bool = false, report: TransferReport

@@ -1,3 +1,4 @@
+import Basics
 import ArgumentParser
 import PydioSDK
 
@@ -35,7 +36,7 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
         guard workspace == nil || (add.isEmpty && remove.isEmpty) else {
             throw ValidationError("WORKSPACE is only for listing: --add and --remove name it in their paths.")
         }
-        guard Set(add.map(\.description)).isDisjoint(with: remove.map(\.description)) else {
+        guard Set(add).isDisjoint(with: remove) else {
             throw ValidationError("The same bookmark cannot be added and removed.")
         }
     }
@@ -86,8 +87,8 @@ struct PydioBookmarksCommand: AsyncParsableCommand {
     private func remove(_ remote: RemotePath, in workspace: PydioWorkspace, _ report: TransferReport) async throws {
         // Servers say nothing of one that is not there.
         let bookmarks = try await workspace.client.bookmarks(workspaceId: workspace.id)
-        guard bookmarks.contains(where: { BookmarkRecord(bookmark: $0, workspace: workspace).path == remote.path })
-        else {
+        let paths = bookmarks.map { BookmarkRecord(bookmark: $0, workspace: workspace).path }
+        guard paths.contains(where: { $0.isExactly(remote.path) }) else {
             throw CommandFailure(.badData, "there is no bookmark of \(remote)")
         }
         try await workspace.client.deleteBookmark(workspaceId: workspace.id, path: remote.path)

@@ -1,3 +1,4 @@
+import Basics
 import ArgumentParser
 import Foundation
 import PydioSDK
@@ -60,7 +61,7 @@ struct PydioPutCommand: AsyncParsableCommand {
         guard !locals.contains("-") || (locals.count == 1 && !remote.isFolder) else {
             throw ValidationError("Standard input becomes one file: give its name, WORKSPACE:/path/name.")
         }
-        guard Set(locals.map(Self.name)).count == locals.count else {
+        guard Set(texts: locals.map(Self.name)).count == locals.count else {
             throw ValidationError("Two sources with the same name cannot go into one folder.")
         }
     }

@@ -1,3 +1,5 @@
+import Basics
+
 /// A name compared by its bytes, as file systems compare them: two spellings of a letter make two names.
 struct FileName: Hashable, Comparable, Sendable {
     let text: String
@@ -16,7 +18,7 @@ struct TreePath: Hashable, Sendable {
     init(pieces: [String]) { self.pieces = pieces }
 
     init(_ text: String) {
-        pieces = text.split(separator: "/").map(String.init).filter { $0 != "." && $0 != ".." }
+        pieces = text.pathSegments.filter { $0 != "." && $0 != ".." }
     }
 
     static let root = TreePath(pieces: [])
