@@ -108,10 +108,12 @@ struct ReconnectTests {
 
     @Test func anUnansweredHandshakeTimesOutAndIsRetried() async throws {
         try await withServer { server in
-            await server.failHandshakes(.never, next: 1)
+            // On a busy machine, an attempt may end before the server has answered at all: then the next one shows it.
+            await server.failHandshakes(.never)
             let pusher = Pusher.make(server, recorder) { $0.connectTimeout = .milliseconds(200) }
             pusher.connect()
             #expect(await recorder.waitFor("did not start the Pusher protocol in time"))
+            await server.clearFaults()
             #expect(await recorder.waitFor("connecting → connected"))
             pusher.disconnect()
         }

@@ -95,7 +95,8 @@ struct WorkspaceLifeTests {
         try await EventScene.with(.v5_2, .polls) { scene in
             let events = scene.events.events(PydioEventName.nodeCreated, buffering: .suspend(limit: 2))
             for number in 1...5 { scene.makeFolder("\(number)") }
-            #expect(await scene.recorder.waitFor("node_created /5"))
+            // A request may come between two of them: then the others come only once the first are read.
+            #expect(await scene.recorder.waitFor("node_created /2"))
             #expect(await scene.isQuiet())
             var paths: [String] = []
             for await event in events {
@@ -113,7 +114,8 @@ struct WorkspaceLifeTests {
         try await EventScene.with(.v5_2, .polls) { scene in
             let events = scene.events.events(PydioEventName.nodeCreated, buffering: .suspend(limit: 2))
             for number in 1...5 { scene.makeFolder("\(number)") }
-            #expect(await scene.recorder.waitFor("node_created /5"))
+            // A request may come between two of them: then the others come only once the first are read.
+            #expect(await scene.recorder.waitFor("node_created /2"))
             #expect(await scene.isQuiet())
             for await _ in events { break }
             scene.makeFolder("6")
