@@ -56,6 +56,21 @@ struct ContextTests {
         #expect(other["app_id"] == nil && other["has_secret"] as? Bool == false)
     }
 
+    @Test func aContextKeepsTheWayToItsServer_andHidesThePasswordOfAProxy() async throws {
+        try await withServer { server in
+            let proxy = "http://user:hidden@127.0.0.1:\(try FreePort.next())"
+            let add = try await run(
+                "context", "add", "mine", "--host", "127.0.0.1:\(server.port)", "--no-tls", "--key", "app-key",
+                "--secret", "app-secret", "--app-id", "1", "--proxy", proxy)
+            #expect(add.status == 0)
+            let shown = try await run("context", "show", "mine", "--json").run
+            #expect(shown.objects.first?["proxy"] as? String == proxy.replacing("user:hidden@", with: ""))
+            // Nobody is there.
+            #expect(try await run("channels", "--context", "mine").status == 69)
+            #expect(try await run("channels", "--context", "mine", "--proxy", "").status == 0)
+        }
+    }
+
     @Test func aPlaceWithoutAFolderIsBadData() async throws {
         let environment = ["XDG_CONFIG_HOME": "/dev/null"]
         let list = try await run("context", "list", environment: environment)

@@ -13,7 +13,8 @@ struct PydioTreeTests {
     /// What servers leave out or trim, what only becomes the same by that, what means something in addresses, documents and
     /// terminals, and what is harmless.
     private static let pieces = [
-        "a", "b", "B", "é", "e\u{301}", "\u{301}", "日本", "😀", ".", "-", "1", ".txt", "\"", "|", "?", "\\", " ", "\t", "\n", "\r",
+        "a", "b", "B", "é", "e\u{301}", "\u{301}", "日本", "😀", ".", "-", "1", ".txt", "\"", "|", "?", "\\", " ", "\t",
+        "\n", "\r",
         "\u{B}", "#", "%23", "%", "%2F", "+", "&", "&amp;", "&#65;", "<", ">", "'", ":", "*", "=", "[]", "\u{202E}",
         "\u{1B}[31m", "\u{1}", "\u{7F}", "$(x)", "`", ";", "~", "{}",
     ]

@@ -20,7 +20,7 @@ struct LoadTarget: Sendable {
         try settings.requirePublishing(on: channels)
         key = settings.key ?? ""
         options = try connection.clientOptions(settings)
-        api = try settings.httpClient(proxy: connection.proxy.proxy)
+        api = try settings.httpClient()
         settings.announce("publishing to", verbose: connection.verbose)
         name = String(Pusher(key: key, options: options).connection.url.prefix { $0 != "?" })
     }

@@ -52,6 +52,7 @@ struct ContextAddCommand: AsyncParsableCommand {
 
     @OptionGroup var name: ContextName
     @OptionGroup var address: AddressOptions
+    @OptionGroup var network: NetworkOptions
     @OptionGroup var application: ApplicationOptions
 
     @Option(help: "The application's key.")
@@ -81,7 +82,7 @@ struct ContextAddCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var options = try address.settings()
+        var options = try address.settings(network)
         (options.key, options.appID) = (key, application.appId)
         (options.authEndpoint, options.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
         options.secret = try given(secret, .secret, "secret")

@@ -47,7 +47,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
             throw ValidationError("--room, --notifications, --since and --no-catch-up need --matrix.")
         }
         guard
-            connection.address.trust.pin == nil
+            connection.network.pin == nil
                 || [needsPusher, matrix, !pydio.workspaces.isEmpty].count(where: { $0 }) == 1
         else {
             throw ValidationError("--pin is the key of one server: use only one of channels, --matrix and --pydio.")
@@ -121,7 +121,7 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     /// By the HTTP API; nil where its credentials are missing.
     private var trigger: ((String, String, String) async throws -> Void)? {
         guard let settings = try? connection.settings(),
-            let client = try? settings.httpClient(proxy: connection.proxy.proxy)
+            let client = try? settings.httpClient()
         else { return nil }
         return { channel, event, data in _ = try await client.trigger(event: event, channels: [channel], data: data) }
     }
@@ -129,10 +129,10 @@ struct ListenCommand: AsyncParsableCommand, EndedBySignal, ArgumentChecking {
     private func feeds() throws(CommandFailure) -> [any Feed] {
         var feeds: [any Feed] = []
         if matrix {
-            let rest = try MXRestClientOptions(trust: connection.address.trust, proxy: connection.proxy)
+            let rest = try MXRestClientOptions(connection.network)
             feeds.append(selection.feed(try MatrixAccount(rest)))
         }
         return feeds
-            + (try pydio.feeds(try PydioClientOptions(trust: connection.address.trust, proxy: connection.proxy)))
+            + (try pydio.feeds(try PydioClientOptions(connection.network)))
     }
 }

@@ -122,7 +122,7 @@ struct ShellCommand: AsyncParsableCommand, EndedBySignal {
     /// The HTTP API, or what is missing for it.
     private func api(_ settings: Settings) -> Result<PusherHTTPClient, CommandFailure> {
         do throws(CommandFailure) {
-            return .success(try settings.httpClient(proxy: connection.proxy.proxy))
+            return .success(try settings.httpClient())
         } catch {
             return .failure(CommandFailure(.wrongUse, "only the HTTP API can send this event: \(error)"))
         }

@@ -22,8 +22,6 @@ struct AddressOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Use TLS. Default: $PUSHER_TLS, else yes.")
     var tls: Bool?
 
-    @OptionGroup var trust: TrustOptions
-
     func validate() throws {
         guard port.map({ (1...65535).contains($0) }) ?? true else {
             throw ValidationError("--port must be 1 to 65535.")
@@ -57,12 +55,12 @@ struct AddressOptions: ParsableArguments {
         }
     }
 
-    /// What these options say.
-    func settings() throws -> Settings {
+    /// What these options and those of the network say.
+    func settings(_ network: NetworkOptions) throws -> Settings {
         var settings = Settings()
         (settings.cluster, settings.port, settings.path, settings.tls) = (cluster, port, path, tls)
         if let address = try address() { settings.take(address) }
-        settings.take(trust)
+        settings.take(network)
         return settings
     }
 }

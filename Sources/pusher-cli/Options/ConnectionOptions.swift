@@ -8,7 +8,7 @@ struct ConnectionOptions: ParsableArguments {
     @OptionGroup var credentials: CredentialOptions
     @OptionGroup var masterKey: MasterKeyOption
     @OptionGroup var address: AddressOptions
-    @OptionGroup var proxy: ProxyOption
+    @OptionGroup var network: NetworkOptions
 
     @Option(help: "URL of the auth endpoint for private and presence channels.")
     var authEndpoint: String?
@@ -56,7 +56,7 @@ struct ConnectionOptions: ParsableArguments {
 
     /// What options, context and environment say together.
     func settings() throws -> Settings {
-        var options = try address.settings()
+        var options = try address.settings(network)
         (options.authEndpoint, options.userAuthEndpoint) = (authEndpoint, userAuthEndpoint)
         options.encryptionMasterKey = masterKey.given
         let settings = try credentials.settings(options)
@@ -74,8 +74,7 @@ struct ConnectionOptions: ParsableArguments {
         options.authHeaders = { headers }
         options.encryptionMasterKey = settings.encryptionMasterKey
         options.handshakeHeaders = try HeaderOption.fields(header, of: "--header")
-        (options.caFile, options.pinnedKey) = (settings.caFile, settings.pinnedKey)
-        options.proxy = proxy.proxy
+        (options.caFile, options.pinnedKey, options.proxy) = (settings.caFile, settings.pinnedKey, settings.proxy)
         options.activityTimeout = activityTimeout
         if let pongTimeout { options.pongTimeout = .seconds(pongTimeout) }
         if let maxReconnectDelay { options.reconnectPolicy.maximumDelay = .seconds(maxReconnectDelay) }

@@ -18,7 +18,7 @@ struct HTTPOptions: ParsableArguments {
     @OptionGroup var application: ApplicationOptions
     @OptionGroup var credentials: CredentialOptions
     @OptionGroup var address: AddressOptions
-    @OptionGroup var proxy: ProxyOption
+    @OptionGroup var network: NetworkOptions
 
     @Option(help: "Give up on a request after this many seconds.")
     var timeout = 30.0
@@ -37,12 +37,11 @@ struct HTTPOptions: ParsableArguments {
     func api(
         publishingOn channels: [String] = [], _ masterKey: MasterKeyOption? = nil, change: String? = nil
     ) throws -> HTTPAPI {
-        var options = try address.settings()
+        var options = try address.settings(network)
         (options.appID, options.encryptionMasterKey) = (application.appId, masterKey?.given)
         let settings = try credentials.settings(options)
         try settings.checkTrust()
-        let client = try settings.httpClient(
-            proxy: proxy.proxy, timeout: .seconds(timeout), publishingOn: channels)
+        let client = try settings.httpClient(timeout: .seconds(timeout), publishingOn: channels)
         if change != nil || verbose { settings.announce(change ?? "asking", verbose: verbose) }
         return HTTPAPI(client: client, serverName: settings.serverName)
     }
@@ -65,11 +64,9 @@ struct HTTPAPI: Sendable {
 }
 
 extension Settings {
-    /// - Parameters:
-    ///   - proxy: Nil is what the environment says.
-    ///   - channels: Those that it is to publish on, if that is known.
+    /// - Parameter channels: Those that it is to publish on, if that is known.
     func httpClient(
-        proxy: String?, timeout: Duration = .seconds(30), publishingOn channels: [String] = []
+        timeout: Duration = .seconds(30), publishingOn channels: [String] = []
     ) throws(CommandFailure) -> PusherHTTPClient {
         try requirePublishing(on: channels)
         return PusherHTTPClient(

@@ -2,8 +2,11 @@ import ArgumentParser
 import Foundation
 import Transport
 
-/// Which servers are trusted: the same for every command that connects.
-struct TrustOptions: ParsableArguments {
+/// The way to a server, and which servers are trusted: the same for every command that connects.
+struct NetworkOptions: ParsableArguments {
+    @Option(help: "http://, socks5:// or socks5h:// proxy. Default: $https_proxy, $http_proxy, $all_proxy.")
+    var proxy: String?
+
     @Option(help: "A PEM file of certificate authorities to trust instead of the system's.", completion: .file())
     var caFile: String?
 
@@ -19,6 +22,20 @@ struct TrustOptions: ParsableArguments {
     func validate() throws {
         try EmptyValue.refuse(("--ca-file", caFile))
         guard caFile == nil || pin == nil else { throw ValidationError("--ca-file and --pin cannot be used together.") }
+        try checkProxy()
+    }
+
+    private static let proxySchemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
+    /// The empty text is no proxy, whatever the environment says.
+    private func checkProxy() throws {
+        guard let proxy, !proxy.isEmpty else { return }
+        guard let url = URLComponents(string: proxy), let scheme = url.scheme?.lowercased(),
+            Self.proxySchemes.contains(scheme), url.host?.isEmpty == false
+        else {
+            // Without what was given: it may hold a password.
+            throw ValidationError("--proxy must be a URL such as http://127.0.0.1:3128 or socks5h://127.0.0.1:1080.")
+        }
     }
 
     /// The path of the authorities, of which there must be one.
@@ -53,15 +70,15 @@ struct TrustOptions: ParsableArguments {
 }
 
 extension Settings {
-    mutating func take(_ trust: TrustOptions) {
-        (caFile, pin) = (trust.caFile, trust.pin.map { "\($0)" })
+    mutating func take(_ network: NetworkOptions) {
+        (caFile, pin, proxy) = (network.caFile, network.pin.map { "\($0)" }, network.proxy)
     }
 
     var pinnedKey: PublicKeyPin? { pin.flatMap { PublicKeyPin($0) } }
 
     /// Finds what cannot be used together, or at all, wherever it was said.
     func checkTrust() throws(CommandFailure) {
-        if let caFile { try TrustOptions.check(caFile: caFile) }
+        if let caFile { try NetworkOptions.check(caFile: caFile) }
         guard pin == nil || usesTLS else {
             throw CommandFailure(.wrongUse, "--pin needs TLS, but the connection to \(serverName) does not use it")
         }

@@ -30,9 +30,7 @@ struct PublishOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Use TLS. Default: $PUSHER_TLS, else yes.")
     var tls: Bool?
 
-    @OptionGroup var trust: TrustOptions
-
-    @OptionGroup var proxy: ProxyOption
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         try EmptyValue.refuse(("--app-id", appId))
@@ -52,10 +50,10 @@ struct PublishOptions: ParsableArguments {
         (options.appID, options.cluster, options.port) = (appId, cluster, pusherPort)
         (options.tls, options.encryptionMasterKey) = (tls, masterKey.given)
         if let address = try address() { options.take(address) }
-        options.take(trust)
+        options.take(network)
         let settings = try credentials.settings(options)
         try settings.checkTrust()
-        let client = try settings.httpClient(proxy: proxy.proxy, publishingOn: channel.map { [$0] } ?? [])
+        let client = try settings.httpClient(publishingOn: channel.map { [$0] } ?? [])
         settings.announce("publishing to", verbose: false)
         return client
     }

@@ -2,17 +2,6 @@ import ArgumentParser
 import Foundation
 import PydioSDK
 
-/// How the server is reached: the same for every `pydio` command.
-struct PydioConnectionOptions: ParsableArguments {
-    @OptionGroup var trust: TrustOptions
-
-    @OptionGroup var proxy: ProxyOption
-
-    var client: PydioClientOptions {
-        get throws(CommandFailure) { try PydioClientOptions(trust: trust, proxy: proxy) }
-    }
-}
-
 /// Which login a command acts for.
 struct PydioOptions: ParsableArguments {
     @Option(
@@ -21,11 +10,11 @@ struct PydioOptions: ParsableArguments {
             valueName: "server"))
     var server: String?
 
-    @OptionGroup var connection: PydioConnectionOptions
+    @OptionGroup var network: NetworkOptions
 
     /// The account that `login` has left.
     func account() throws(CommandFailure) -> PydioAccount {
-        let account = PydioAccount(try PydioLoginFile().login(server), options: try connection.client)
+        let account = PydioAccount(try PydioLoginFile().login(server), options: try PydioClientOptions(network))
         StatusLine.wait(for: "the answer of \(account.serverName)")
         return account
     }
@@ -40,8 +29,8 @@ struct PydioOptions: ParsableArguments {
 }
 
 extension PydioClientOptions {
-    init(trust: TrustOptions, proxy: ProxyOption) throws(CommandFailure) {
+    init(_ network: NetworkOptions) throws(CommandFailure) {
         self.init()
-        (caFile, pinnedKey, self.proxy) = (try trust.authorities, trust.pin, proxy.proxy)
+        (caFile, pinnedKey, proxy) = (try network.authorities, network.pin, network.proxy)
     }
 }

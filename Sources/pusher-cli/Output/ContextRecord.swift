@@ -17,6 +17,7 @@ struct ContextRecord: ListRecord {
         line.add("tls", json: context.tls.map { String($0) })
         line.add("ca_file", context.caFile)
         line.add("pin", context.pin)
+        line.add("proxy", shownProxy)
         line.add("app_id", context.appID)
         line.add("key", context.key)
         line.add("has_secret", json: String(context.secret != nil))
@@ -24,6 +25,13 @@ struct ContextRecord: ListRecord {
         line.add("auth_endpoint", context.authEndpoint)
         line.add("user_auth_endpoint", context.userAuthEndpoint)
         return line.text
+    }
+
+    /// Without a password.
+    private var shownProxy: String? {
+        guard let proxy = context.proxy, var url = URLComponents(string: proxy) else { return nil }
+        (url.user, url.password) = (nil, nil)
+        return url.string.map { $0.isEmpty ? "none" : $0 }
     }
 
     /// `* local  127.0.0.1:6001  app-key`
@@ -40,6 +48,7 @@ struct ContextRecord: ListRecord {
             ("name", name), ("host", context.host), ("cluster", context.cluster),
             ("port", context.port.map { String($0) }), ("path", context.path),
             ("TLS", context.tls.map { $0 ? "yes" : "no" }), ("CA file", context.caFile), ("pin", context.pin),
+            ("proxy", shownProxy),
             ("app id", context.appID),
             ("key", context.key), ("secret", context.secret.map { _ in "kept, not shown" }),
             ("encryption master key", context.encryptionMasterKey.map { _ in "kept, not shown" }),

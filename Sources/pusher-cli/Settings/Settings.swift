@@ -11,6 +11,8 @@ struct Settings: Codable, Equatable, Sendable {
     var caFile: String?
     /// A `PublicKeyPin` as text.
     var pin: String?
+    /// Its URL; empty for none, whatever the environment says.
+    var proxy: String?
     var authEndpoint: String?
     var userAuthEndpoint: String?
     var appID: String?
@@ -25,7 +27,7 @@ struct Settings: Codable, Equatable, Sendable {
 
     /// What a context keeps.
     private enum CodingKeys: String, CodingKey {
-        case host, cluster, port, path, tls, caFile, pin, authEndpoint, userAuthEndpoint, appID, key, secret
+        case host, cluster, port, path, tls, caFile, pin, proxy, authEndpoint, userAuthEndpoint, appID, key, secret
         case encryptionMasterKey
     }
 
@@ -45,6 +47,7 @@ struct Settings: Codable, Equatable, Sendable {
             port = port ?? source.port
             path = path ?? source.path
             tls = tls ?? source.tls
+            proxy = proxy ?? source.proxy
             if caFile == nil, pin == nil { (caFile, pin) = (source.caFile, source.pin) }
             if source.host != nil { host = source.host } else { cluster = source.cluster }
         }

@@ -1,3 +1,4 @@
+import MatrixSDK
 import ArgumentParser
 import MatrixKitTerminal
 
@@ -48,12 +49,12 @@ struct MatrixChatCommand: AsyncParsableCommand, EndedBySignal {
     @Flag(help: "Show the names of images alone, and download none.")
     var noImages = false
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
         let room = room.map(RoomReference.init)
         guard await ScreenProgram.isPossible, !plain else {
-            return try await LineChat(MatrixChat.open(matrix.account(of: user))).run(room)
+            return try await LineChat(MatrixChat.open(network.matrixAccount(of: user))).run(room)
         }
         let screen = try await ChatScreen(accounts, theme: theme?.theme, reportsMouse: mouse, showsImages: !noImages)
         try await screen.run(room)
@@ -63,8 +64,8 @@ struct MatrixChatCommand: AsyncParsableCommand, EndedBySignal {
     private var accounts: [MatrixAccount] {
         get throws(CommandFailure) {
             let files = MatrixCredentialFile.all
-            guard user == nil, files.count > 1 else { return [try matrix.account(of: user)] }
-            let rest = try matrix.rest
+            guard user == nil, files.count > 1 else { return [try network.matrixAccount(of: user)] }
+            let rest = try MXRestClientOptions(network)
             var accounts: [MatrixAccount] = []
             for file in files { accounts.append(try MatrixAccount(rest, in: file)) }
             return accounts

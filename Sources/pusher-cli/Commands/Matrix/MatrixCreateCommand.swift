@@ -31,7 +31,7 @@ struct MatrixCreateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Invite this user. May be repeated.", valueName: "user"))
     var invite: [String] = []
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         try UserID.validate(invite)
@@ -40,7 +40,7 @@ struct MatrixCreateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let room = MXRoomCreationParameters()
         (room.name, room.topic, room.isDirect, room.isEncrypted) = (name, topic, direct, encrypted)
         // Of #lobby:example.org, too.

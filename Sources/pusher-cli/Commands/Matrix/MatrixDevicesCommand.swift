@@ -35,7 +35,7 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
     @Flag(help: "Read the password from standard input.")
     var passwordStdin = false
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard rename.isEmpty || delete.isEmpty else {
@@ -52,7 +52,7 @@ struct MatrixDevicesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         if let id = rename.first, let name = rename.last {
             return try await account.client.setDeviceName(name, forDevice: id)
         }

@@ -33,7 +33,7 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     @Flag(help: "Replace an existing file.")
     var force = false
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         if room != nil { return try EventID.validate(source) }
@@ -47,7 +47,7 @@ struct MatrixDownloadCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let target = try target()
         guard let room else {
             let client = account.client

@@ -14,10 +14,10 @@ struct MatrixInviteCommand: AsyncParsableCommand {
 
     @OptionGroup var target: RoomUsersArguments
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         try await target.each(as: account, notDone: "is not invited") { client, user, roomID in
             guard try await account.isEncrypted(roomID) else {
                 return try await client.inviteUser(user, toRoom: roomID)

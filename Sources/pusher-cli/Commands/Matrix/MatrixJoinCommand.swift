@@ -17,10 +17,10 @@ struct MatrixJoinCommand: AsyncParsableCommand {
             "A server to join through, for the id of a room on another server. May be repeated.", valueName: "server"))
     var via: [String] = []
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         // The server resolves aliases itself, and knows then through whom to join.
         let reference = RoomReference(room)
         let target = reference.isAlias ? room : try await reference.roomID(for: account, membership: .invite)

@@ -25,7 +25,7 @@ struct MatrixKeyBackupCommand: AsyncParsableCommand {
     @Flag(help: "Delete the backup, and those before it.")
     var delete = false
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard !create || !delete else { throw ValidationError("--create and --delete cannot be used together.") }
@@ -33,7 +33,7 @@ struct MatrixKeyBackupCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await matrix.account().withKeys { session in
+        try await network.matrixAccount().withKeys { session in
             guard let crypto = session.crypto else { return }
             let backup = crypto.backup
             if delete {
@@ -92,10 +92,10 @@ struct MatrixKeyRestoreCommand: AsyncParsableCommand {
     @Flag(help: "Read the backup's recovery key from standard input.")
     var keyStdin = false
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        try await matrix.account().withKeys { session in
+        try await network.matrixAccount().withKeys { session in
             guard let backup = session.crypto?.backup else { return }
             try await backup.refreshState()
             guard backup.state != .disabled else {

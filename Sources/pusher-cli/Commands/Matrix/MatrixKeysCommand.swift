@@ -27,14 +27,14 @@ struct MatrixKeysCommand: AsyncParsableCommand {
         @Flag(help: "Read the password from standard input.")
         var passwordStdin = false
 
-        @OptionGroup var matrix: MatrixOptions
+        @OptionGroup var network: NetworkOptions
 
         func run() async throws {
             let url = URL(filePath: file)
             guard force || !FileManager.default.fileExists(atPath: url.path) else {
                 throw CommandFailure(.badData, "\(file) already exists: --force replaces it")
             }
-            let account = try matrix.account()
+            let account = try network.matrixAccount()
             let typed =
                 passwordStdin
                 ? try SecretInput.fromStandardInput("password")
@@ -70,13 +70,13 @@ struct MatrixKeysCommand: AsyncParsableCommand {
         @Flag(help: "Read the password from standard input.")
         var passwordStdin = false
 
-        @OptionGroup var matrix: MatrixOptions
+        @OptionGroup var network: NetworkOptions
 
         func run() async throws {
             guard let keys = FileManager.default.contents(atPath: file) else {
                 throw CommandFailure(.badData, "\(file) cannot be read")
             }
-            let account = try matrix.account()
+            let account = try network.matrixAccount()
             let typed =
                 passwordStdin
                 ? try SecretInput.fromStandardInput("password") : try SecretInput.typed("Password of the file: ")

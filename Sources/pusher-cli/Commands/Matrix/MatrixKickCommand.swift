@@ -17,10 +17,10 @@ struct MatrixKickCommand: AsyncParsableCommand {
     @Option(help: "The reason; everyone in the room can see it.")
     var reason: String?
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        try await target.each(as: matrix.account(), notDone: "is not removed") { client, user, roomID in
+        try await target.each(as: network.matrixAccount(), notDone: "is not removed") { client, user, roomID in
             try await client.kickUser(user, fromRoom: roomID, reason: reason)
         }
     }

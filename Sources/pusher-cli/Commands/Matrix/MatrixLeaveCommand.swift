@@ -18,10 +18,10 @@ struct MatrixLeaveCommand: AsyncParsableCommand {
     @Option(help: "The reason; everyone in the room can see it.")
     var reason: String?
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         try await account.client.leaveRoom(try await RoomReference(room).roomID(for: account), reason: reason)
     }
 }

@@ -20,10 +20,10 @@ struct MatrixListenCommand: AsyncParsableCommand, EndedBySignal {
 
     @OptionGroup var selection: MatrixListenOptions
     @OptionGroup var stream: StreamOptions
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        let feed = selection.feed(try matrix.account())
+        let feed = selection.feed(try network.matrixAccount())
         try await EventStream(feeds: [feed], mode: .everything, options: stream).run().exit()
     }
 }

@@ -51,7 +51,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     @Flag(help: "Log in one more account, for chat.")
     var add = false
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard [passwordStdin, tokenStdin, sso].count(where: { $0 }) <= 1 else {
@@ -85,7 +85,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         let old = try await credentialsToReplace(in: file)
         try file.makeFolder()  // before a token is made that cannot be kept
         StatusLine.wait(for: "the answer of \(askedServer)")
-        let client = MXRestClient(homeServer: try await homeserverURL(), options: try matrix.rest)
+        let client = MXRestClient(homeServer: try await homeserverURL(), options: try MXRestClientOptions(network))
         if let old, old.homeServer != client.homeserverURL { throw isLoggedIn(file, old.userId) }
         guard let credentials = try await logIn(client, as: old?.deviceId) else {
             throw CommandFailure(.interrupted, "interrupted: not logged in")
@@ -98,7 +98,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
             if !tokenStdin, old == nil { try? await client.logout() }
             throw error
         }
-        try await matrix.account(of: credentials.userId).beginEncryption()
+        try await network.matrixAccount(of: credentials.userId).beginEncryption()
         let device = credentials.deviceId.map { ", device \($0)" } ?? ""
         _ = StandardOutput.write(
             "logged in as \(credentials.userId ?? "") on \(client.homeserverURL)\(device)")
@@ -138,7 +138,9 @@ struct MatrixLoginCommand: AsyncParsableCommand {
         let isSameUser =
             old.userId.map { $0 == name || user != nil && $0.hasPrefix("@\(name):") } ?? false
         do {
-            if isSameUser { _ = try await MXRestClient(credentials: old, options: matrix.rest).whoAmI() }
+            if isSameUser {
+                _ = try await MXRestClient(credentials: old, options: MXRestClientOptions(network)).whoAmI()
+            }
         } catch let error as MXError where error.errcode == kMXErrCodeStringUnknownToken {
             guard error.isSoftLogout else {
                 try file.remove(old.accessToken)
@@ -178,14 +180,14 @@ struct MatrixLoginCommand: AsyncParsableCommand {
     /// Found, and asked whether it is one.
     private func homeserverURL() async throws -> URL {
         if let text = homeserver ?? (isURL ? account : nil), let url = URL(string: text) {
-            _ = try await MXRestClient(homeServer: url, options: matrix.rest).supportedVersions()
+            _ = try await MXRestClient(homeServer: url, options: MXRestClientOptions(network)).supportedVersions()
             if url.scheme == "http", !["localhost", "127.0.0.1", "::1", "[::1]"].contains(url.host ?? "") {
                 StandardError.write("warning: over http://, anyone on the way can read passwords, tokens and messages")
             }
             return url
         }
         let server = serverOfAccount
-        switch try await MXRestClient.discoverHomeserver(of: server, options: matrix.rest) {
+        switch try await MXRestClient.discoverHomeserver(of: server, options: MXRestClientOptions(network)) {
         case .found(let wellKnown, _):
             if let url = wellKnown.homeserver.flatMap({ URL(string: $0) }) { return url }
             fallthrough
@@ -246,7 +248,7 @@ struct MatrixLoginCommand: AsyncParsableCommand {
 
     private func withToken(_ token: String, of client: MXRestClient) async throws -> MXCredentials {
         var credentials = MXCredentials(homeServer: client.homeserverURL, userId: nil, accessToken: token)
-        let who = try await MXRestClient(credentials: credentials, options: matrix.rest).whoAmI()
+        let who = try await MXRestClient(credentials: credentials, options: MXRestClientOptions(network)).whoAmI()
         guard !isUser || who.userId == account else {
             throw CommandFailure(.refused, "the token belongs to another user: \(who.userId)")
         }

@@ -17,10 +17,10 @@ struct MatrixLogoutCommand: AsyncParsableCommand {
         help: ArgumentHelp("The account, if it was logged in with --add. Default: the first.", valueName: "user"))
     var user: String?
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        let account = try matrix.account(of: user)
+        let account = try network.matrixAccount(of: user)
         try await account.client.logout()
         try account.removeLogin()
     }

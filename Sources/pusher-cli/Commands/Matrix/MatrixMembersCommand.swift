@@ -34,10 +34,10 @@ struct MatrixMembersCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let roomID = try await room.id(for: account)
         let members = try await account.client.members(ofRoom: roomID, membership: membership.value)
             .compactMap(MXRoomMember.init)

@@ -29,14 +29,14 @@ struct MatrixMessagesCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard (1...10_000).contains(limit) else { throw ValidationError("--limit must be 1 to 10000.") }
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let roomID = try await room.id(for: account)
         let read = try await account.read(newest(in: roomID, account.client), in: roomID)
         let events = read.map(\.event)

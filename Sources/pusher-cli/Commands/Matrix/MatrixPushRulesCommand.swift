@@ -38,7 +38,7 @@ struct MatrixPushRulesCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Undo --mute for this room.", valueName: "room"))
     var unmute: String?
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         let changes = [enable, disable, mute, unmute].compactMap(\.self)
@@ -53,7 +53,7 @@ struct MatrixPushRulesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         if let room = mute ?? unmute {
             let roomID = try await RoomReference(room).roomID(for: account)
             return mute != nil

@@ -20,7 +20,7 @@ struct MatrixReactCommand: AsyncParsableCommand {
     @Flag(help: "Remove your reaction.")
     var remove = false
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         try EventID.validate(event)
@@ -28,7 +28,7 @@ struct MatrixReactCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let roomID = try await room.id(for: account)
         let id =
             remove

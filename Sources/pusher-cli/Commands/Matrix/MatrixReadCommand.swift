@@ -24,7 +24,7 @@ struct MatrixReadCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Mark only the thread that begins with this event.", valueName: "event"))
     var thread: String?
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         try EventID.validate(event)
@@ -32,7 +32,7 @@ struct MatrixReadCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let roomID = try await room.id(for: account)
         let event = if let event { event } else { try await newest(in: roomID, account.client) }
         if let thread {

@@ -20,14 +20,14 @@ struct MatrixReceiptsCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         try EventID.validate(event)
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         // They come with a sync only.
         var (roomID, receipts) = try await account.withSession { session in
             let room = try await room.reference.room(in: session, for: account)

@@ -23,10 +23,10 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
 
         @OptionGroup var output: OutputOptions
 
-        @OptionGroup var matrix: MatrixOptions
+        @OptionGroup var network: NetworkOptions
 
         func run() async throws {
-            try await matrix.account().withKeys { session in
+            try await network.matrixAccount().withKeys { session in
                 guard let crypto = session.crypto else { return }
                 try await crypto.downloadKeys([session.myUserId], forceDownload: true)
                 try await crypto.backup.refreshState()
@@ -67,10 +67,10 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
         @Flag(help: "Read the account's password from standard input.")
         var passwordStdin = false
 
-        @OptionGroup var matrix: MatrixOptions
+        @OptionGroup var network: NetworkOptions
 
         func run() async throws {
-            let account = try matrix.account()
+            let account = try network.matrixAccount()
             let secret = passphrase ? try newPassphrase() : nil
             try await account.withKeys { session in
                 guard let crypto = session.crypto else { return }
@@ -174,10 +174,10 @@ struct MatrixRecoveryCommand: AsyncParsableCommand {
         @Flag(help: "Read the recovery key, or the passphrase, from standard input.")
         var keyStdin = false
 
-        @OptionGroup var matrix: MatrixOptions
+        @OptionGroup var network: NetworkOptions
 
         func run() async throws {
-            let account = try matrix.account()
+            let account = try network.matrixAccount()
             let typed =
                 keyStdin
                 ? try SecretInput.fromStandardInput("recovery key")

@@ -18,10 +18,10 @@ struct MatrixRoomsCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let rooms = offline ? try account.store.rooms() : try await account.rooms()
         _ = output.write(
             rooms.filter { [.join, .invite].contains($0.membership) }.map(RoomRecord.init),

@@ -29,7 +29,7 @@ struct MatrixSearchCommand: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOptions
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard text.contains(where: { !$0.isWhitespace }) else { throw ValidationError("Give a text to search for.") }
@@ -37,7 +37,7 @@ struct MatrixSearchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         var rooms: [String]?
         if let room { rooms = [try await RoomReference(room).roomID(for: account)] }
         let found = try await results(in: rooms, account.client)

@@ -42,7 +42,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
             valueName: "id"))
     var txnID: String?
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard txnID.map({ (1...255).contains($0.utf8.count) }) ?? true else {
@@ -56,7 +56,7 @@ struct MatrixSendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let text = try Input.text(given: text)
         guard !text.isEmpty else { throw CommandFailure(.badData, "there is nothing to send") }
         let (roomID, isEncrypted) = try await target(for: account)

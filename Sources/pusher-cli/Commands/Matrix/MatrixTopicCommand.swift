@@ -22,7 +22,7 @@ struct MatrixTopicCommand: AsyncParsableCommand {
     @Flag(help: "Print the topic as one JSON object.")
     var json = false
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard text == nil || !json else {
@@ -31,7 +31,7 @@ struct MatrixTopicCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         if let text {
             let topic = try Input.text(given: text)
             let roomID = try await room.id(for: account)

@@ -28,14 +28,14 @@ struct MatrixUploadCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The file's type, such as image/png. Default: from its name.", valueName: "type"))
     var type: String?
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard caption == nil || room != nil else { throw ValidationError("--caption needs --room.") }
     }
 
     func run() async throws {
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let file = URL(filePath: file)
         let media = type.map { MediaType(mime: $0) } ?? MediaType(of: file)
         var roomID: String?

@@ -27,7 +27,7 @@ struct MatrixVerifyCommand: AsyncParsableCommand, EndedBySignal {
     @Option(help: "Give up after this many seconds.")
     var timeout = 300.0
 
-    @OptionGroup var matrix: MatrixOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         if let user { try UserID.validate([user]) }
@@ -40,7 +40,7 @@ struct MatrixVerifyCommand: AsyncParsableCommand, EndedBySignal {
                 .unavailable, "there is no terminal to show what both sides must see: run this at one; nothing was sent"
             )
         }
-        let account = try matrix.account()
+        let account = try network.matrixAccount()
         let verification = TerminalVerification(
             user: user ?? account.userID, device: device, showsCode: qr, timeout: .seconds(timeout),
             me: (account.userID, account.store.deviceID ?? ""))

@@ -50,7 +50,7 @@ struct PydioLoginCommand: AsyncParsableCommand {
         completion: .file())
     var captchaFile: String?
 
-    @OptionGroup var connection: PydioConnectionOptions
+    @OptionGroup var network: NetworkOptions
 
     func validate() throws {
         guard let url = URLComponents(string: server), ["http", "https"].contains(url.scheme),
@@ -95,7 +95,7 @@ struct PydioLoginCommand: AsyncParsableCommand {
             server: server, user: user, password: password, keepsPassword: !forgetsPassword && !remember,
             isRemembered: remember,
             captchaFile: captchaFile.map { URL(filePath: $0) } ?? PydioLoginAttempt.defaultCaptchaFile,
-            code: captchaCode, canAsk: !passwordStdin, options: try connection.client)
+            code: captchaCode, canAsk: !passwordStdin, options: try PydioClientOptions(network))
         return try await StatusLine.waiting(for: "the answer of \(server.serverName ?? server.absoluteString)") {
             try await attempt.run()
         }

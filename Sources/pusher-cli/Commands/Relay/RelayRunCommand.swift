@@ -75,7 +75,7 @@
                     PusherRelaySource(client, app: try connection.settings().key ?? "", channels: channels))
             }
             if matrix {
-                let rest = try MXRestClientOptions(trust: connection.address.trust, proxy: connection.proxy)
+                let rest = try MXRestClientOptions(connection.network)
                 sources.append(MatrixRelaySource(client: try MatrixAccount(rest).client))
             }
             if let account {
@@ -92,7 +92,7 @@
         private func pydioAccount() throws -> PydioAccount {
             PydioAccount(
                 try PydioLoginFile().login(nil),
-                options: try PydioClientOptions(trust: connection.address.trust, proxy: connection.proxy))
+                options: try PydioClientOptions(connection.network))
         }
     }
 #endif
