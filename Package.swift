@@ -14,95 +14,46 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// What costs a user much to build, or brings packages that not everybody wants. The Makefile sets ALL_TRAITS, since the
-// tests want them all.
-let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
-let otherTraits: Set = ["MockServerTLS", "NATSRelay", "JPEGImages"]
-let defaultTraits = Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(otherTraits)
+// MARK: - The rooms, from the ground up
 
-let package = Package(
-    name: "PusherSwift",
-    products: [
-        .library(name: "PusherSwift", targets: ["PusherSwift"]),
-        .library(name: "PusherHTTP", targets: ["PusherHTTP"]),
-        .library(name: "PusherMockServer", targets: ["PusherMockServer"]),
-        .library(name: "MatrixSDK", targets: ["MatrixSDK", "LinuxCombine"]),
-        .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK", "LinuxCombine"]),
-        .library(name: "PydioSDK", targets: ["PydioSDK"]),
-        .library(name: "PydioSync", targets: ["PydioSync"]),
-        .library(name: "MatrixKit", targets: ["MatrixKit", "MatrixSDK"]),
-        .library(name: "EventRelay", targets: ["EventRelay"]),
-        .library(name: "TerminalUI", targets: ["TerminalUI"]),
-        .library(name: "MatrixKitTerminal", targets: ["MatrixKitTerminal", "MatrixKit", "MatrixSDK", "TerminalUI"]),
-        .executable(name: "pusher-cli", targets: ["pusher-cli"]),
-    ],
-    traits: [
-        .trait(
-            name: "ServiceLifecycleSupport",
-            description: "Pusher is a Service of swift-service-lifecycle, which brings swift-collections with it."),
-        .trait(name: "MetricsSupport", description: "PusherMetrics counts with swift-metrics."),
-        .trait(
-            name: "DistributedTracingSupport",
-            description: "Calls of the HTTP API are spans of swift-distributed-tracing."),
-        .trait(
-            name: "MockServerTLS",
-            description: "The mock server speaks TLS, by BoringSSL, which takes minutes to build."),
-        .trait(
-            name: "NATSRelay",
-            description: "pusher-cli has relay, consume and publish-from, and needs libnats."),
-        .trait(
-            name: "JPEGImages",
-            description: "TerminalUI and pusher-cli matrix chat show JPEG images, and need libjpeg-turbo."),
-        .default(enabledTraits: defaultTraits),
-    ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
-        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
-    ],
-    targets: libraries + command + tools + testSupport + tests
-)
-
-// MARK: - The product
-
-/// From the bottom up; whoever stands below may not import what stands above.
-var libraries: [Target] {
-    [
-        // The system's C libraries, and two sets of inline functions.
-        .systemLibrary(name: "CLinux"),
+/// Values and machines without a protocol, and the client's only I/O.
+let core = Room(
+    "Core",
+    targets: [
+        .systemLibrary(name: "CLinux"),  // inline functions, like CVector
         .systemLibrary(name: "CVector"),
         .systemLibrary(name: "CLibcurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibsodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
-        .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
 
-        // No protocol.
         library("Basics", ["CLibcrypto"]),
         library("JSONBytes", ["CVector"]),
         library("PeerLog", ["Basics", swiftLog]),
-        library("LinuxCombine", ["Basics"]),
-
-        // Protocols as values and machines. They cannot import the network.
+        // These cannot import the network.
         library("Transport", ["Basics", "CVector", "CZlib"]),
         library("Realtime", ["Basics", "JSONBytes", "Transport", "CVector"]),
-        library("PusherProtocol", ["CLibcrypto", "CLibsodium", "CVector"] + .pure),
-        library("MatrixEncryption", ["Basics", "JSONBytes", "CLibcrypto", "CLibsodium"]),
-        library("MatrixProtocol", ["MatrixEncryption"] + .pure),
-        library("PydioProtocol", .pure),
-        // Names, ownership and order of what goes into a stream that many machines share.
-        library("RelayProtocol", .pure),
-
-        // The client's only I/O.
         library("CurlTransport", ["Basics", "Realtime", "Transport", "CLibcurl", "CLinux"]),
+    ],
+    tests: [
+        support("TestSupport", ["CLibcrypto", "CLinux", "PusherProtocol", swiftLog] + pure),
+        suites("BasicsTests", []),
+        suites("JSONBytesTests", []),
+        suites("TransportTests", []),
+        suites("RealtimeTests", []),
+        suites("CurlTransportTests", ["CurlTransport", "CLibcurl", "CLinux"] + nioServer + [nioSSL]),
+    ])
 
-        // What users import.
+/// Channels: the client, the HTTP API, and the mock server.
+let pusher = Room(
+    "Pusher",
+    products: [
+        .library(name: "PusherSwift", targets: ["PusherSwift"]),
+        .library(name: "PusherHTTP", targets: ["PusherHTTP"]),
+        .library(name: "PusherMockServer", targets: ["PusherMockServer"]),
+    ],
+    targets: [
+        library("PusherProtocol", ["CLibcrypto", "CLibsodium", "CVector"] + pure),
         library(
             "PusherSwift",
             ["PusherProtocol", "PeerLog", swiftLog] + client + [
@@ -123,115 +74,10 @@ var libraries: [Target] {
             ["PusherProtocol", "Basics", "Transport"] + nioServer + [
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"]))
             ]),
-        library(
-            "MatrixSDK", ["MatrixProtocol", "MatrixEncryption", "PeerLog", "LinuxCombine", swiftLog, grdb] + client),
-        // Its calls with callbacks.
-        library("SwiftMatrixSDK", ["MatrixSDK", "Realtime", "Basics"]),
-        // Rooms, lists and members as cells, for any front end.
-        library("MatrixKit", ["MatrixSDK", "MatrixProtocol", "Basics", "JSONBytes"]),
-        library("PydioSDK", ["PydioProtocol", "PeerLog", swiftLog] + client),
-        // Apart, since its state needs SQLite.
-        library("PydioSync", ["PydioSDK", "PydioProtocol", grdb] + .pure),
-        // Events of many machines in a stream of NATS JetStream. Nothing else is linked with libnats.
-        library(
-            "EventRelay",
-            [
-                "RelayProtocol", "PusherSwift", "MatrixSDK", "MatrixProtocol", "PydioSDK", "PeerLog", "CNATS", "CLinux",
-                swiftLog,
-            ] + client),
-        // Text, surfaces and keys of a terminal. Knows none of the protocols.
-        library(
-            "TerminalUI", ["Basics", "CZlib", .target(name: "CTurboJPEG", condition: .when(traits: ["JPEGImages"]))]),
-        // The kit's cells and screens on a terminal.
-        library(
-            "MatrixKitTerminal",
-            ["MatrixKit", "TerminalUI", "MatrixSDK", "MatrixProtocol", "Basics", "JSONBytes"]),
-    ]
-}
-
-var command: [Target] {
-    [
-        .executableTarget(
-            name: "pusher-cli",
-            dependencies: [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
-                "MatrixEncryption", "PydioSDK", "PydioSync", "MatrixKit", "MatrixKitTerminal", "TerminalUI", "Basics",
-                "JSONBytes", "Transport", "CLinux",
-                .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])),
-                argumentParser, swiftLog, nioCore, nioPosix, nioHTTP1,
-            ],
-            swiftSettings: swiftSettings)
-    ]
-}
-
-// MARK: - What the project itself needs
-
-var tools: [Target] {
-    [
-        // Random schedules against the real machines and driver, on a simulated clock, network and server.
-        tool(
-            "simulate",
-            [
-                "CurlTransport", "MatrixSDK", "MatrixProtocol", "MatrixEncryption", "EncryptionTestSupport",
-                "PydioProtocol", "PusherProtocol", "RelayProtocol", "CLibcrypto",
-            ] + .pure),
-        // The Pydio server of the tests as a process.
-        tool("pydio-mock", ["PydioTestSupport"]),
-        // Writes into a store, is killed, and looks at what is left.
-        tool("MatrixKill", ["MatrixSDK", "MatrixProtocol", "TestSupport"]),
-        // Syncs a folder, is killed, and looks at what is left.
-        tool(
-            "PydioKill",
-            ["PydioSync", "PydioSDK", "PydioProtocol", "PydioTestSupport", "TestSupport", "Basics"]),
-        // The peer of Autobahn.
-        tool("ConformancePeer", ["CurlTransport", "PusherMockServer", "Transport"]),
-        // MatrixEncryption for peers of other implementations.
-        tool("EncryptionPeer", ["MatrixEncryption", "JSONBytes"]),
-        // Benchmarks of what is not public: see Benchmarks/README.md.
-        tool("MatrixBench", ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench"),
-        tool("EncryptionBench", ["MatrixEncryption", "JSONBytes"], path: "Benchmarks/Sources/EncryptionBench"),
-    ]
-}
-
-var testSupport: [Target] {
-    [
-        support("TestSupport", ["CLibcrypto", "CLinux", "PusherProtocol", swiftLog] + .pure),
+    ],
+    tests: [
         support("PusherTestSupport", ["PusherSwift", "PusherMockServer", "TestSupport", "Basics"]),
-        // A homeserver's keys, and devices; without the network.
-        support("EncryptionTestSupport", ["MatrixEncryption", "JSONBytes"]),
-        support(
-            "MatrixTestSupport",
-            ["EncryptionTestSupport", "MatrixEncryption", "MatrixProtocol", "JSONBytes", "TestSupport", "Basics"]
-                + nioServer + [nioSSL]),
-        // A session whose homeserver follows a script.
-        support("MatrixSessionTestSupport", ["MatrixSDK", "MatrixTestSupport", "TestSupport", "Basics", "Transport"]),
-        // Starts servers of NATS.
-        support("RelayTestSupport", ["TestSupport", "Basics"]),
-        // Without PydioProtocol: client and server check each other.
-        support("PydioTestSupport", ["TestSupport", "Basics", "Transport", "CLibcrypto"] + nioServer + [nioSSL]),
-    ]
-}
-
-var tests: [Target] {
-    [
-        suites("BasicsTests", []),
-        suites(
-            "MatrixKitTests",
-            [
-                "MatrixKit", "MatrixKitTerminal", "TerminalUI", "MatrixSDK", "MatrixProtocol", "MatrixEncryption",
-                "MatrixTestSupport", "MatrixSessionTestSupport", "EncryptionTestSupport",
-            ]),
-        suites("TerminalUITests", ["TerminalUI", "CZlib"]),
-        suites("JSONBytesTests", []),
-        suites("LinuxCombineTests", ["LinuxCombine"]),
-        suites("TransportTests", []),
-        suites("RealtimeTests", []),
         suites("PusherProtocolTests", ["PusherProtocol"]),
-        suites("MatrixProtocolTests", ["MatrixProtocol"]),
-        suites("MatrixEncryptionTests", ["MatrixEncryption", "EncryptionTestSupport"]),
-        suites("PydioProtocolTests", ["PydioProtocol"]),
-        suites("RelayProtocolTests", ["RelayProtocol"]),
-        suites("CurlTransportTests", ["CurlTransport", "CLibcurl", "CLinux"] + nioServer + [nioSSL]),
         suites(
             "PusherSwiftTests",
             ["PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport", swiftLog] + [
@@ -246,6 +92,44 @@ var tests: [Target] {
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ]),
         suites("PusherMockServerTests", ["PusherMockServer", "PusherProtocol"] + nioServer + [nioSSL]),
+        // What strangers can do; the table of SECURITY.md names these tests.
+        suites(
+            "SecurityTests",
+            [
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "PusherTestSupport", "CurlTransport",
+                swiftLog,
+            ]),
+    ])
+
+/// Rooms, with encryption and stores.
+let matrix = Room(
+    "Matrix",
+    testsNeed: [pusher],
+    products: [
+        .library(name: "MatrixSDK", targets: ["MatrixSDK", "LinuxCombine"]),
+        .library(name: "SwiftMatrixSDK", targets: ["SwiftMatrixSDK", "LinuxCombine"]),
+    ],
+    targets: [
+        library("LinuxCombine", ["Basics"]),
+        library("MatrixEncryption", ["Basics", "JSONBytes", "CLibcrypto", "CLibsodium"]),
+        library("MatrixProtocol", ["MatrixEncryption"] + pure),
+        library(
+            "MatrixSDK", ["MatrixProtocol", "MatrixEncryption", "PeerLog", "LinuxCombine", swiftLog, grdb] + client),
+        // Its calls with callbacks.
+        library("SwiftMatrixSDK", ["MatrixSDK", "Realtime", "Basics"]),
+    ],
+    tests: [
+        // A homeserver's keys, and devices; without the network.
+        support("EncryptionTestSupport", ["MatrixEncryption", "JSONBytes"]),
+        support(
+            "MatrixTestSupport",
+            ["EncryptionTestSupport", "MatrixEncryption", "MatrixProtocol", "JSONBytes", "TestSupport", "Basics"]
+                + nioServer + [nioSSL]),
+        // A session whose homeserver follows a script.
+        support("MatrixSessionTestSupport", ["MatrixSDK", "MatrixTestSupport", "TestSupport", "Basics", "Transport"]),
+        suites("LinuxCombineTests", ["LinuxCombine"]),
+        suites("MatrixProtocolTests", ["MatrixProtocol"]),
+        suites("MatrixEncryptionTests", ["MatrixEncryption", "EncryptionTestSupport"]),
         suites(
             "MatrixSDKTests",
             [
@@ -254,12 +138,103 @@ var tests: [Target] {
                 "CurlTransport",
             ]),
         suites("MatrixStoreTests", ["MatrixSDK", "MatrixProtocol", "MatrixEncryption", "MatrixKill", grdb]),
+        // Writes into a store, is killed, and looks at what is left.
+        tool("MatrixKill", ["MatrixSDK", "MatrixProtocol", "TestSupport"]),
+        // Programs as users write them, with the imports of their documents and no settings of ours. Their sources say
+        // `import Combine`: a user's manifest has the same line. One of them imports SwiftMatrixSDK; without
+        // MemberImportVisibility, its callback forms are then visible in the files that import MatrixSDK alone.
+        .testTarget(
+            name: "MatrixSampleTests",
+            dependencies: ["MatrixSDK", "SwiftMatrixSDK", "LinuxCombine", "MatrixTestSupport"],
+            swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-module-alias", "Combine=LinuxCombine"])]),
+    ])
+
+/// Text, surfaces and keys of a terminal. Knows none of the protocols.
+let terminal = Room(
+    "Terminal",
+    testsNeed: [pusher],
+    products: [.library(name: "TerminalUI", targets: ["TerminalUI"])],
+    targets: [
+        .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
+        library(
+            "TerminalUI", ["Basics", "CZlib", .target(name: "CTurboJPEG", condition: .when(traits: ["JPEGImages"]))]),
+    ],
+    tests: [suites("TerminalUITests", ["TerminalUI", "CZlib"])])
+
+/// Rooms, lists and members of Matrix as cells, for any front end and for a terminal.
+let chat = Room(
+    "Chat",
+    needs: [matrix, terminal],
+    testsNeed: [pusher],
+    products: [
+        .library(name: "MatrixKit", targets: ["MatrixKit", "MatrixSDK"]),
+        .library(name: "MatrixKitTerminal", targets: ["MatrixKitTerminal", "MatrixKit", "MatrixSDK", "TerminalUI"]),
+    ],
+    targets: [
+        library("MatrixKit", ["MatrixSDK", "MatrixProtocol", "Basics", "JSONBytes"]),
+        library(
+            "MatrixKitTerminal",
+            ["MatrixKit", "TerminalUI", "MatrixSDK", "MatrixProtocol", "Basics", "JSONBytes"]),
+    ],
+    tests: [
+        suites(
+            "MatrixKitTests",
+            [
+                "MatrixKit", "MatrixKitTerminal", "TerminalUI", "MatrixSDK", "MatrixProtocol", "MatrixEncryption",
+                "MatrixTestSupport", "MatrixSessionTestSupport", "EncryptionTestSupport",
+            ])
+    ])
+
+/// Workspaces, and folders that are kept the same.
+let pydio = Room(
+    "Pydio",
+    testsNeed: [pusher],
+    products: [
+        .library(name: "PydioSDK", targets: ["PydioSDK"]),
+        .library(name: "PydioSync", targets: ["PydioSync"]),
+    ],
+    targets: [
+        library("PydioProtocol", pure),
+        library("PydioSDK", ["PydioProtocol", "PeerLog", swiftLog] + client),
+        // Apart, since its state needs SQLite.
+        library("PydioSync", ["PydioSDK", "PydioProtocol", grdb] + pure),
+    ],
+    tests: [
+        // Without PydioProtocol: client and server check each other.
+        support("PydioTestSupport", ["TestSupport", "Basics", "Transport", "CLibcrypto"] + nioServer + [nioSSL]),
+        suites("PydioProtocolTests", ["PydioProtocol"]),
         suites(
             "PydioSDKTests",
             ["PydioSDK", "PydioProtocol", "PusherSwift", "PusherTestSupport", "PydioTestSupport"]),
         suites(
             "PydioSyncTests",
             ["PydioSync", "PydioSDK", "PydioProtocol", "PydioTestSupport", "PydioKill"]),
+        // Syncs a folder, is killed, and looks at what is left.
+        tool(
+            "PydioKill",
+            ["PydioSync", "PydioSDK", "PydioProtocol", "PydioTestSupport", "TestSupport", "Basics"]),
+    ])
+
+/// Events of many machines in a stream of NATS JetStream. Nothing else is linked with libnats.
+let relay = Room(
+    "Relay",
+    needs: [pusher, matrix, pydio],
+    products: [.library(name: "EventRelay", targets: ["EventRelay"])],
+    targets: [
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        // Names, ownership and order of what goes into a stream that many machines share.
+        library("RelayProtocol", pure),
+        library(
+            "EventRelay",
+            [
+                "RelayProtocol", "PusherSwift", "MatrixSDK", "MatrixProtocol", "PydioSDK", "PeerLog", "CNATS", "CLinux",
+                swiftLog,
+            ] + client),
+    ],
+    tests: [
+        // Starts servers of NATS.
+        support("RelayTestSupport", ["TestSupport", "Basics"]),
+        suites("RelayProtocolTests", ["RelayProtocol"]),
         // With a nats-server of their own; skipped where there is none.
         suites(
             "EventRelayTests",
@@ -268,6 +243,26 @@ var tests: [Target] {
                 "PusherMockServer", "RelayTestSupport", "MatrixSDK", "MatrixTestSupport", "MatrixSessionTestSupport",
                 "PydioSDK", "PydioTestSupport",
             ]),
+    ])
+
+/// `pusher-cli`.
+let command = Room(
+    "Command",
+    needs: [chat, relay],
+    products: [.executable(name: "pusher-cli", targets: ["pusher-cli"])],
+    targets: [
+        .executableTarget(
+            name: "pusher-cli",
+            dependencies: [
+                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "MatrixSDK", "MatrixProtocol",
+                "MatrixEncryption", "PydioSDK", "PydioSync", "MatrixKit", "MatrixKitTerminal", "TerminalUI", "Basics",
+                "JSONBytes", "Transport", "CLinux",
+                .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])),
+                argumentParser, swiftLog, nioCore, nioPosix, nioHTTP1,
+            ],
+            swiftSettings: swiftSettings)
+    ],
+    tests: [
         suites(
             "CommandTests",
             [
@@ -275,47 +270,100 @@ var tests: [Target] {
                 "MatrixTestSupport", "EncryptionTestSupport", "TerminalUI", "PydioSDK", "PydioTestSupport",
                 "RelayTestSupport", "EventRelay", "RelayProtocol", argumentParser,
             ]),
-        suites("SimulationTests", ["simulate", "CurlTransport"]),
-        // What strangers can do; the table of SECURITY.md names these tests.
-        suites(
-            "SecurityTests",
-            [
-                "PusherSwift", "PusherHTTP", "PusherMockServer", "PusherProtocol", "PusherTestSupport", "CurlTransport",
-                swiftLog,
-            ]),
-        // Against the homeservers of `make matrix-test`; skipped without them.
-        suites(
-            "MatrixServerTests", ["MatrixSDK", "MatrixProtocol", "CurlTransport", "pusher-cli"], exclude: ["README.md"]),
         // Programs written for older versions of the library, as they are: in Swift 5 mode.
         .testTarget(
             name: "SourceCompatibilityTests",
             dependencies: ["PusherSwift", "PusherMockServer", "SwiftMatrixSDK", "PydioSDK", "TestSupport"],
             swiftSettings: [.swiftLanguageMode(.v5)]),
-        // Programs as users write them, with the imports of their documents and no settings of ours. Their sources say
-        // `import Combine`: a user's manifest has the same line. One of them imports SwiftMatrixSDK; without
-        // MemberImportVisibility, its callback forms are then visible in the files that import MatrixSDK alone.
-        .testTarget(
-            name: "MatrixSampleTests",
-            dependencies: ["MatrixSDK", "SwiftMatrixSDK", "LinuxCombine", "MatrixTestSupport"],
-            swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-module-alias", "Combine=LinuxCombine"])]),
+        // Against real homeservers; skipped without them.
+        suites(
+            "MatrixServerTests", ["MatrixSDK", "MatrixProtocol", "CurlTransport", "pusher-cli"], exclude: ["README.md"]),
+    ])
+
+/// What the project itself needs.
+let lab = Room(
+    "Lab",
+    needs: [command],
+    tests: [
+        // Random schedules against the real machines and driver, on a simulated clock, network and server.
+        tool(
+            "simulate",
+            [
+                "CurlTransport", "MatrixSDK", "MatrixProtocol", "MatrixEncryption", "EncryptionTestSupport",
+                "PydioProtocol", "PusherProtocol", "RelayProtocol", "CLibcrypto",
+            ] + pure),
+        suites("SimulationTests", ["simulate", "CurlTransport"]),
+        // The Pydio server of the tests as a process.
+        tool("pydio-mock", ["PydioTestSupport"]),
+        // The peer of Autobahn.
+        tool("ConformancePeer", ["CurlTransport", "PusherMockServer", "Transport"]),
+        // MatrixEncryption for peers of other implementations.
+        tool("EncryptionPeer", ["MatrixEncryption", "JSONBytes"]),
+        // Benchmarks of what is not public: see Benchmarks/README.md.
+        tool("MatrixBench", ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench"),
+        tool("EncryptionBench", ["MatrixEncryption", "JSONBytes"], path: "Benchmarks/Sources/EncryptionBench"),
         // What `make fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz.
         Context.environment["FUZZ"] == nil
             ? suites("FuzzTests", fuzzedProtocols, exclude: ["LibFuzzer.swift"])
             : .executableTarget(
-                name: "fuzz", dependencies: fuzzedProtocols + .pure, path: "Tests/FuzzTests",
+                name: "fuzz", dependencies: fuzzedProtocols + pure, path: "Tests/Lab/FuzzTests",
                 exclude: ["CorpusTests.swift"],
                 swiftSettings: swiftSettings),
-    ].filter { chosenTests?.contains($0.name) ?? true }
-}
+    ])
 
-/// TEST_TARGETS="TransportTests RealtimeTests" keeps these test targets alone: what the others need is not built then.
-var chosenTests: [String]? {
-    Context.environment["TEST_TARGETS"]?.split(separator: " ").map(String.init)
-}
+let rooms = [core, pusher, matrix, terminal, chat, pydio, relay, command, lab]
+
+// MARK: - The package
+
+// What costs a user much to build, or brings packages that not everybody wants. The Makefile sets ALL_TRAITS, since the
+// tests want them all.
+let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
+let otherTraits: Set = ["MockServerTLS", "NATSRelay", "JPEGImages"]
+let defaultTraits = Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(otherTraits)
+
+// The support of all tests has machines of the Pusher client.
+let chosen = Scope(rooms, always: [core, pusher])
+
+let package = Package(
+    name: "PusherSwift",
+    products: chosen.products,
+    traits: [
+        .trait(
+            name: "ServiceLifecycleSupport",
+            description: "Pusher is a Service of swift-service-lifecycle, which brings swift-collections with it."),
+        .trait(name: "MetricsSupport", description: "PusherMetrics counts with swift-metrics."),
+        .trait(
+            name: "DistributedTracingSupport",
+            description: "Calls of the HTTP API are spans of swift-distributed-tracing."),
+        .trait(
+            name: "MockServerTLS",
+            description: "The mock server speaks TLS, by BoringSSL, which takes minutes to build."),
+        .trait(
+            name: "NATSRelay",
+            description: "pusher-cli has relay, consume and publish-from, and needs libnats."),
+        .trait(
+            name: "JPEGImages",
+            description: "TerminalUI and pusher-cli matrix chat show JPEG images, and need libjpeg-turbo."),
+        .default(enabledTraits: defaultTraits),
+    ],
+    dependencies: chosen.needed([
+        "swift-log": .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        "swift-metrics": .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        "swift-distributed-tracing": .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
+        "swift-service-lifecycle":
+            .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        "swift-argument-parser": .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        "GRDB.swift": .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        "swift-nio": .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        "swift-nio-ssl": .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+    ]),
+    targets: chosen.targets
+)
 
 // MARK: - Dependencies that often go together
 
-var client: [Target.Dependency] { ["CurlTransport"] + .pure }
+var pure: [Target.Dependency] { ["Basics", "JSONBytes", "Realtime", "Transport"] }
+var client: [Target.Dependency] { ["CurlTransport"] + pure }
 var fuzzedProtocols: [Target.Dependency] {
     [
         "PusherMockServer", "PusherProtocol", "MatrixProtocol", "MatrixEncryption", "PydioProtocol", "TerminalUI",
@@ -334,10 +382,6 @@ var nioServer: [Target.Dependency] {
     [nioCore, nioPosix, nioHTTP1, .product(name: "NIOWebSocket", package: "swift-nio")]
 }
 
-extension [Target.Dependency] {
-    static var pure: Self { ["Basics", "JSONBytes", "Realtime", "Transport"] }
-}
-
 // MARK: - Kinds of targets
 
 func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -349,12 +393,89 @@ func tool(_ name: String, _ dependencies: [Target.Dependency], path: String? = n
         name: name, dependencies: dependencies, path: path ?? "Tools/" + name, swiftSettings: swiftSettings)
 }
 
+/// What suites share.
 func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Tests/Support/" + name, swiftSettings: swiftSettings)
+    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
 }
 
+@MainActor
 func suites(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies + ["TestSupport"] + .pure, exclude: exclude, swiftSettings: swiftSettings
-    )
+        name: name, dependencies: dependencies + ["TestSupport"] + pure, exclude: exclude, swiftSettings: swiftSettings)
+}
+
+// MARK: - What a room is
+
+/// A domain: the folders Sources/NAME and Tests/NAME.
+struct Room {
+    let name: String
+    /// Rooms that it imports besides Core.
+    let needs: [Room]
+    /// Rooms that its tests import besides.
+    let testsNeed: [Room]
+    let products: [Product]
+    let targets: [Target]
+    let tests: [Target]
+
+    init(
+        _ name: String, needs: [Room] = [], testsNeed: [Room] = [], products: [Product] = [], targets: [Target] = [],
+        tests: [Target]
+    ) {
+        (self.name, self.needs, self.testsNeed) = (name, needs, testsNeed)
+        (self.products, self.targets, self.tests) = (products, targets, tests)
+        for target in targets where target.path == nil {
+            target.path = "Sources/\(name)/" + (target.type == .system ? "C/" : "") + target.name
+        }
+        for target in tests where target.path == nil { target.path = "Tests/\(name)/" + target.name }
+    }
+}
+
+/// The rooms that SCOPE names, with their tests, and those that they need: SCOPE="pusher matrix" swift build. Without it,
+/// all of them.
+///
+/// TEST_TARGETS="TransportTests RealtimeTests" keeps these test targets alone: what the others need is not built then.
+struct Scope {
+    let products: [Product]
+    let targets: [Target]
+
+    init(_ rooms: [Room], always: [Room]) {
+        let names = Self.words("SCOPE")?.map { $0.lowercased() } ?? []
+        for name in names where !rooms.contains(where: { $0.name.lowercased() == name }) {
+            fatalError("SCOPE: there is no room \(name); the rooms are \(rooms.map(\.name).joined(separator: ", "))")
+        }
+        let tested = names.isEmpty ? rooms : rooms.filter { names.contains($0.name.lowercased()) }
+        let needed = Self.all(always + tested.flatMap { [$0] + $0.testsNeed })
+        products = needed.flatMap(\.products)
+        let testTargets = Self.words("TEST_TARGETS")
+        targets = needed.flatMap { room in
+            let isTested = tested.contains { $0.name == room.name }
+            return room.targets
+                + room.tests.filter { target in
+                    target.type == .test ? isTested && testTargets?.contains(target.name) ?? true : true
+                }
+        }
+    }
+
+    /// With everything that they need, each once.
+    private static func all(_ rooms: [Room]) -> [Room] {
+        var result: [Room] = []
+        for room in rooms {
+            for one in all(room.needs) + [room] where !result.contains(where: { $0.name == one.name }) {
+                result.append(one)
+            }
+        }
+        return result
+    }
+
+    /// The packages of which a target uses something.
+    func needed(_ packages: KeyValuePairs<String, Package.Dependency>) -> [Package.Dependency] {
+        let used = targets.flatMap(\.dependencies).compactMap { dependency -> String? in
+            if case .productItem(_, let package, _, _) = dependency { package } else { nil }
+        }
+        return packages.filter { used.contains($0.key) }.map(\.value)
+    }
+
+    private static func words(_ variable: String) -> [String]? {
+        Context.environment[variable]?.split(separator: " ").map(String.init)
+    }
 }

@@ -1,4 +1,4 @@
-"""Starts homeservers, runs Tests/MatrixServerTests and MatrixSampleTests against them, and stops them, whatever comes
+"""Starts homeservers, runs Tests/Command/MatrixServerTests and MatrixSampleTests against them, and stops them, whatever comes
 in between.
 
     suite [FILTER]      a regular expression; both targets without it

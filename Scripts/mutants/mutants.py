@@ -24,19 +24,20 @@ HERE = ROOT / "Scripts/mutants"
 BUILD = ROOT / ".build-mutants"
 PACKAGE = BUILD / "package"
 TARGETS = ["Basics", "JSONBytes", "Transport", "Realtime", "PusherProtocol", "MatrixProtocol", "PydioProtocol"]
+FOLDERS = {path.name: path.relative_to(ROOT) for path in ROOT.glob("Sources/*/*")}
 # What is built with them as it is: as much as needs no network and no other package.
 UNCHANGED = [
-    "Fixtures", "Sources/C[A-Z]*", "Sources/MatrixEncryption", *(f"Tests/{target}Tests" for target in TARGETS),
-    *(f"Tests/Support/TestSupport/{name}.swift"
+    "Fixtures", "Sources/Core/C/*", "Sources/Matrix/MatrixEncryption", *(f"Tests/*/{target}Tests" for target in TARGETS),
+    *(f"Tests/Core/TestSupport/{name}.swift"
       for name in ["CPUTime", "ClientScript", "Eventually", "Fixtures", "Growth", "HostileText", "Instants", "LetOthersRun",
                    "RandomJSON", "Regression", "XorShift"]),
-    *(f"Sources/MatrixSDK/Store/{name}.swift"
+    *(f"Sources/Matrix/MatrixSDK/Store/{name}.swift"
       for name in ["MXMemoryStore", "MemoryTimeline", "StoreErrors", "StoredRelation"]),
-    "Tests/FuzzTests/[CDF]*.swift",
-    *(f"Tests/FuzzTests/Targets/{name}Target*.swift"
+    "Tests/Lab/FuzzTests/[CDF]*.swift",
+    *(f"Tests/Lab/FuzzTests/Targets/{name}Target*.swift"
       for name in ["CryptoMachine", "Decoder", "Encryption", "Frames", "Handshake", "JSON", "Matrix", "Pydio", "WebSocket"]),
-    *(f"Tests/MatrixSDKTests/{name}.swift" for name in ["SessionModel*", "TokenMachineTests"]),
-    "Tests/Support/MatrixSessionTestSupport/Sync.swift",
+    *(f"Tests/Matrix/MatrixSDKTests/{name}.swift" for name in ["SessionModel*", "TokenMachineTests"]),
+    "Tests/Matrix/MatrixSessionTestSupport/Sync.swift",
 ]  # fmt: skip
 USUAL = 700  # mutants, the same number in each target
 AT_A_TIME = 2
@@ -61,7 +62,7 @@ class Mutant:
 
     @property
     def target(self):
-        return self.file.split("/")[1]
+        return self.file.split("/")[2]
 
     @property
     def text(self):
@@ -98,7 +99,7 @@ def all_mutants():
             "-lSwiftOperators", "-Xlinker", "-rpath", "-Xlinker", libraries, "-module-cache-path",
             str(BUILD / "modules"), str(source), "-o", str(finder), check=True,
         )  # fmt: skip
-    files = sorted(str(f.relative_to(ROOT)) for t in TARGETS for f in (ROOT / "Sources" / t).rglob("*.swift"))
+    files = sorted(str(f.relative_to(ROOT)) for t in TARGETS for f in (ROOT / FOLDERS[t]).rglob("*.swift"))
     found = run(str(finder), *files, capture_output=True, check=True).stdout
     mutants = [Mutant(**json.loads(line)) for line in found.splitlines()]
     seen = {}
@@ -190,10 +191,11 @@ def write_package(mutants):
             link(PACKAGE / path.relative_to(ROOT), path)
     places = {}
     for target in TARGETS:
-        if (PACKAGE / "Sources" / target).is_symlink():
-            (PACKAGE / "Sources" / target).unlink()  # it was not mutated the last time
-        sources = {f.relative_to(ROOT) for f in (ROOT / "Sources" / target).rglob("*.swift")}
-        for file in (PACKAGE / "Sources" / target).rglob("*.swift"):
+        folder = FOLDERS[target]
+        if (PACKAGE / folder).is_symlink():
+            (PACKAGE / folder).unlink()  # it was not mutated the last time
+        sources = {f.relative_to(ROOT) for f in (ROOT / folder).rglob("*.swift")}
+        for file in (PACKAGE / folder).rglob("*.swift"):
             if file.relative_to(PACKAGE) not in sources:
                 file.unlink()
         for file in sources:

@@ -13,21 +13,40 @@ let swiftSettings: [SwiftSetting] = [
 ]
 
 func pure(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies + ["CMutants"], swiftSettings: swiftSettings)
+    library(name, dependencies + ["CMutants"])
+}
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(room(name))/\(name)", swiftSettings: swiftSettings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(
-        name: name, dependencies: dependencies + ["Basics", "TestSupport", "Transport"], swiftSettings: swiftSettings)
+        name: name, dependencies: dependencies + ["Basics", "TestSupport", "Transport"],
+        path: "Tests/\(room(String(name.dropLast(5))))/\(name)", swiftSettings: swiftSettings)
+}
+
+func room(_ name: String) -> String {
+    switch name {
+    case "PusherProtocol": "Pusher"
+    case "MatrixProtocol", "MatrixEncryption", "MatrixSDK": "Matrix"
+    case "PydioProtocol": "Pydio"
+    case "Fuzz": "Lab"
+    default: "Core"
+    }
+}
+
+func systemLibrary(_ name: String, pkgConfig: String? = nil) -> Target {
+    .systemLibrary(name: name, path: "Sources/Core/C/" + name, pkgConfig: pkgConfig)
 }
 
 let package = Package(
     name: "Mutants",
     targets: [
-        .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto"),
-        .systemLibrary(name: "CLibsodium", pkgConfig: "libsodium"),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
-        .systemLibrary(name: "CVector"),
+        systemLibrary("CLibcrypto", pkgConfig: "libcrypto"),
+        systemLibrary("CLibsodium", pkgConfig: "libsodium"),
+        systemLibrary("CZlib", pkgConfig: "zlib"),
+        systemLibrary("CVector"),
         .target(name: "CMutants"),
 
         pure("JSONBytes", ["CVector"]),
@@ -38,22 +57,17 @@ let package = Package(
             "PusherProtocol",
             ["Basics", "JSONBytes", "Realtime", "Transport", "CLibcrypto", "CLibsodium", "CVector"]),
         // Its own tests need more than this package has.
-        .target(
-            name: "MatrixEncryption", dependencies: ["Basics", "JSONBytes", "CLibcrypto", "CLibsodium"],
-            swiftSettings: swiftSettings),
+        library("MatrixEncryption", ["Basics", "JSONBytes", "CLibcrypto", "CLibsodium"]),
         pure("MatrixProtocol", ["MatrixEncryption", "Basics", "JSONBytes", "Realtime", "Transport"]),
         pure("PydioProtocol", ["Basics", "JSONBytes", "Realtime", "Transport"]),
 
         // The store in memory, which the session's model needs in its tests.
-        .target(
-            name: "MatrixSDK",
-            dependencies: ["MatrixProtocol", "MatrixEncryption", "Basics", "JSONBytes", "Transport"],
-            swiftSettings: swiftSettings),
+        library("MatrixSDK", ["MatrixProtocol", "MatrixEncryption", "Basics", "JSONBytes", "Transport"]),
         .target(
             name: "TestSupport", dependencies: ["Basics", "JSONBytes", "PusherProtocol", "Realtime", "Transport"],
-            path: "Tests/Support/TestSupport", swiftSettings: swiftSettings),
+            path: "Tests/Core/TestSupport", swiftSettings: swiftSettings),
         .target(
-            name: "MatrixSessionTestSupport", path: "Tests/Support/MatrixSessionTestSupport",
+            name: "MatrixSessionTestSupport", path: "Tests/Matrix/MatrixSessionTestSupport",
             swiftSettings: swiftSettings),
         tests("JSONBytesTests", ["JSONBytes"]),
         tests("BasicsTests", ["Realtime"]),

@@ -396,7 +396,7 @@ struct ExitStatusTests {
 
     /// The repository's own manifest is a file without a certificate.
     private static let noCertificate =
-        URL(filePath: #filePath).deletingLastPathComponent().path + "/../../Package.swift"
+        URL(filePath: #filePath).deletingLastPathComponent().path + "/../../../Package.swift"
 
     private static let mistakes = [
         Mistake(

@@ -26,7 +26,7 @@ final class Program: Sendable {
     private let state = Lock(State())
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
 
     /// - Parameter path: Counted from the repository's root.
     init(_ path: String, _ arguments: [String], environment: [String: String] = [:]) {

@@ -5,14 +5,15 @@ import Testing
 /// new one.
 struct OutputSitesTests {
     private static let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Sources", directoryHint: .isDirectory)
+        .deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "Sources", directoryHint: .isDirectory)
 
-    /// Code without comments, by its place below `Sources`.
+    /// Code without comments, by its place below the folder of its room.
     private static func lines() throws -> [(place: String, code: String)] {
         let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
         var lines: [(String, String)] = []
         for case let file as URL in files where file.pathExtension == "swift" {
-            let place = String(file.path.dropFirst(sources.path.count)).drop { $0 == "/" }
+            let place = file.path.dropFirst(sources.path.count).drop { $0 == "/" }.drop { $0 != "/" }.dropFirst()
             for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
                 let code = line.drop { $0 == " " }
                 if !code.hasPrefix("//") { lines.append((String(place), String(code))) }
