@@ -7,7 +7,7 @@ import Foundation
 ///
 ///     let pin = PublicKeyPin("sha256//8Tn6zTR0lY5aoGyQMjrQR7dgAEMT+yTFiCp9LGFkYoI=")
 ///
-/// It holds no secret. `pusher-cli doctor` prints it, and so does
+/// It holds no secret. The command `doctor` prints it, and so does
 /// `openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256`.
 public struct PublicKeyPin: Hashable, Sendable, LosslessStringConvertible {
     /// The 32 bytes of the digest.

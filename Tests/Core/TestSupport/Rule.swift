@@ -1,6 +1,6 @@
 package import Testing
 
-/// Which rules of the reference of Matrix's encryption a test holds. `Scripts/encryption-rules` lists them.
+/// Which rules of Documentation/Rules/encryption.md a test holds. `Lab/encryption-rules` lists them.
 package struct Rule: TestTrait, SuiteTrait {
     /// Such as `R14`.
     package let names: [String]
@@ -9,6 +9,6 @@ package struct Rule: TestTrait, SuiteTrait {
 }
 
 extension Trait where Self == Rule {
-    /// The test holds a rule of the reference of Matrix's encryption.
+    /// The test holds a rule of Documentation/Rules/encryption.md.
     package static func rule(_ names: String...) -> Self { Rule(names: names) }
 }

@@ -3,7 +3,7 @@ import Realtime
 import RelayProtocol
 import Testing
 
-/// What is sent when, and again (reference 2.2).
+/// What is sent when, and again (Documentation/Rules/relay.md, "Publishing").
 struct OutboxTests {
     private static let message = OutgoingMessage(subject: "ev.pusher.price.changed", payload: [])
     private static let start = MonotonicInstant(nanoseconds: 0)

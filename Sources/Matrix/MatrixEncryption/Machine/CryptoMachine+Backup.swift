@@ -46,7 +46,7 @@ struct BackupWork: Sendable {
     }
 }
 
-/// The backup of room keys on the server: which one there is, and who may write to it (reference 15).
+/// The backup of room keys on the server: which one there is, and who may write to it (Documentation/Rules/encryption.md, "Key backup").
 extension CryptoMachine {
     private static let wrongVersion = "M_WRONG_ROOM_KEYS_VERSION"
     private static let notFound = "M_NOT_FOUND"

@@ -1,7 +1,7 @@
 import Basics
 import JSONBytes
 
-/// Room keys on their way to the backup, and out of it (reference 15).
+/// Room keys on their way to the backup, and out of it (Documentation/Rules/encryption.md, "Key backup").
 extension CryptoMachine {
     private static let sessionsOfAnUpload = 100
     /// Entries of a download that are taken at once: it takes about a second.

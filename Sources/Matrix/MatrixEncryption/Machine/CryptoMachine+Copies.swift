@@ -1,4 +1,4 @@
-/// A store that is a copy, or was put back from a backup (reference 19.3): another process may have sent, or may send, with
+/// A store that is a copy, or was put back from a backup (Documentation/Rules/encryption.md, "Copied stores"): another process may have sent, or may send, with
 /// the keys that are in it.
 extension CryptoMachine {
     private static let copyScope = "store"

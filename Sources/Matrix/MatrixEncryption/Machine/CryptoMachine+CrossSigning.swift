@@ -15,7 +15,7 @@ package enum OwnIdentityState: Sendable, Equatable, CaseIterable {
     case complete
 }
 
-/// The user's own cross-signing keys, and what is signed with them (reference 12).
+/// The user's own cross-signing keys, and what is signed with them (Documentation/Rules/encryption.md, "Cross-signing").
 extension CryptoMachine {
     package func ownIdentity(_ turn: inout CryptoTurn) throws(EncryptionError) -> OwnIdentityState {
         guard try turn.records.value(IdentityRecord.self, key: me.user) != nil else {

@@ -1,7 +1,7 @@
 import Basics
 import JSONBytes
 
-/// Which devices users have, and by what keys they are known (reference 7.3, 7.4, 12.3).
+/// Which devices users have, and by what keys they are known (Documentation/Rules/encryption.md, "Devices and identities").
 extension CryptoMachine {
     private static let usersOfAQuery = 250
 

@@ -1,7 +1,7 @@
 import Basics
 package import JSONBytes
 
-/// Why an event of a room cannot be read, or is not believed (reference 9.3).
+/// Why an event of a room cannot be read, or is not believed (Documentation/Rules/encryption.md, "Reading room events").
 package enum DecryptionFailure: Error, Sendable, Hashable {
     /// The session is not known. It may come later.
     case unknownSession

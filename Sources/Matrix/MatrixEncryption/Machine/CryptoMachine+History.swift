@@ -20,7 +20,7 @@ struct HistoryWork: Sendable {
     }
 }
 
-/// Keys of what was said before, for those who are invited (reference 17).
+/// Keys of what was said before, for those who are invited (Documentation/Rules/encryption.md, "History for new members").
 extension CryptoMachine {
     /// Milliseconds for which devices of an invited user are waited for.
     private static let sharingTime: UInt64 = 600_000

@@ -1,7 +1,7 @@
 import Basics
 package import JSONBytes
 
-/// Messages to this device (reference 9.1, 9.2, 10.3).
+/// Messages to this device (Documentation/Rules/encryption.md, "Messages to a device", and rule R21).
 extension CryptoMachine {
     /// Who has sent a message over an Olm session: facts, not claims.
     struct Sender: Sendable, Equatable {
@@ -123,7 +123,7 @@ extension CryptoMachine {
 
     // MARK: What was inside
 
-    /// Checks who has sent what was inside (reference 9.1, checks 3 to 5).
+    /// Checks who has sent what was inside (Documentation/Rules/encryption.md, "Messages to a device").
     mutating func receive(
         _ payload: JSONView, from user: String, _ senderKey: Curve25519PublicKey, _ turn: inout CryptoTurn
     ) throws(EncryptionError) {

@@ -1,6 +1,6 @@
 import JSONBytes
 
-/// Keys of this device that lie on the server, for others to open channels with (reference 7.2).
+/// Keys of this device that lie on the server, for others to open channels with (Documentation/Rules/encryption.md, "One-time keys").
 extension CryptoMachine {
     private static let deviceKeysUploaded = "device keys uploaded"
 

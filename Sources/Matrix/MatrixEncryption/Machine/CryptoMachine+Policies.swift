@@ -1,4 +1,4 @@
-/// Who is given keys (reference 8, step 2). What the user has chosen is kept.
+/// Who is given keys (Documentation/Rules/encryption.md, "Sharing policies"). What the user has chosen is kept.
 extension CryptoMachine {
     private static let policySetting = "policy"
 

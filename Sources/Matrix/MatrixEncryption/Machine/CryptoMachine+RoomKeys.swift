@@ -1,7 +1,7 @@
 import Basics
 import JSONBytes
 
-/// Sessions that open messages of rooms: which one counts when there are several of one id (reference 5.3, 9.2).
+/// Sessions that open messages of rooms: which one counts when there are several of one id (Documentation/Rules/encryption.md, "Room keys").
 extension CryptoMachine {
     mutating func receive(
         roomKey content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
@@ -17,7 +17,7 @@ extension CryptoMachine {
         try take(record, in: roomId, &turn)
     }
 
-    /// Adds a session, or what it knows better than the one that is there (reference 5.3).
+    /// Adds a session, or what it knows better than the one that is there.
     ///
     /// - Parameter isBackedUp: It is from the backup.
     /// - Returns: Whether messages can be read now that could not before.

@@ -1,7 +1,7 @@
 import Basics
 import JSONBytes
 
-/// Secrets that devices of one user give each other (reference 14).
+/// Secrets that devices of one user give each other (Documentation/Rules/encryption.md, "Secrets").
 extension CryptoMachine {
     /// A secret that is here and goes with what is published; nil otherwise.
     func usableSecret(_ name: SecretName, _ turn: inout CryptoTurn) throws(EncryptionError) -> SecretBytes? {

@@ -40,7 +40,7 @@ package enum SharingError: Error, Sendable, Equatable {
     case encryption(EncryptionError)
 }
 
-/// Encrypting for a room: who gets the session, when there is a new one (reference 8).
+/// Encrypting for a room: who gets the session, when there is a new one (Documentation/Rules/encryption.md, "Sharing a session").
 extension CryptoMachine {
     package enum Readiness: Sendable, Equatable {
         /// Everybody who is to has the session.

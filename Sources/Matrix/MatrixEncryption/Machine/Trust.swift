@@ -10,7 +10,7 @@ package enum SharingPolicy: UInt8, Sendable, CaseIterable {
     case verified
 }
 
-/// How much a device is trusted (reference 12.4).
+/// How much a device is trusted (Documentation/Rules/encryption.md, "Trust").
 package struct DeviceTrust: Sendable, Equatable {
     package var isBlocked = false
     /// Its owner's self-signing key vouches for it.
@@ -19,7 +19,7 @@ package struct DeviceTrust: Sendable, Equatable {
     package var isVerified = false
 }
 
-/// What is shown beside a message (reference 12.5).
+/// What is shown beside a message (Documentation/Rules/encryption.md, "Message shields").
 package enum MessageShield: String, Sendable, CaseIterable {
     case none
     /// The device is its owner's, whom nobody has verified.

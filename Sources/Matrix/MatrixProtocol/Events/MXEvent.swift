@@ -6,7 +6,7 @@ public import JSONBytes
 /// It is a view of the bytes that were received: ``content`` is parsed when asked for. What a peer sent in another form
 /// than the specification's reads as nil or empty, never traps.
 public struct MXEvent: Sendable {
-    /// How far an event of our own has come (reference: local echo).
+    /// How far an event of our own has come (client-server specification, "Local echo").
     @nonexhaustive
     public enum SentState: String, Sendable, Hashable, Codable {
         /// The server has it: the state of every event that came from there.

@@ -1,7 +1,7 @@
 import Basics
 import JSONBytes
 
-/// Messages of our own that no sync has brought back yet (reference: local echo).
+/// Messages of our own that no sync has brought back yet (client-server specification, "Local echo").
 extension SessionModel {
     /// What was on its way when the session was closed may have arrived or not: it counts as failed, and may be sent again
     /// under the same transaction id.

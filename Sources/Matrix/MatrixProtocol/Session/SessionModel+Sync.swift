@@ -14,8 +14,7 @@ extension SessionModel {
     /// Whose state listeners want to see with each event.
     package typealias WantsState = (_ roomId: String) -> Bool
 
-    /// Brings everything up to date with `response` (client-server specification, "Syncing"; the order is that of the
-    /// reference, section 14).
+    /// Brings everything up to date with `response` (client-server specification, "Syncing").
     ///
     /// It may be applied again: what is known already changes nothing. The answer to a first sync tells of no single
     /// events, which are history; nor does that of a room that was joined, up to the joining.

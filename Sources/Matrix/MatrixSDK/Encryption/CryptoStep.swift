@@ -55,7 +55,7 @@ extension CryptoMachine {
             }
             // Of the devices of those who are invited only, or were before, nobody tells.
             try noteChanged(events.compactMap(\.invitee), &turn)
-            // Who has left may be back already, and was to read nothing of what was said meanwhile (reference 8.3).
+            // Who has left may be back already, and was to read nothing of what was said meanwhile (rule R16).
             let user = me.user
             // What a gap hides is told by how it has left them.
             let hasGone = events.contains {

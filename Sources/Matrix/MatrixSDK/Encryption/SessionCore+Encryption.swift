@@ -229,7 +229,7 @@ extension SessionCore {
         }
     }
 
-    /// Events that are not encrypted in encrypted rooms (reference 8).
+    /// Events that are not encrypted in encrypted rooms (rule R15).
     private static func staysPlain(_ type: String) -> Bool { type == "m.reaction" || type == "m.room.redaction" }
 }
 

@@ -2,7 +2,7 @@ package import Basics
 import Realtime
 
 /// Who owns which slots, as one relay sees it: one heartbeat a relay, and one record a slot that is written only to take it or
-/// to give it back, conditionally (reference 4.2 to 4.4).
+/// to give it back, conditionally (Documentation/Rules/relay.md, "Ownership records").
 ///
 /// A holder stops by itself when none of its heartbeats was acknowledged for ``Configuration/holderLimit``, counted from when
 /// it was sent; others wait for ``Configuration/observerWait``, which is longer by more than clocks can differ. That two own a

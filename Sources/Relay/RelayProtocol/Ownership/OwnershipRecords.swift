@@ -169,7 +169,7 @@ extension SlotRecord {
     }
 }
 
-/// A write of a slot's record over the revision that the writer knows (reference 4.3).
+/// A write of a slot's record over the revision that the writer knows (Documentation/Rules/relay.md, "Conditional writes").
 ///
 /// Servers before 2.9.21 let two such writes win at once. The same message id for the same slot and revision keeps the second
 /// from being stored. For a while, servers still know the ids of a bucket that was purged: without a revision, the term and the
