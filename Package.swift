@@ -299,10 +299,10 @@ let lab = Room(
         tool("ConformancePeer", ["CurlTransport", "PusherMockServer", "Transport"]),
         // MatrixEncryption for peers of other implementations.
         tool("EncryptionPeer", ["MatrixEncryption", "JSONBytes"]),
-        // Benchmarks of what is not public: see Benchmarks/README.md.
-        tool("MatrixBench", ["MatrixProtocol", "MatrixSDK"], path: "Benchmarks/Sources/MatrixBench"),
-        tool("EncryptionBench", ["MatrixEncryption", "JSONBytes"], path: "Benchmarks/Sources/EncryptionBench"),
-        // What `make fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz.
+        // Benchmarks of what is not public: see Lab/Benchmarks/README.md.
+        tool("MatrixBench", ["MatrixProtocol", "MatrixSDK"], in: "Benchmarks/Sources/MatrixBench"),
+        tool("EncryptionBench", ["MatrixEncryption", "JSONBytes"], in: "Benchmarks/Sources/EncryptionBench"),
+        // What `make -C Lab fuzz` lets libFuzzer loose on is played through with the corpora of Fixtures/fuzz.
         Context.environment["FUZZ"] == nil
             ? suites("FuzzTests", fuzzedProtocols, exclude: ["LibFuzzer.swift"])
             : .executableTarget(
@@ -388,9 +388,10 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
 }
 
-func tool(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
+func tool(_ name: String, _ dependencies: [Target.Dependency], in folder: String? = nil) -> Target {
     .executableTarget(
-        name: name, dependencies: dependencies, path: path ?? "Tools/" + name, swiftSettings: swiftSettings)
+        name: name, dependencies: dependencies, path: "Lab/" + (folder ?? "Sources/" + name),
+        swiftSettings: swiftSettings)
 }
 
 /// What suites share.

@@ -29,7 +29,7 @@ var servers: [Target] {
     ]
 }
 
-/// The programs that README.md shows; `make examples` checks that it does. Each imports one library alone.
+/// The programs that README.md shows; `make -C Lab examples` checks that it does. Each imports one library alone.
 var readme: [Target] {
     ["PusherSwift", "PusherHTTP", "PusherMockServer", "MatrixSDK", "PydioSDK"].map { library in
         .executableTarget(name: "Readme\(library)", dependencies: [product(library)], path: "Readme/\(library)")

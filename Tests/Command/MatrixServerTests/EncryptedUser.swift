@@ -124,7 +124,7 @@ extension MXEvent {
     }
 }
 
-/// matrix-nio as the other end: see Scripts/matrix/encrypted.py.
+/// matrix-nio as the other end: see Lab/matrix/encrypted.py.
 final class EncryptedPeer: Sendable {
     let user: Homeserver.User
     private let homeserver: Homeserver

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A real homeserver that `make matrix-test` has started.
+/// A real homeserver that `make -C Lab matrix-test` has started.
 struct Homeserver: Sendable {
-    /// How it is configured: `PROFILES` of Scripts/matrix/homeserver.py.
+    /// How it is configured: `PROFILES` of Lab/matrix/homeserver.py.
     enum Profile: String {
         /// No limits, tokens for a day.
         case plain
@@ -30,7 +30,7 @@ struct Homeserver: Sendable {
 
     /// One of a test's own, without limits; the test removes it.
     static func temporary() async throws -> Homeserver {
-        let run = try await Program("Scripts/matrix/homeserver", ["new"]).run()
+        let run = try await Program("Lab/matrix/homeserver", ["new"]).run()
         let description = try #require(run.objects.first, "no homeserver could be started")
         return Homeserver(
             url: try #require(description["url"] as? String), folder: try #require(description["folder"] as? String))
@@ -75,7 +75,7 @@ struct Homeserver: Sendable {
     func remove() async { try? await administer("remove") }
 
     private func administer(_ command: String, _ arguments: String...) async throws {
-        let run = try await Program("Scripts/matrix/homeserver", [command, folder] + arguments).run()
+        let run = try await Program("Lab/matrix/homeserver", [command, folder] + arguments).run()
         try #require(run.status == 0, "homeserver \(command) failed")
     }
 
@@ -88,10 +88,10 @@ struct Homeserver: Sendable {
         case libolm
     }
 
-    /// matrix-nio, logged in as `user`: see Scripts/matrix/peer.py.
+    /// matrix-nio, logged in as `user`: see Lab/matrix/peer.py.
     func peer(_ user: User, kind: Peer = .current, _ arguments: String...) -> Program {
         Program(
-            "Scripts/matrix/peer", arguments,
+            "Lab/matrix/peer", arguments,
             environment: [
                 "MATRIX_URL": url, "MATRIX_USER": user.name, "MATRIX_PASSWORD": user.password,
                 "MATRIX_PEER": kind.rawValue,
@@ -101,6 +101,6 @@ struct Homeserver: Sendable {
 
 extension Trait where Self == ConditionTrait {
     static var onHomeserver: Self {
-        .enabled(if: Homeserver.isStarted, "there is no homeserver: make matrix-test starts some")
+        .enabled(if: Homeserver.isStarted, "there is no homeserver: make -C Lab matrix-test starts some")
     }
 }

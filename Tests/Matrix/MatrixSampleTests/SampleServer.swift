@@ -3,7 +3,7 @@ import MatrixSDK
 import MatrixTestSupport
 import Testing
 
-/// A homeserver for the samples: one of ours in every run, and beside it the one without limits that `make matrix-test` has
+/// A homeserver for the samples: one of ours in every run, and beside it the one without limits that `make -C Lab matrix-test` has
 /// started.
 enum SampleServer: Sendable, CaseIterable, CustomTestStringConvertible {
     case small

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make matrix-kill` does two hundred times.
+/// What `make -C Lab matrix-kill` does two hundred times.
 struct KillTests {
     /// It stands where the test bundle does.
     static let program: String = {

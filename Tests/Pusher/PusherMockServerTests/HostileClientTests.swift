@@ -5,7 +5,7 @@ import Testing
 
 @testable import PusherMockServer
 
-/// Clients that mean harm; `make hostile` measures the same on the process.
+/// Clients that mean harm; `make -C Lab hostile` measures the same on the process.
 @Suite(.overSockets)
 struct HostileClientTests {
     @Test func theHistoryIsBoundedInBytes() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make pydio-sync-kill` does two hundred times.
+/// What `make -C Lab pydio-sync-kill` does two hundred times.
 struct SyncKillTests {
     /// It stands where the test bundle does.
     private static let program: String = {

@@ -5,7 +5,7 @@ import TestSupport
 
 /// A `nats-server` of a test's own, on a free port, with a store of its own.
 package final class NATSServer: Sendable {
-    /// They need the machine for themselves: `make relay-test` runs them.
+    /// They need the machine for themselves: `make -C Lab relay-test` runs them.
     package static let isWanted = ProcessInfo.processInfo.environment["NATS_TESTS"] != nil
 
     package struct NotReady: Error {
