@@ -1,11 +1,12 @@
-package import Testing
 import Basics
+import Foundation
+package import Testing
 import Transport
 
 /// Tests that use sockets: a few run at a time. All at once would wait for each other for longer than the time-outs that
 /// they are about.
 package struct OverSockets: SuiteTrait, TestTrait, TestScoping {
-    /// Of a few; whoever takes them all runs alone.
+    /// Of a few; a test that takes them all runs alone.
     let turns: Int
 
     package var isRecursive: Bool { true }
@@ -15,13 +16,24 @@ package struct OverSockets: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         guard testCase != nil else { return try await function() }
         await Turnstile.shared.enter(turns)
-        do {
-            try await function()
-            await Turnstile.shared.leave(turns)
-        } catch {
-            await Turnstile.shared.leave(turns)
-            throw error
-        }
+        let start = ContinuousClock.now
+        let result: Result<Void, any Error>
+        do { result = .success(try await function()) } catch { result = .failure(error) }
+        note(ContinuousClock.now - start, of: test)
+        await Turnstile.shared.leave(turns)
+        try result.get()
+    }
+
+    /// Appends to a file what Scripts/test prints: Swift Testing tells the time since the run began, waiting for a turn
+    /// included.
+    private func note(_ duration: Duration, of test: Test) {
+        guard let path = ProcessInfo.processInfo.environment["TEST_TIMES"] else { return }
+        let file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        let place = test.sourceLocation
+        let line = "\(place.fileID):\(place.line) \(duration / .seconds(1))\n"
+        _ = line.utf8CString.withUnsafeBytes { write(file, $0.baseAddress, $0.count - 1) }
     }
 }
 
