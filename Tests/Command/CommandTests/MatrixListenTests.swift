@@ -185,7 +185,7 @@ struct MatrixListenTests {
     @Test func timeOutsAndReadersThatLeave() async throws {
         let scene = try await MatrixScene()
         scene.syncsBegin(MatrixScene.room(name: "Lobby"))
-        let late = try scene.run(["matrix", "listen", "--count", "1", "--timeout", "0.5"])
+        let late = try scene.run(["matrix", "listen", "--count", "1", "--timeout", "3"])
         #expect(await late.status() == 75)
         let unread = try scene.run(["matrix", "listen"], closesOutput: true)
         #expect(await unread.status() == 0)

@@ -117,8 +117,8 @@ struct PydioWatchTests {
         #expect(await run.status() == 0)
         #expect(run.errors == [])
         #expect(scene.kept.contains("keyPair"))  // of the login, for the next command
-        #expect(try await scene.pydio("watch", "plans", "--count", "1", "--timeout", "0.5").status == 75)
-        #expect(try await scene.pydio("watch", "plans", "--timeout", "0.5").status == 0)
+        #expect(try await scene.pydio("watch", "plans", "--count", "1", "--timeout", "3").status == 75)
+        #expect(try await scene.pydio("watch", "plans", "--timeout", "3").status == 0)
     }
 
     @Test func whoeverIsRefusedIsToldSo() async throws {
@@ -143,9 +143,9 @@ struct PydioWatchTests {
             return isTriedAgain ? .error("You have no right") : .xml("<tree ><require_auth/></tree>")
         }
         let run = try scene.run(
-            ["pydio", "watch", "plans", "team", "--json", "--count", "1", "--connect-timeout", "1"] + soon)
+            ["pydio", "watch", "plans", "team", "--json", "--count", "1", "--connect-timeout", "3"] + soon)
         #expect(await run.waitFor { isConnected($0) && $0.contains { $0.contains(#""type":"error""#) } })
-        let isLate = ContinuousClock.now + .seconds(1.5)
+        let isLate = ContinuousClock.now + .seconds(3.5)
         #expect(await eventually { ContinuousClock.now > isLate })
         scene.server.act("mkdir", ["dir": "/", "dirname": "a"], as: "ada")
         #expect(await run.status() == 0)
