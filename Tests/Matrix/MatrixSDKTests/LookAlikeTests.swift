@@ -58,12 +58,12 @@ import Testing
         #expect(script.room?.relations.edited(original).contentJSON["body"]?.string == "b")
     }
 
-    @Test func theLeavingOfAnotherUserIsNotOurs() throws {
+    @Test func theJoiningOfAnotherUserIsNotOurs() throws {
         var script = try ModelScript(userId: "@\(Self.composed):s")
-        let leaving =
+        let joining =
             #"{"type":"m.room.member","event_id":"$3","sender":"@x:s","state_key":"@\#(Self.decomposed):s","#
             + #""content":{"membership":"join"}}"#
-        try script.apply(Self.joined(("!r:s", [Self.message("$1", "@b:s", Self.text), leaving])))
+        try script.apply(Self.joined(("!r:s", [Self.message("$1", "@b:s", Self.text), joining])))
         #expect(script.room?.summary.localUnreadEventCount == 1)
     }
 
