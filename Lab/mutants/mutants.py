@@ -29,8 +29,8 @@ FOLDERS = {path.name: path.relative_to(ROOT) for path in ROOT.glob("Sources/*/*"
 UNCHANGED = [
     "Fixtures", "Sources/Core/C/*", "Sources/Matrix/MatrixEncryption", *(f"Tests/*/{target}Tests" for target in TARGETS),
     *(f"Tests/Core/TestSupport/{name}.swift"
-      for name in ["CPUTime", "ClientScript", "Eventually", "Fixtures", "Growth", "HostileText", "Instants", "LetOthersRun",
-                   "RandomJSON", "Regression", "XorShift"]),
+      for name in ["CPUTime", "ChildProcess", "ClientScript", "Eventually", "Fixtures", "Growth", "HostileText", "Instants",
+                   "LetOthersRun", "Namespace", "RandomJSON", "Regression", "XorShift"]),
     *(f"Sources/Matrix/MatrixSDK/Store/{name}.swift"
       for name in ["MXMemoryStore", "MemoryTimeline", "StoreErrors", "StoredRelation"]),
     "Tests/Lab/FuzzTests/[CDF]*.swift",

@@ -47,6 +47,7 @@ let package = Package(
         systemLibrary("CLibsodium", pkgConfig: "libsodium"),
         systemLibrary("CZlib", pkgConfig: "zlib"),
         systemLibrary("CVector"),
+        systemLibrary("CLinux"),
         .target(name: "CMutants"),
 
         pure("JSONBytes", ["CVector"]),
@@ -64,7 +65,8 @@ let package = Package(
         // The store in memory, which the session's model needs in its tests.
         library("MatrixSDK", ["MatrixProtocol", "MatrixEncryption", "Basics", "JSONBytes", "Transport"]),
         .target(
-            name: "TestSupport", dependencies: ["Basics", "JSONBytes", "PusherProtocol", "Realtime", "Transport"],
+            name: "TestSupport",
+            dependencies: ["Basics", "CLinux", "JSONBytes", "PusherProtocol", "Realtime", "Transport"],
             path: "Tests/Core/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "MatrixSessionTestSupport", path: "Tests/Matrix/MatrixSessionTestSupport",
