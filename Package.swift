@@ -280,7 +280,7 @@ let command = Room(
             "MatrixServerTests", ["MatrixSDK", "MatrixProtocol", "CurlTransport", "pusher-cli"], exclude: ["README.md"]),
     ])
 
-/// What the project itself needs.
+/// Tools that check the project.
 let lab = Room(
     "Lab",
     needs: [command],
@@ -315,7 +315,7 @@ let rooms = [core, pusher, matrix, terminal, chat, pydio, relay, command, lab]
 
 // MARK: - The package
 
-// What costs a user much to build, or brings packages that not everybody wants. The Makefile sets ALL_TRAITS, since the
+// These traits cost a user much build time, or bring packages that not everybody wants. The Makefile sets ALL_TRAITS, since the
 // tests want them all.
 let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
 let otherTraits: Set = ["MockServerTLS", "NATSRelay", "JPEGImages"]
@@ -394,7 +394,7 @@ func tool(_ name: String, _ dependencies: [Target.Dependency], in folder: String
         swiftSettings: swiftSettings)
 }
 
-/// What suites share.
+/// Code that suites share.
 func support(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
 }

@@ -1,4 +1,4 @@
-# What every build of the project has in common.
+# Settings that every build of the project shares.
 
 CONFIGURATION ?= release
 export CONFIGURATION

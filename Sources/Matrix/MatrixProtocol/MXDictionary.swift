@@ -5,7 +5,7 @@ package import Basics
 public struct MXDictionary<Value> {
     private var entries: [ByteKey: Value] = [:]
 
-    /// An empty one.
+    /// Makes an empty dictionary.
     public init() {}
 
     package init(_ entries: [ByteKey: Value]) { self.entries = entries }
@@ -40,7 +40,7 @@ public struct MXDictionary<Value> {
     @discardableResult
     public mutating func removeValue(forKey key: String) -> Value? { entries.removeValue(forKey: ByteKey(key)) }
 
-    /// The same keys with other values.
+    /// Transforms the values and keeps the keys.
     public func mapValues<Other>(_ transform: (Value) throws -> Other) rethrows -> MXDictionary<Other> {
         MXDictionary<Other>(try entries.mapValues(transform))
     }
@@ -56,7 +56,7 @@ extension MXDictionary: Sequence {
 }
 
 extension MXDictionary: ExpressibleByDictionaryLiteral {
-    /// Of two entries with the same key the last one counts.
+    /// The last one of several entries with the same key counts.
     public init(dictionaryLiteral elements: (String, Value)...) {
         for (key, value) in elements { entries[ByteKey(key)] = .some(value) }
     }

@@ -6,7 +6,7 @@ import Transport
 /// Tests that use sockets: a few run at a time. All at once would wait for each other for longer than the time-outs that
 /// they are about.
 package struct OverSockets: SuiteTrait, TestTrait, TestScoping {
-    /// Of a few; a test that takes them all runs alone.
+    /// How many of the few turns a test takes; one that takes them all runs alone.
     let turns: Int
 
     package var isRecursive: Bool { true }

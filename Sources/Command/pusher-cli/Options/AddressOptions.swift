@@ -55,7 +55,7 @@ struct AddressOptions: ParsableArguments {
         }
     }
 
-    /// What these options and those of the network say.
+    /// The settings that these options and those of the network give.
     func settings(_ network: NetworkOptions) throws -> Settings {
         var settings = Settings()
         (settings.cluster, settings.port, settings.path, settings.tls) = (cluster, port, path, tls)

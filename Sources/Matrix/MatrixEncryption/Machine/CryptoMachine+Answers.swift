@@ -1,7 +1,8 @@
 import Basics
 import JSONBytes
 
-/// What other devices ask this one for: who gets which key, and who gets a secret (Documentation/Rules/encryption.md, "Missing keys and requests from other devices", and rule R31).
+/// What other devices ask this one for: who gets which key, and who gets a secret (Documentation/Rules/encryption.md,
+/// "Missing keys and requests from other devices", and rule R31).
 extension CryptoMachine {
     private static let answersOfAnHour: UInt64 = 100
     /// Questions that are kept, of one device and of all that are not verified devices of ours.

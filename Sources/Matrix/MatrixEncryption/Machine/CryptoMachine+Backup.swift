@@ -46,7 +46,8 @@ struct BackupWork: Sendable {
     }
 }
 
-/// The backup of room keys on the server: which one there is, and who may write to it (Documentation/Rules/encryption.md, "Key backup").
+/// The backup of room keys on the server: which one there is, and who may write to it (Documentation/Rules/encryption.md,
+/// "Key backup").
 extension CryptoMachine {
     private static let wrongVersion = "M_WRONG_ROOM_KEYS_VERSION"
     private static let notFound = "M_NOT_FOUND"
@@ -258,8 +259,8 @@ extension CryptoMachine {
         backup.deletions = 0
     }
 
-    /// One that was made since is nobody's wish to lose. Of names that are no numbers nobody can tell which is newer: then the
-    /// user is told that not all were deleted.
+    /// One that was made since is nobody's wish to lose. Of names that are no numbers nobody can tell which is newer: then
+    /// the user is told that not all were deleted.
     private mutating func noteNewer(_ version: String, _ turn: inout CryptoTurn) throws(EncryptionError) {
         guard let newest = try turn.records.value(SettingRecord.self, key: Self.deletion)?.text,
             !version.isExactly(newest)

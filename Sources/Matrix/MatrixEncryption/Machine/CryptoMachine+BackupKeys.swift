@@ -168,8 +168,8 @@ extension CryptoMachine {
 
     // MARK: Reading
 
-    /// Takes all that the backup has: ``CryptoNotice/backupRestored(_:)`` tells what that was. After the download each call of
-    /// ``requests(_:)`` takes a part, and ``nextRetry`` is over as long as there is more.
+    /// Takes all that the backup has: ``CryptoNotice/backupRestored(_:)`` tells what that was. After the download each call
+    /// of ``requests(_:)`` takes a part, and ``nextRetry`` is over as long as there is more.
     ///
     /// - Throws: `notKnown` before the server was asked for its backup, `missingField` if there is none, `noPrivateKey`.
     package mutating func restoreBackup(_ turn: inout CryptoTurn) throws(EncryptionError) {

@@ -1,6 +1,7 @@
 import JSONBytes
 
-/// Olm sessions with other devices: which one is sent with, how new ones are made (Documentation/Rules/encryption.md, "Olm channels").
+/// Olm sessions with other devices: which one is sent with, how new ones are made (Documentation/Rules/encryption.md, "Olm
+/// channels").
 extension CryptoMachine {
     private static let maximumChannels = 20
     /// Milliseconds between two new channels to a device whose old one was out of step.

@@ -1,5 +1,5 @@
-/// A store that is a copy, or was put back from a backup (Documentation/Rules/encryption.md, "Copied stores"): another process may have sent, or may send, with
-/// the keys that are in it.
+/// A store that is a copy, or was put back from a backup (Documentation/Rules/encryption.md, "Copied stores"): another
+/// process may have sent, or may send, with the keys that are in it.
 extension CryptoMachine {
     private static let copyScope = "store"
     private static let copyKey = "copy"
@@ -11,8 +11,8 @@ extension CryptoMachine {
         (RecordKey(.setting, scope: copyScope, key: copyKey), SettingRecord("yes").state)
     }
 
-    /// Gives up all that was sent with: sessions of rooms, channels to devices, and ids of one-time keys. What can be read can
-    /// still be read.
+    /// Gives up all that was sent with: sessions of rooms, channels to devices, and ids of one-time keys. What can be read
+    /// can still be read.
     mutating func noteCopy(_ turn: inout CryptoTurn) throws(EncryptionError) {
         if let text = try turn.records.value(SettingRecord.self, key: Self.channelsBeforeKey)?.text {
             channelsBefore = UInt64(text) ?? 0

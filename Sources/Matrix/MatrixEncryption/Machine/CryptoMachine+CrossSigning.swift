@@ -26,8 +26,8 @@ extension CryptoMachine {
         return .complete
     }
 
-    /// The public keys that a user's identity has on the server now; nothing if there is none. The third one is nobody else's to
-    /// see.
+    /// The public keys that a user's identity has on the server now; nothing if there is none. The third one is nobody
+    /// else's to see.
     package func identityKeys(
         of user: String, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> [CrossSigningUsage: Ed25519PublicKey] {

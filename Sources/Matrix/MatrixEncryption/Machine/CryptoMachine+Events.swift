@@ -63,7 +63,8 @@ extension CryptoMachine {
         return result
     }
 
-    /// What an event says of its sender's key, if that is one of the sender's: anybody may send an event that names a session.
+    /// What an event says of its sender's key, if that is one of the sender's: anybody may send an event that names a
+    /// session.
     private func senderKey(
         of event: EncryptedEvent, _ turn: inout CryptoTurn
     ) throws(EncryptionError) -> String? {
@@ -75,8 +76,8 @@ extension CryptoMachine {
 
     // MARK: Events that wait
 
-    /// Events of one sender in a room: what one sends takes no place from another's. The store has them all, and of each this
-    /// is a small part. Those beyond are read when somebody looks at them, and so are those of a room that was left.
+    /// Events of one sender in a room: what one sends takes no place from another's. The store has them all, and of each
+    /// this is a small part. Those beyond are read when somebody looks at them, and so are those of a room that was left.
     private static let waitingOfASender = 20_000
 
     private func noteWaiting(

@@ -170,7 +170,8 @@ extension CryptoMachine {
         }
     }
 
-    /// Tells again of what could not be downloaded, and once of what an earlier process was told of, which may not have taken it.
+    /// Tells again of what could not be downloaded, and once of what an earlier process was told of, which may not have
+    /// taken it.
     mutating func resumeHistory(_ turn: inout CryptoTurn) throws(EncryptionError) {
         for (roomId, pause) in history.pauses where pause.until > 0 && pause.until <= turn.now {
             history.pauses[roomId]?.until = 0

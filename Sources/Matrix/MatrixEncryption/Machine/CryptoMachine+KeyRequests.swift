@@ -14,7 +14,8 @@ struct KeyTraffic: Sendable {
     var questionEpoch: UInt64?
 }
 
-/// Keys of rooms that this device lacks: it looks for them in the backup, and asks other devices of its user (Documentation/Rules/encryption.md, "Missing keys and requests from other devices").
+/// Keys of rooms that this device lacks: it looks for them in the backup, and asks other devices of its user
+/// (Documentation/Rules/encryption.md, "Missing keys and requests from other devices").
 extension CryptoMachine {
     /// A room full of sessions that nobody has is not to fill the store.
     private static let maximumMissingSessions = 1_000

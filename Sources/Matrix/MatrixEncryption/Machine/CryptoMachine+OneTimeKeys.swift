@@ -1,6 +1,7 @@
 import JSONBytes
 
-/// Keys of this device that lie on the server, for others to open channels with (Documentation/Rules/encryption.md, "One-time keys").
+/// Keys of this device that lie on the server, for others to open channels with (Documentation/Rules/encryption.md,
+/// "One-time keys").
 extension CryptoMachine {
     private static let deviceKeysUploaded = "device keys uploaded"
 

@@ -1,7 +1,8 @@
 import Basics
 import JSONBytes
 
-/// Sessions that open messages of rooms: which one counts when there are several of one id (Documentation/Rules/encryption.md, "Room keys").
+/// Sessions that open messages of rooms: which one counts when there are several of one id
+/// (Documentation/Rules/encryption.md, "Room keys").
 extension CryptoMachine {
     mutating func receive(
         roomKey content: JSONView, from sender: Sender, _ turn: inout CryptoTurn
@@ -60,8 +61,8 @@ extension CryptoMachine {
     /// The scope of sessions beside the one with the same id that counts.
     private static func rivals(_ roomId: String) -> String { "rivals in " + roomId }
 
-    /// Of two sessions with one id that are not the same, only what their owner sends tells which is right. Nothing tells it of one
-    /// that begins late; so another that begins earlier is kept beside it.
+    /// Of two sessions with one id that are not the same, only what their owner sends tells which is right. Nothing tells
+    /// it of one that begins late; so another that begins earlier is kept beside it.
     ///
     /// - Throws: `sessionKey` if it is not kept.
     private func addRival(
@@ -121,8 +122,8 @@ extension CryptoMachine {
 
     private static let wrongSessions = "wrong sessions"
 
-    /// Sessions that do not open what their owners have signed, unless another one has taken the place since: they are of no use
-    /// to others.
+    /// Sessions that do not open what their owners have signed, unless another one has taken the place since: they are of
+    /// no use to others.
     func wrongSessions(_ turn: inout CryptoTurn) throws(EncryptionError) -> Set<SessionAddress> {
         Set(
             try turn.records.values(SettingRecord.self, scope: Self.wrongSessions).compactMap {
@@ -143,8 +144,8 @@ extension CryptoMachine {
         try forgetForBackup(session, &turn)
     }
 
-    /// Whether another session with the same id takes the place of one: it is from a better source, or this one is wrong. The
-    /// same source would say the same again.
+    /// Whether another session with the same id takes the place of one: it is from a better source, or this one is wrong.
+    /// The same source would say the same again.
     private func givesWay(
         _ known: InboundSessionRecord, in roomId: String, to source: InboundSessionRecord.Source,
         _ turn: inout CryptoTurn

@@ -40,7 +40,8 @@ package enum SharingError: Error, Sendable, Equatable {
     case encryption(EncryptionError)
 }
 
-/// Encrypting for a room: who gets the session, when there is a new one (Documentation/Rules/encryption.md, "Sharing a session").
+/// Encrypting for a room: who gets the session, when there is a new one (Documentation/Rules/encryption.md, "Sharing a
+/// session").
 extension CryptoMachine {
     package enum Readiness: Sendable, Equatable {
         /// Everybody who is to has the session.
@@ -81,8 +82,8 @@ extension CryptoMachine {
 
     // MARK: Before a message
 
-    /// Sees to it that everybody who is to read the next message can. As long as a key for it is on its way, it waits: one that
-    /// never arrives would be missing for it and for all after it.
+    /// Sees to it that everybody who is to read the next message can. As long as a key for it is on its way, it waits: one
+    /// that never arrives would be missing for it and for all after it.
     ///
     /// - Parameter hasWaited: Whoever could not be asked for until now, or has given no one-time key, is left out.
     package mutating func prepare(

@@ -1,7 +1,8 @@
 import Basics
 import JSONBytes
 
-/// Verifications: who takes part, what is sent, and what is trusted in the end (Documentation/Rules/encryption.md, "Verification").
+/// Verifications: who takes part, what is sent, and what is trusted in the end (Documentation/Rules/encryption.md,
+/// "Verification").
 extension CryptoMachine {
     package func verification(_ id: Verification.ID) -> Verification? { verifications.first { $0.id == id } }
 

@@ -84,7 +84,8 @@ extension CryptoMachine {
 
     /// What is shown beside a message that came in clear.
     ///
-    /// - Parameter type: Of the event. State, reactions and redactions are never encrypted; what was said before the room was
+    /// - Parameter type: Of the event. State, reactions and redactions are never encrypted; what was said before the room
+    /// was
     ///   encrypted is not to be asked for.
     package func shield(
         clear type: String, isState: Bool, roomId: String, _ turn: inout CryptoTurn

@@ -13,7 +13,7 @@ package struct ChannelName: Hashable, Sendable, CustomStringConvertible {
     }
 
     package static let maximumLength = 164
-    /// Of what follows ``serverToUserPrefix``: servers name that channel themselves.
+    /// The limit for the part after ``serverToUserPrefix``: servers name that channel themselves.
     package static let maximumUserIDLength = 200
     package static let serverToUserPrefix = "#server-to-user-"
 

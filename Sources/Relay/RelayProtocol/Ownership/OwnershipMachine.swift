@@ -1,12 +1,13 @@
 package import Basics
 import Realtime
 
-/// Who owns which slots, as one relay sees it: one heartbeat a relay, and one record a slot that is written only to take it or
-/// to give it back, conditionally (Documentation/Rules/relay.md, "Ownership records").
+/// Who owns which slots, as one relay sees it: one heartbeat a relay, and one record a slot that is written only to take it
+/// or to give it back, conditionally (Documentation/Rules/relay.md, "Ownership records").
 ///
-/// A holder stops by itself when none of its heartbeats was acknowledged for ``Configuration/holderLimit``, counted from when
-/// it was sent; others wait for ``Configuration/observerWait``, which is longer by more than clocks can differ. That two own a
-/// slot at once is thereby excluded; that what one has sent arrives later is not, so all that is sent carries the term.
+/// A holder stops by itself when none of its heartbeats was acknowledged for ``Configuration/holderLimit``, counted from
+/// when it was sent; others wait for ``Configuration/observerWait``, which is longer by more than clocks can differ. That
+/// two own a slot at once is thereby excluded; that what one has sent arrives later is not, so all that is sent carries the
+/// term.
 ///
 /// The clock goes on while the machine sleeps.
 package struct OwnershipMachine: Machine {
@@ -43,8 +44,8 @@ package struct OwnershipMachine: Machine {
         case readHeartbeat(RelayID)
         /// The last fence in the stream is to be told with ``fenceRead(_:_:now:)`` or ``fenceReadFailed(_:now:)``.
         case readFence(Slot)
-        /// The slot is to be ours from its fence on, which is written over the last one, of that sequence; zero without any. To be
-        /// answered with ``fenceWritten(_:term:_:now:)``.
+        /// The slot is to be ours from its fence on, which is written over the last one, of that sequence; zero without
+        /// any. To be answered with ``fenceWritten(_:term:_:now:)``.
         case fence(Slot, term: Int, over: UInt64)
         /// Its owner leaves, and we are to take it: its sources start, and what they give is kept. Once they have begun,
         /// ``prepared(_:now:)`` is called. If the slot becomes ours, ``start(_:term:_:)`` comes in the end.
@@ -196,8 +197,8 @@ package struct OwnershipMachine: Machine {
     var unreadable: Set<Slot> = []
     var fences: [Slot: FenceRead] = [:]
     var holdings: [Slot: Holding] = [:]
-    /// Slots whose taking may still arrive: the revision that it is written over, and up to when all of the slot is in the stream.
-    /// Heartbeats say no more than that, since whoever takes the slot next goes by them.
+    /// Slots whose taking may still arrive: the revision that it is written over, and up to when all of the slot is in the
+    /// stream. Heartbeats say no more than that, since whoever takes the slot next goes by them.
     var lateTakings: [Slot: (revision: UInt64, limit: Int64)] = [:]
     /// The last term of each slot that has begun here: none begins twice.
     var begunTerms: [Slot: Int] = [:]
@@ -244,8 +245,8 @@ package struct OwnershipMachine: Machine {
 
     // MARK: What is owned
 
-    /// Whether something of the slot may be handed to the network: with so much time left that it cannot be carried far beyond
-    /// the end of the ownership.
+    /// Whether something of the slot may be handed to the network: with so much time left that it cannot be carried far
+    /// beyond the end of the ownership.
     package func maySend(_ slot: Slot, term: Int, now: MonotonicInstant) -> Bool {
         guard mayBeSent(now: now) else { return false }
         switch holdings[slot] {

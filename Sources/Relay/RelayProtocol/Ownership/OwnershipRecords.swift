@@ -161,8 +161,8 @@ extension SlotRecord {
         term > other.term || term == other.term && owner == nil && other.owner != nil
     }
 
-    /// Whether both have one term: the bucket has lost a record that it had acknowledged. The one that the leader has counts,
-    /// but for the relay that has the fence of the term.
+    /// Whether both have one term: the bucket has lost a record that it had acknowledged. The one that the leader has
+    /// counts, but for the relay that has the fence of the term.
     func isRival(of other: SlotRecord) -> Bool {
         guard let owner, let rival = other.owner else { return false }
         return term == other.term && owner != rival
@@ -171,16 +171,16 @@ extension SlotRecord {
 
 /// A write of a slot's record over the revision that the writer knows (Documentation/Rules/relay.md, "Conditional writes").
 ///
-/// Servers before 2.9.21 let two such writes win at once. The same message id for the same slot and revision keeps the second
-/// from being stored. For a while, servers still know the ids of a bucket that was purged: without a revision, the term and the
-/// attempt tell writes apart.
+/// Servers before 2.9.21 let two such writes win at once. The same message id for the same slot and revision keeps the
+/// second from being stored. For a while, servers still know the ids of a bucket that was purged: without a revision, the
+/// term and the attempt tell writes apart.
 package struct SlotWrite: Hashable, Sendable {
     package let slot: Slot
     package let record: SlotRecord
     /// Zero if there is no record.
     package let revision: UInt64
-    /// Tells an owner's writes without a revision apart: what it writes again, and what it gives back. Nil for a taking: of those
-    /// that take one term, one is stored.
+    /// Tells an owner's writes without a revision apart: what it writes again, and what it gives back. Nil for a taking: of
+    /// those that take one term, one is stored.
     package let attempt: Int?
 
     package init(slot: Slot, record: SlotRecord, revision: UInt64, attempt: Int? = nil) {

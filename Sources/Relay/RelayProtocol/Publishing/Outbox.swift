@@ -12,11 +12,12 @@ package enum PublishOutcome: Hashable, Sendable {
     case impossible
 }
 
-/// What waits for its place in the stream, and what is on its way there, in bounded flight (Documentation/Rules/relay.md, "Publishing").
+/// What waits for its place in the stream, and what is on its way there, in bounded flight (Documentation/Rules/relay.md,
+/// "Publishing").
 ///
-/// Of one unit the order is kept as far as a stream allows it: acknowledgements come in any order, so once one message of a unit
-/// has failed, nothing new of that unit goes out; when its flight has ended, all of it that is not there is sent again in order,
-/// and only then what has come meanwhile.
+/// Of one unit the order is kept as far as a stream allows it: acknowledgements come in any order, so once one message of a
+/// unit has failed, nothing new of that unit goes out; when its flight has ended, all of it that is not there is sent again
+/// in order, and only then what has come meanwhile.
 package struct Outbox: Sendable {
     package struct Limits: Sendable {
         /// Messages on their way.
