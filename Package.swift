@@ -260,7 +260,7 @@ let command = Room(
                 .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])),
                 argumentParser, swiftLog, nioCore, nioPosix, nioHTTP1,
             ],
-            swiftSettings: swiftSettings)
+            swiftSettings: swiftSettings, linkerSettings: [argumentDeclarationsAreChecked])
     ],
     tests: [
         suites(
@@ -383,6 +383,15 @@ var nioServer: [Target.Dependency] {
 }
 
 // MARK: - Kinds of targets
+
+/// In a debug build, ArgumentParser checks how a group of options is declared each time that it looks at it, with the groups
+/// inside: most of the half second that a command takes then. EveryCommandTests checks them all, once.
+var argumentDeclarationsAreChecked: LinkerSetting {
+    let check = "$s14ArgumentParser17ParsableArgumentsPAAE9_validate6parentyAA8InputKeyVSg_tKFZ"
+    return .unsafeFlags(
+        ["-Xlinker", "--wrap=\(check)", "-Xlinker", "--defsym=__wrap_\(check)=pusher_cli_checks_nothing"],
+        .when(configuration: .debug))
+}
 
 func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)

@@ -1,10 +1,10 @@
-import ArgumentParser
 import Foundation
 import MatrixTestSupport
 import PydioTestSupport
 import TestSupport
 import Testing
 
+@testable import ArgumentParser
 @testable import pusher_cli
 
 /// What holds for every command that there is.
@@ -34,6 +34,22 @@ struct EveryCommandTests {
         func check(_ command: any ParsableCommand.Type) {
             for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix("  pusher-cli") {
                 #expect(line.count <= 80, "\(line)")
+            }
+            command.configuration.subcommands.forEach(check)
+        }
+        check(PusherCommand.self)
+    }
+
+    /// What ArgumentParser checks in debug builds, and in this one only here: see Package.swift.
+    @Test func everyCommandDeclaresItsArgumentsWell() {
+        let validators: [any ParsableArgumentsValidator.Type] = [
+            PositionalArgumentsValidator.self, CodingKeyValidator.self, UniqueNamesValidator.self,
+            NonsenseFlagsValidator.self,
+        ]
+        func check(_ command: any ParsableCommand.Type) {
+            for validator in validators {
+                let error = validator.validate(command, parent: nil)
+                #expect(error == nil, "\(command)")
             }
             command.configuration.subcommands.forEach(check)
         }
