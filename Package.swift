@@ -71,9 +71,7 @@ let pusher = Room(
             ]),
         library(
             "PusherMockServer",
-            ["PusherProtocol", "Basics", "Transport"] + nioServer + [
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"]))
-            ]),
+            ["PusherProtocol", "Basics", "Transport", mockServerTLS] + nioServer),
     ],
     tests: [
         support("PusherTestSupport", ["PusherSwift", "PusherMockServer", "TestSupport", "Basics"]),
@@ -91,7 +89,7 @@ let pusher = Room(
                 "PusherHTTP", "PusherMockServer", "PusherProtocol",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ]),
-        suites("PusherMockServerTests", ["PusherMockServer", "PusherProtocol"] + nioServer + [nioSSL]),
+        suites("PusherMockServerTests", ["PusherMockServer", "PusherProtocol", mockServerTLS] + nioServer),
         // What strangers can do; the table of SECURITY.md names these tests.
         suites(
             "SecurityTests",
@@ -153,6 +151,7 @@ let matrix = Room(
 let terminal = Room(
     "Terminal",
     testsNeed: [pusher],
+    traits: ["JPEGImages"],
     products: [.library(name: "TerminalUI", targets: ["TerminalUI"])],
     targets: [
         .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
@@ -249,6 +248,7 @@ let relay = Room(
 let command = Room(
     "Command",
     needs: [chat, relay],
+    traits: ["MockServerTLS", "NATSRelay", "JPEGImages"],
     products: [.executable(name: "pusher-cli", targets: ["pusher-cli"])],
     targets: [
         .executableTarget(
@@ -284,6 +284,7 @@ let command = Room(
 let lab = Room(
     "Lab",
     needs: [command],
+    traits: command.traits,
     tests: [
         // Random schedules against the real machines and driver, on a simulated clock, network and server.
         tool(
@@ -315,14 +316,13 @@ let rooms = [core, pusher, matrix, terminal, chat, pydio, relay, command, lab]
 
 // MARK: - The package
 
-// These traits cost a user much build time, or bring packages that not everybody wants. The Makefile sets ALL_TRAITS, since the
-// tests want them all.
-let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
-let otherTraits: Set = ["MockServerTLS", "NATSRelay", "JPEGImages"]
-let defaultTraits = Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(otherTraits)
-
 // The support of all tests has machines of the Pusher client.
 let chosen = Scope(rooms, always: [core, pusher])
+
+// The other traits cost a user much build time, or bring packages that not everybody wants. The Makefile sets ALL_TRAITS: the
+// tests want all those of their rooms.
+let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
+let defaultTraits = Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(chosen.traits)
 
 let package = Package(
     name: "PusherSwift",
@@ -378,6 +378,9 @@ var nioCore: Target.Dependency { .product(name: "NIOCore", package: "swift-nio")
 var nioPosix: Target.Dependency { .product(name: "NIOPosix", package: "swift-nio") }
 var nioHTTP1: Target.Dependency { .product(name: "NIOHTTP1", package: "swift-nio") }
 var nioSSL: Target.Dependency { .product(name: "NIOSSL", package: "swift-nio-ssl") }
+var mockServerTLS: Target.Dependency {
+    .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"]))
+}
 var nioServer: [Target.Dependency] {
     [nioCore, nioPosix, nioHTTP1, .product(name: "NIOWebSocket", package: "swift-nio")]
 }
@@ -423,15 +426,17 @@ struct Room {
     let needs: [Room]
     /// Rooms that its tests import besides.
     let testsNeed: [Room]
+    /// Those that its tests want. The room of the mock server does without its TLS, and without minutes for BoringSSL.
+    let traits: Set<String>
     let products: [Product]
     let targets: [Target]
     let tests: [Target]
 
     init(
-        _ name: String, needs: [Room] = [], testsNeed: [Room] = [], products: [Product] = [], targets: [Target] = [],
-        tests: [Target]
+        _ name: String, needs: [Room] = [], testsNeed: [Room] = [], traits: Set<String> = [], products: [Product] = [],
+        targets: [Target] = [], tests: [Target]
     ) {
-        (self.name, self.needs, self.testsNeed) = (name, needs, testsNeed)
+        (self.name, self.needs, self.testsNeed, self.traits) = (name, needs, testsNeed, traits)
         (self.products, self.targets, self.tests) = (products, targets, tests)
         for target in targets where target.path == nil {
             target.path = "Sources/\(name)/" + (target.type == .system ? "C/" : "") + target.name
@@ -447,6 +452,7 @@ struct Room {
 struct Scope {
     let products: [Product]
     let targets: [Target]
+    let traits: Set<String>
 
     init(_ rooms: [Room], always: [Room]) {
         let names = Self.words("SCOPE")?.map { $0.lowercased() } ?? []
@@ -456,6 +462,7 @@ struct Scope {
         let tested = names.isEmpty ? rooms : rooms.filter { names.contains($0.name.lowercased()) }
         let needed = Self.all(always + tested.flatMap { [$0] + $0.testsNeed })
         products = needed.flatMap(\.products)
+        traits = Set(tested.flatMap(\.traits))
         let testTargets = Self.words("TEST_TARGETS")
         targets = needed.flatMap { room in
             let isTested = tested.contains { $0.name == room.name }

@@ -1,8 +1,11 @@
 import Foundation
-import NIOSSL
 import PusherMockServer
 import TestSupport
 import Testing
+
+#if MockServerTLS
+    import NIOSSL
+#endif
 
 @Suite(.overSockets)
 struct LifecycleTests {
@@ -58,21 +61,26 @@ struct LifecycleTests {
         #expect(error?.code == (PusherMockServer.speaksTLS ? .certificate : .tlsUnavailable))
     }
 
-    @Test(.enabled(if: PusherMockServer.speaksTLS)) func tlsServesSecureConnectionsOnly() async throws {
-        let authority = try CertificateAuthority()
-        let leaf = try authority.issue("DNS:localhost,IP:127.0.0.1")
-        let server = try await PusherMockServer.start(
-            .init(
-                apps: [.init(requiresTLS: true)],
-                tls: .init(certificatePath: leaf.certificate, privateKeyPath: leaf.privateKey)))
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.trustRoots = .file(authority.certificate)
-        let client = try await TestClient.connect(to: server, tls: NIOSSLContext(configuration: configuration))
-        #expect(await client.text()?.contains("connection_established") == true)
-        await #expect(throws: (any Error).self) { try await TestClient.connect(to: server) }
-        #expect(await server.state.connectionCount == 1)
-        await server.stop()
-    }
+    #if MockServerTLS
+        @Test func tlsServesSecureConnectionsOnly() async throws {
+            let authority = try CertificateAuthority()
+            let leaf = try authority.issue("DNS:localhost,IP:127.0.0.1")
+            let server = try await PusherMockServer.start(
+                .init(
+                    apps: [.init(requiresTLS: true)],
+                    tls: .init(certificatePath: leaf.certificate, privateKeyPath: leaf.privateKey)))
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = .file(authority.certificate)
+            let context = try NIOSSLContext(configuration: configuration)
+            let client = try await TestClient.connect(to: server) {
+                try NIOSSLClientHandler(context: context, serverHostname: "localhost")
+            }
+            #expect(await client.text()?.contains("connection_established") == true)
+            await #expect(throws: (any Error).self) { try await TestClient.connect(to: server) }
+            #expect(await server.state.connectionCount == 1)
+            await server.stop()
+        }
+    #endif
 
     @Test func logReplaysThenFollowsUntilTheStop() async throws {
         let server = try await PusherMockServer.start()

@@ -1,7 +1,6 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOSSL
 import NIOWebSocket
 import PusherMockServer
 import Basics
@@ -38,9 +37,10 @@ final class TestClient: Sendable {
         self.received = received
     }
 
+    /// - Parameter tls: Makes the handler that encrypts.
     static func connect(
         to server: PusherMockServer, path: String = "/app/\(PusherMockServer.App.defaultKey)?protocol=7",
-        fields: [(String, String)] = [], tls: NIOSSLContext? = nil
+        fields: [(String, String)] = [], tls: (@Sendable () throws -> any ChannelHandler)? = nil
     ) async throws -> TestClient {
         let (stream, continuation) = AsyncStream.makeStream(of: Received.self)
         let reads = Lock(0)
@@ -48,10 +48,7 @@ final class TestClient: Sendable {
             .connect(host: server.host, port: server.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(ReadCounter(reads))
-                    if let tls {
-                        try channel.pipeline.syncOperations.addHandler(
-                            NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
-                    }
+                    if let tls { try channel.pipeline.syncOperations.addHandler(tls()) }
                     return try configure(channel, path: path, fields: fields, continuation: continuation)
                 }
             }
