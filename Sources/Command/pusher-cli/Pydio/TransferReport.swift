@@ -30,7 +30,7 @@ final class TransferReport: Sendable {
     /// Says that the server has another name for something than it was given.
     func tellName(of node: RemotePath, insteadOf wanted: RemotePath) {
         // By bytes: two spellings of a letter are two names.
-        guard !node.path.utf8.elementsEqual(wanted.path.utf8) else { return }
+        guard !node.path.isExactly(wanted.path) else { return }
         line.erase()
         StandardError.write("warning: the server calls \(wanted) \(node)")
     }

@@ -122,7 +122,7 @@ package struct Records: Sendable {
         if let changed = changed[RecordKey(Value.kind, scope: scope)] {
             states.removeAll { changed.contains(RecordKey(Value.kind, scope: scope, key: $0.key)) }
             states += changed.compactMap { place in changes[place]?.map { (place.key, $0) } }
-            states.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            states.sort { $0.key.precedesExactly($1.key) }
         }
         var values: [(key: String, value: Value)] = []
         for (key, state) in states { if let value: Value = read(state) { values.append((key, value)) } }
@@ -173,7 +173,7 @@ package struct RecordTable: Sendable {
     /// In the order of their keys.
     package func records(_ kind: RecordKind, scope: String) -> [(key: String, state: SecretBytes)] {
         (scopes[RecordKey(kind, scope: scope)] ?? [:]).map { ($0.key.key, $0.value) }
-            .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+            .sorted { $0.0.precedesExactly($1.0) }
     }
 
     /// Nil removes.

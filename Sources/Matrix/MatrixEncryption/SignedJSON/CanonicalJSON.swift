@@ -69,7 +69,7 @@ extension JSONView {
     /// The members of an object in the order of their keys' code points; of equal keys only the last.
     var canonicalMembers: [(key: String, value: JSONView)] {
         // The order of UTF-8 bytes is that of code points; that of String isn't.
-        let sorted = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        let sorted = members.sorted { $0.key.precedesExactly($1.key) }
         var members: [(key: String, value: JSONView)] = []
         for member in sorted {
             if let last = members.last, last.key.isExactly(member.key) { members.removeLast() }

@@ -29,7 +29,7 @@ package struct SASAuthentication: Sendable {
     /// - Parameter keys: By their ids, such as `ed25519:DEVICE`.
     /// - Returns: `mac` and `keys`.
     package func content(of keys: [String: Ed25519PublicKey]) -> JSONView {  // own names: of a verification
-        let keys = keys.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        let keys = keys.sorted { $0.key.precedesExactly($1.key) }
         var codes = JSONWriter()
         for (id, key) in keys { codes.add(id, code(of: key.base64, keyID: id)) }
         var content = JSONWriter()

@@ -336,7 +336,7 @@ package struct Verification: Sendable, Identifiable {
     /// Whether of two starts at once ours counts.
     private func isOurStartFirst(_ device: String) -> Bool {
         let (own, other) = isSameUser ? (me.device, device) : (me.user, id.user)
-        return own.utf8.lexicographicallyPrecedes(other.utf8)
+        return own.precedesExactly(other)
     }
 
     private mutating func follow(

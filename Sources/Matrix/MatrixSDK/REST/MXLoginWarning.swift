@@ -1,3 +1,5 @@
+import Basics
+
 /// What a homeserver's answer to a login says that was not asked for. The login holds all the same: look whether it is meant.
 @nonexhaustive
 public enum MXLoginWarning: Sendable, Hashable {
@@ -12,7 +14,7 @@ public enum MXLoginWarning: Sendable, Hashable {
         let (wanted, user) = (asked.lowercased(), given.lowercased())
         let isSame =
             wanted.hasPrefix("@")
-            ? user.utf8.elementsEqual(wanted.utf8) : user.utf8.starts(with: "@\(wanted):".utf8)
+            ? user.isExactly(wanted) : user.utf8.starts(with: "@\(wanted):".utf8)
         guard !isSame else { return nil }
         self = .otherUser(asked: asked, given: given)
     }

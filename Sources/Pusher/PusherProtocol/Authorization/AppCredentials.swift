@@ -46,7 +46,7 @@ package struct AppCredentials: Hashable, Sendable, Confidential {
     /// - Parameter query: every parameter but `auth_signature`, not URL-escaped. Keys are lower-cased, then sorted.
     package func httpSignature(method: String, path: String, query: [(name: String, value: String)]) -> String {
         let parameters = query.map { (name: $0.name.lowercased(), value: $0.value) }
-            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+            .sorted { $0.name.precedesExactly($1.name) }
             .map { "\($0.name)=\($0.value)" }
             .joined(separator: "&")
         return signature(of: "\(method.uppercased())\n\(path)\n\(parameters)")

@@ -87,7 +87,7 @@ private struct UserID: Hashable {
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
-    static func == (lhs: UserID, rhs: UserID) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
+    static func == (lhs: UserID, rhs: UserID) -> Bool { lhs.text.isExactly(rhs.text) }
 }
 
 extension PresenceMembers.Member {
@@ -127,7 +127,7 @@ package struct PresenceList: Sendable {
         for info in infos {
             if members[info.key] == nil { others.append(info) } else { add(info.key, info.value) }
         }
-        for other in others.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+        for other in others.sorted(by: { $0.key.precedesExactly($1.key) }) {
             add(other.key.isEmpty ? nil : other.key, other.value)
         }
     }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// What was in a workspace when it was listed, with the changes since: what a new listing is compared with.
@@ -166,9 +167,9 @@ package struct NodePath: Hashable, Comparable, Sendable {
         }
     }
 
-    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.text.utf8.elementsEqual(rhs.text.utf8) }
+    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.text.isExactly(rhs.text) }
 
-    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8) }
+    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.text.precedesExactly(rhs.text) }
 
     package func hash(into hasher: inout Hasher) {
         hasher.combine(text)

@@ -1,3 +1,5 @@
+import Basics
+
 /// What servers make of the names that they are sent.
 ///
 /// They trim a name and leave out some of its characters without a word, so that two names may become one.
@@ -55,6 +57,6 @@ package enum NodeName {
     /// Whether servers keep a name as it is.
     package static func isKept(_ name: String) -> Bool {
         // What looks like a character reference may be resolved.
-        name.utf8.elementsEqual(stored(name).utf8) && name.firstMatch(of: /&#|&[A-Za-z0-9]+;/) == nil
+        name.isExactly(stored(name)) && name.firstMatch(of: /&#|&[A-Za-z0-9]+;/) == nil
     }
 }

@@ -1,3 +1,5 @@
+import Basics
+
 /// Where a file or folder is below the two folders that are synced: names with slashes between them, empty for the two
 /// folders themselves.
 ///
@@ -61,12 +63,12 @@ package struct SyncPath: Hashable, Comparable, Sendable, CustomStringConvertible
     private var lastSlash: String.Index? { text.utf8.lastIndex(of: UInt8(ascii: "/")) }
 
     package static func == (lhs: SyncPath, rhs: SyncPath) -> Bool {
-        lhs.text.utf8.count == rhs.text.utf8.count && lhs.text.utf8.elementsEqual(rhs.text.utf8)
+        lhs.text.isExactly(rhs.text)
     }
 
     /// A folder comes before everything in it.
     package static func < (lhs: SyncPath, rhs: SyncPath) -> Bool {
-        lhs.text.utf8.lexicographicallyPrecedes(rhs.text.utf8)
+        lhs.text.precedesExactly(rhs.text)
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -1,3 +1,4 @@
+import Basics
 import PydioProtocol
 
 extension PydioClient {
@@ -51,7 +52,7 @@ extension OperationsClient {
     fileprivate func compress(_ workspaceId: String, _ nodes: [String], to archive: String) async throws -> String {
         let (folder, name) = NodeName.split(NodeName.stored(path: archive))
         guard name.lowercased().hasSuffix(".zip"), !nodes.isEmpty,
-            nodes.allSatisfy({ NodeName.split($0).folder.utf8.elementsEqual(folder.utf8) })
+            nodes.allSatisfy({ NodeName.split($0).folder.isExactly(folder) })
         else {
             throw PydioError(
                 .invalidArgument,
@@ -106,7 +107,7 @@ extension OperationsClient {
         let expected = NodeName.split(folder == "/" ? "/x" : folder + "/x").folder
         return try await (allPages(params)?.children ?? []).map { node in
             let (place, name) = NodeName.split(node.fullPath)
-            guard place.utf8.elementsEqual(expected.utf8), !name.isEmpty, name != ".", name != ".." else {
+            guard place.isExactly(expected), !name.isEmpty, name != ".", name != ".." else {
                 throw PydioError(
                     .receivedNotExpectedAnswer, "the server lists nodes in \(folder) that are not there")
             }

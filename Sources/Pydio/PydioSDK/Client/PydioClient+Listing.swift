@@ -1,3 +1,4 @@
+import Basics
 import PydioProtocol
 
 extension PydioClient {
@@ -103,7 +104,7 @@ extension OperationsClient {
         params.file = name
         let prefix = folder == "/" ? "/" : folder + "/"
         // By bytes: two spellings of a letter are two names.
-        return try await page(params)?.children?.first { $0.fullPath.utf8.elementsEqual((prefix + name).utf8) }
+        return try await page(params)?.children?.first { $0.fullPath.isExactly(prefix + name) }
     }
 
     func allPages(_ params: ListNodesRequestParams) async throws -> NodeResponse? {
