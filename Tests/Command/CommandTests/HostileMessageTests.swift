@@ -105,7 +105,7 @@ struct HostileMessageTests {
     }
 
     @Test func anyContentIsOneHarmlessLine() throws {
-        for seed in 1...4_000 as ClosedRange<UInt64> {
+        for seed in 1...400 as ClosedRange<UInt64> {
             var random = XorShift(seed: seed)
             let (type, content) = try content(&random)
             let votes = try (0..<3).map { _ in

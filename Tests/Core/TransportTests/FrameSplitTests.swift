@@ -81,7 +81,7 @@ struct FrameSplitTests {
     @Test(arguments: 0..<8)
     func whereReadsEndChangesNothing(seed: UInt64) {
         var random = XorShift(seed: seed)
-        for _ in 0..<40 {
+        for _ in 0..<15 {
             let stream = Stream(using: &random)
             let bytes = stream.bytes
             let whole = stream.decoded([bytes[...]])
