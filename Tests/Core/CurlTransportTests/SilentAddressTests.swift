@@ -13,7 +13,7 @@ struct SilentAddressTests {
         let server = try await EchoServer()
         let silent = try SilentAddresses(count: 19, port: server.port)
         var request = WebSocketRequest(url: "ws://\(silent.host):\(server.port)/")
-        request.connectTimeout = .seconds(4)  // shared by the addresses; here, nobody ends the attempt
+        request.connectTimeout = .seconds(12)  // shared by the addresses; here, nobody ends the attempt
         let connection = TestConnection(request, options: silent.options())
         #expect(await connection.waitFor { $0.isOpened || !$0.closures.isEmpty })
         #expect(connection.now.closures == [])

@@ -54,6 +54,7 @@ struct LongTimesTests {
         let scene = try await SessionScene()
         scene.script(Sync.answer("s1"))
         try await scene.session.start()
+        #expect(await scene.isPolled())  // a poll that is on its way would take the next answer
         scene.session.pause()
         #expect(await eventually { scene.session.state == .paused })
         scene.script(Sync.answer("s2"))
@@ -107,7 +108,8 @@ struct LongTimesTests {
             options[keyPath: option] = given
             let client = MXRestClient(homeServer: server.url, options: options)
             let asking = Task { try await client.supportedVersions() }
-            #expect(await server.hasBeenAsked("GET", "versions") || given <= .zero)
+            // A request that has no time may end before it is sent.
+            if given > .zero { #expect(await server.hasBeenAsked("GET", "versions")) }
             asking.cancel()
             _ = try? await asking.value
         }
