@@ -4,7 +4,7 @@ import RelayTestSupport
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct ConsumeCommandTests {
     private func object(_ line: String?) throws -> [String: Any] {
         let line = try #require(line)

@@ -6,7 +6,7 @@ import RelayTestSupport
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct RelayCommandTests {
     private static let application = [
         "PUSHER_KEY": PusherMockServer.App.defaultKey, "PUSHER_SECRET": PusherMockServer.App.defaultSecret,

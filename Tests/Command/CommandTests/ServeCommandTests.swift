@@ -509,7 +509,10 @@ struct ServeCommandTests {
     }
 
     /// As root without the capability, or as anybody who has no privileges.
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") || geteuid() != 0))
+    @Test(
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") || geteuid() != 0,
+            "root needs setpriv"))
     func aPrivilegedPortIsStatus69() async throws {
         let first = try String(contentsOfFile: "/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding: .utf8)
         guard let first = Int(first.trimmingCharacters(in: .whitespacesAndNewlines)), first > 80 else { return }
@@ -521,7 +524,8 @@ struct ServeCommandTests {
         expectForPeople(run)
     }
 
-    @Test(.enabled(if: PusherMockServer.speaksTLS)) func wrongFilesAreStatus65AndNamed() async throws {
+    @Test(.enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
+    func wrongFilesAreStatus65AndNamed() async throws {
         let authority = try CertificateAuthority()
         let leaf = try authority.issue("DNS:localhost")
         let other = try authority.issue("DNS:localhost")

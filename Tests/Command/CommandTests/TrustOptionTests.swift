@@ -26,7 +26,8 @@ struct TrustOptionTests {
         await server.stop()
     }
 
-    @Test(.enabled(if: PusherMockServer.speaksTLS)) func theDoctorShowsTheKeyThatCanBePinned() async throws {
+    @Test(.enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
+    func theDoctorShowsTheKeyThatCanBePinned() async throws {
         try await withServer { server, pin, options in
             let doctor = try CommandRun(["doctor"] + options)
             #expect(await doctor.status() == 69)
@@ -44,7 +45,8 @@ struct TrustOptionTests {
         }
     }
 
-    @Test(.enabled(if: PusherMockServer.speaksTLS)) func thePinnedKeyAloneIsTrustedByEveryCommand() async throws {
+    @Test(.enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
+    func thePinnedKeyAloneIsTrustedByEveryCommand() async throws {
         try await withServer { server, pin, options in
             let listener = try CommandRun(["subscribe", "c", "--count", "1", "--pin", pin] + options)
             #expect(await server.waitFor { !$0.channels().isEmpty })

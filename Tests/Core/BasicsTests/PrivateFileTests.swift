@@ -74,7 +74,7 @@ struct PrivateFileTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0))
+    @Test(.enabled(if: geteuid() == 0, "needs root"))
     func anotherUsersFileIsNotUsed_norALinkOfTheirs() async throws {
         try await inFolder {
             let file = PrivateFile(path)
@@ -221,7 +221,7 @@ struct PrivateFileTests {
         }
     }
 
-    @Test(.enabled(if: Namespace.isPermitted))
+    @Test(.enabled(if: Namespace.isPermitted, "needs namespaces"))
     func whereTheDiskIsFull_theOldDataStay() async throws {
         try await inFolder {
             let failure = try Namespace.run(
@@ -232,7 +232,7 @@ struct PrivateFileTests {
         }
     }
 
-    @Test(.enabled(if: Namespace.isInside))
+    @Test(.enabled(if: Namespace.isInside, "runs within another test"))
     func insideWithAFullDisk() throws {
         let folder = try #require(ProcessInfo.processInfo.environment["FULL_DISK"])
         let file = PrivateFile(folder + "/file")

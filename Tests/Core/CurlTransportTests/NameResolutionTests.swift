@@ -11,7 +11,7 @@ import Transport
 /// transfer is let go of (before 7.87: always).
 @Suite(.overSockets)
 struct NameResolutionTests {
-    @Test(.enabled(if: Namespace.isPermitted))
+    @Test(.enabled(if: Namespace.isPermitted, "needs namespaces"))
     func aLookUpThatHangsHoldsNothingElseUp() throws {
         let failure = try Namespace.run(
             "NameResolutionTests/insideWithASilentNameServer",
@@ -23,7 +23,7 @@ struct NameResolutionTests {
         #expect(failure == nil)
     }
 
-    @Test(.enabled(if: Namespace.isInside))
+    @Test(.enabled(if: Namespace.isInside, "runs within another test"))
     func insideWithASilentNameServer() async throws {
         let nameServer = try #require(SilentNameServer())
         let server = SocketServer { peer in

@@ -9,7 +9,7 @@ import Transport
 /// tests run where an authority of theirs is in that folder.
 @Suite(.overSockets)
 struct TrustTests {
-    @Test(.enabled(if: Namespace.isPermitted))
+    @Test(.enabled(if: Namespace.isPermitted, "needs namespaces"))
     func aCAFileReplacesTheSystemsAuthorities() throws {
         let (ofSystem, other) = (try CertificateAuthority(), try CertificateAuthority(name: "Other-CA"))
         let leaf = try ofSystem.issue("IP:127.0.0.1")
@@ -30,7 +30,7 @@ struct TrustTests {
         #expect(failure == nil)
     }
 
-    @Test(.enabled(if: Namespace.isInside))
+    @Test(.enabled(if: Namespace.isInside, "runs within another test"))
     func insideWithAnAuthorityOfTheSystems() async throws {
         let variables = ProcessInfo.processInfo.environment
         let leaf = CertificateAuthority.Leaf(

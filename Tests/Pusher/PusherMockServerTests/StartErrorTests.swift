@@ -53,7 +53,8 @@ struct StartErrorTests {
         #expect(error.message == "cannot listen on 127.0.0.1:80: \(words)")
     }
 
-    @Test(.enabled(if: PusherMockServer.speaksTLS)) func filesThatAreNotFitAreNamed() async throws {
+    @Test(.enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
+    func filesThatAreNotFitAreNamed() async throws {
         let authority = try CertificateAuthority()
         let leaf = try authority.issue("DNS:localhost")
         let other = try authority.issue("DNS:localhost")

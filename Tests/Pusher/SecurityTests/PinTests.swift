@@ -10,7 +10,7 @@ import Basics
 import Transport
 
 /// Who has pinned a key speaks to the server with that key, and to no other.
-@Suite(.overSockets, .enabled(if: PusherMockServer.speaksTLS))
+@Suite(.overSockets, .enabled(if: PusherMockServer.speaksTLS, "needs the trait MockServerTLS"))
 struct PinTests {
     /// What is wrong with a certificate otherwise.
     enum Flaw: CaseIterable {

@@ -58,7 +58,7 @@ struct OperationTableTests {
     }
 
     /// With `PYDIO_TABLE` set to a file's path: the same as a table.
-    @Test(.enabled(if: ProcessInfo.processInfo.environment["PYDIO_TABLE"] != nil))
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["PYDIO_TABLE"] != nil, "PYDIO_TABLE names the file"))
     func theTableIsWritten() async throws {
         let columns = Condition.allCases
         var lines = ["| operation | " + columns.map(\.rawValue).joined(separator: " | ") + " |"]

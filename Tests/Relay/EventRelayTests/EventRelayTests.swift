@@ -13,7 +13,8 @@ import Testing
 @testable import EventRelay
 
 /// Relays of channels of a mock server into one stream.
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5))) struct EventRelayTests {
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
+struct EventRelayTests {
     private func running(
         _ name: String, _ nats: NATSServer, _ server: PusherMockServer, channels: [String],
         _ change: (inout EventRelayOptions) -> Void = { _ in }

@@ -16,7 +16,8 @@ import Transport
 @testable import EventRelay
 
 /// Relays of sources that keep what was missed: Matrix accounts and Pydio workspaces.
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5))) struct HistorySourceTests {
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
+struct HistorySourceTests {
     private func ids(_ nats: NATSServer) async throws -> [String] { try await nats.messages().compactMap(\.id) }
 
     private func has(_ ids: [String], _ nats: NATSServer) async -> Bool {

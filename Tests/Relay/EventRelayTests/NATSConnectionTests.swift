@@ -8,7 +8,7 @@ import Realtime
 
 @testable import EventRelay
 
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct NATSConnectionTests {
     @Test func aMessageIsStoredOnceForItsID() async throws {
         let server = try await NATSServer()

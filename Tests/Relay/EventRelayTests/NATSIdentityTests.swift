@@ -8,7 +8,7 @@ import Testing
 @testable import EventRelay
 
 /// Every way to say who one is, to a real server.
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct NATSIdentityTests {
     /// Of Fixtures/nats/user.seed.
     private static let publicKey = "UB5NPS6YXWJDS7RANJIEM36Y42YNIXOFV7EV32RUYQ34DQQPVGGI3ADW"

@@ -7,7 +7,7 @@ import Realtime
 
 @testable import EventRelay
 
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct NATSSecurityTests {
     private static let users = """
         authorization { users: [ { user: relay, password: "hunter2" } ] }

@@ -8,7 +8,7 @@ import Testing
 @testable import EventRelay
 
 /// The least that each role needs: what the documentation lists.
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct PermissionTests {
     private static let configuration = """
         authorization { users: [

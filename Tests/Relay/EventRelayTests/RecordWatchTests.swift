@@ -8,7 +8,7 @@ import Testing
 
 @testable import EventRelay
 
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct RecordWatchTests {
     /// What is known of the records, as a relay would know it.
     private final class Known: Sendable {

@@ -37,7 +37,7 @@ struct DeadHeartbeatTests {
     }
 }
 
-@Suite(.enabled(if: NATSServer.isWanted), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .timeLimit(.minutes(5)))
 struct RelayRecordsTests {
     private func beat(_ connection: NATSConnection, _ number: Int) async throws -> UInt64 {
         try await connection.publish(

@@ -8,7 +8,7 @@ import Testing
 @testable import EventRelay
 
 /// Three servers that replicate, and kills of single ones. The long form is `make -C Lab relay-test`.
-@Suite(.enabled(if: NATSServer.isWanted), .serialized)
+@Suite(.enabled(if: NATSServer.isWanted, "needs NATS: make -C Lab relay-test"), .serialized)
 struct ServerDeathTests {
     /// Sends again what has failed, with the same ids, a few at a time.
     private final class Sender: Sendable {
