@@ -1,0 +1,3 @@
+func article(session: MXSession) async throws {
+// BLOCKS
+}

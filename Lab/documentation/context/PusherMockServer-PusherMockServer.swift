@@ -1,0 +1,5 @@
+import Testing
+
+func article() async throws {
+// BLOCKS
+}

@@ -1,0 +1,3 @@
+func article(pusher: Pusher) {
+// BLOCKS
+}

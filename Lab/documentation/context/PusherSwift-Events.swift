@@ -1,0 +1,5 @@
+struct Price: Decodable, Sendable {}
+
+func article(channel: PusherChannel) async {
+// BLOCKS
+}

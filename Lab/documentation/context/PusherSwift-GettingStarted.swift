@@ -1,0 +1,5 @@
+struct Price: Decodable {}
+
+func article() async throws {
+// BLOCKS
+}

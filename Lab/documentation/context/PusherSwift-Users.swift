@@ -1,0 +1,4 @@
+func article(options: PusherClientOptions) {
+    var options = options
+// BLOCKS
+}

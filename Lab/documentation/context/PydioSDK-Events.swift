@@ -1,0 +1,3 @@
+func article(client: PydioClient, eventsOfAnotherWorkspace: PydioWorkspaceEvents) async throws {
+// BLOCKS
+}

@@ -1,0 +1,5 @@
+import PydioSDK
+
+func article(client: PydioClient, folder: URL) async throws {
+// BLOCKS
+}
