@@ -48,6 +48,7 @@ let core = Room(
 /// Channels: the client, the HTTP API, and the mock server.
 let pusher = Room(
     "Pusher",
+    traits: ["MetricsSupport", "DistributedTracingSupport"],
     products: [
         .library(name: "PusherSwift", targets: ["PusherSwift"]),
         .library(name: "PusherHTTP", targets: ["PusherHTTP"]),
@@ -59,9 +60,7 @@ let pusher = Room(
             "PusherSwift",
             ["PusherProtocol", "PeerLog", swiftLog] + client + [
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
-                .product(
-                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycleSupport"])),
+                serviceLifecycle("ServiceLifecycle"),
             ]),
         library(
             "PusherHTTP",
@@ -80,8 +79,7 @@ let pusher = Room(
         suites(
             "PusherSwiftTests",
             ["PusherSwift", "PusherMockServer", "PusherProtocol", "PusherTestSupport", swiftLog] + [
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+                serviceLifecycle("ServiceLifecycle"), serviceLifecycle("ServiceLifecycleTestKit"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
         suites(
@@ -321,9 +319,14 @@ let rooms = [core, pusher, matrix, terminal, chat, pydio, relay, command, lab]
 let chosen = Scope(rooms, always: [core, pusher])
 
 // The other traits cost a user much build time, or bring packages that not everybody wants. The Makefile sets ALL_TRAITS: the
-// tests want all those of their rooms.
+// tests want them all. Somebody who works on some rooms wants what these need, and to be done in minutes.
 let usualTraits: Set = ["ServiceLifecycleSupport", "MetricsSupport", "DistributedTracingSupport"]
-let defaultTraits = Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(chosen.traits)
+let defaultTraits =
+    if chosen.isWhole {
+        Context.environment["ALL_TRAITS"] == nil ? usualTraits : usualTraits.union(command.traits)
+    } else {
+        chosen.traits
+    }
 
 let package = Package(
     name: "PusherSwift",
@@ -379,6 +382,10 @@ var nioCore: Target.Dependency { .product(name: "NIOCore", package: "swift-nio")
 var nioPosix: Target.Dependency { .product(name: "NIOPosix", package: "swift-nio") }
 var nioHTTP1: Target.Dependency { .product(name: "NIOHTTP1", package: "swift-nio") }
 var nioSSL: Target.Dependency { .product(name: "NIOSSL", package: "swift-nio-ssl") }
+func serviceLifecycle(_ product: String) -> Target.Dependency {
+    .product(
+        name: product, package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycleSupport"]))
+}
 var mockServerTLS: Target.Dependency {
     .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["MockServerTLS"]))
 }
@@ -427,7 +434,7 @@ struct Room {
     let needs: [Room]
     /// Rooms that its tests import besides.
     let testsNeed: [Room]
-    /// Those that its tests want. The room of the mock server does without its TLS, and without minutes for BoringSSL.
+    /// Those that its tests cannot do without: others are tested with the whole.
     let traits: Set<String>
     let products: [Product]
     let targets: [Target]
@@ -454,6 +461,7 @@ struct Scope {
     let products: [Product]
     let targets: [Target]
     let traits: Set<String>
+    let isWhole: Bool
 
     init(_ rooms: [Room], always: [Room]) {
         let names = Self.words("SCOPE")?.map { $0.lowercased() } ?? []
@@ -463,6 +471,7 @@ struct Scope {
         let tested = names.isEmpty ? rooms : rooms.filter { names.contains($0.name.lowercased()) }
         let needed = Self.all(always + tested.flatMap { [$0] + $0.testsNeed })
         products = needed.flatMap(\.products)
+        isWhole = names.isEmpty
         traits = Set(tested.flatMap(\.traits))
         let testTargets = Self.words("TEST_TARGETS")
         targets = needed.flatMap { room in

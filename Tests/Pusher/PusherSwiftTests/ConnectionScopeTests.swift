@@ -1,17 +1,15 @@
 import PusherMockServer
 import PusherSwift
 import PusherTestSupport
-import ServiceLifecycle
-import ServiceLifecycleTestKit
 import TestSupport
 import Testing
 
-/// Connections as long as a scope or a service lives.
+/// Connections as long as a scope lives, or a service: see ConnectionScopeTests+Service.swift.
 @Suite(.overSockets)
 struct ConnectionScopeTests {
     private struct Interrupted: Error {}
 
-    private let key = PusherMockServer.App.defaultKey
+    let key = PusherMockServer.App.defaultKey
 
     @Test func theScopeConnectsAndLeavesNothingBehind() async throws {
         try await withServer { server in
@@ -53,34 +51,10 @@ struct ConnectionScopeTests {
         }
     }
 
-    @Test func aServiceRunsUntilTheGracefulShutdown() async throws {
-        try await withServer { server in
-            let pusher = Pusher(key: key, options: .local(server))
-            try await testGracefulShutdown { trigger in
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await pusher.run() }
-                    #expect(await server.waitFor { $0.connections.count == 1 })
-                    trigger.triggerGracefulShutdown()
-                    try await group.waitForAll()
-                }
-            }
-            #expect(pusher.connection.connectionState == .disconnected)
-            #expect(await server.waitFor { $0.connections.isEmpty })
-        }
-    }
-
-    @Test func aServiceThatIsRefusedThrows() async throws {
-        try await withServer { server in
-            let pusher = Pusher(key: "wrong", options: .local(server))
-            let error = await #expect(throws: PusherError.self) { try await pusher.run() }
-            #expect(error?.code == 4001)
-        }
-    }
-
     // MARK: What looks like an end, and is none
 
     /// Lets `start` begin while the first handshake hangs, and goes to the other application then.
-    private func move<Value: Sendable>(
+    func move<Value: Sendable>(
         _ server: PusherMockServer, while start: @escaping @Sendable (Pusher) async throws -> Value
     ) async -> (Pusher, Task<Value, any Error>) {
         await server.failHandshakes(.never, next: 1)
@@ -91,8 +65,8 @@ struct ConnectionScopeTests {
         return (pusher, task)
     }
 
-    private static let here = PusherMockServer.App(id: "1", key: "here")
-    private static let there = PusherMockServer.App(id: "2", key: "there")
+    static let here = PusherMockServer.App(id: "1", key: "here")
+    static let there = PusherMockServer.App(id: "2", key: "there")
 
     @Test func goingToAnotherServerIsNotTheEndOfAWaitForAConnection() async throws {
         try await withServer(.init(apps: [Self.here, Self.there])) { server in
@@ -102,18 +76,8 @@ struct ConnectionScopeTests {
         }
     }
 
-    @Test func goingToAnotherServerIsNotTheEndOfAService() async throws {
-        try await withServer(.init(apps: [Self.here, Self.there])) { server in
-            let (pusher, task) = await move(server) { try await $0.run() }
-            #expect(await eventually { pusher.connection.socketId != nil })
-            try await server.inject(.close(code: 4001, reason: ""), into: #require(pusher.connection.socketId))
-            let error = await #expect(throws: PusherError.self) { try await task.value }
-            #expect(error?.code == 4001)
-        }
-    }
-
     /// The server does not answer the close, so that the client is still disconnecting when it is to connect again.
-    private func makeDisconnecting(_ server: PusherMockServer) async throws -> Pusher {
+    func makeDisconnecting(_ server: PusherMockServer) async throws -> Pusher {
         let pusher = Pusher(key: key, options: .local(server))
         try await pusher.connected()
         try await server.inject(.goSilent, into: #require(pusher.connection.socketId))
@@ -127,17 +91,6 @@ struct ConnectionScopeTests {
             let pusher = try await makeDisconnecting(server)
             try await pusher.connected()
             #expect(pusher.connection.connectionState == .connected)
-        }
-    }
-
-    @Test func aDisconnectUnderWayIsNotTheEndOfAService() async throws {
-        try await withServer { server in
-            let pusher = try await makeDisconnecting(server)
-            let task = Task.immediate { try await pusher.run() }
-            #expect(await eventually { pusher.connection.socketId != nil })
-            try await server.inject(.close(code: 4001, reason: ""), into: #require(pusher.connection.socketId))
-            let error = await #expect(throws: PusherError.self) { try await task.value }
-            #expect(error?.code == 4001)
         }
     }
 
