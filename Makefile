@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test build lint format release install uninstall clean
+.PHONY: help setup demo test build lint format docs release install uninstall clean
 include Scripts/environment.mk
 
 PREFIX ?= /usr/local
@@ -31,6 +31,9 @@ lint: ## Checks the formatting of every Swift file, and the rules of the rooms.
 
 format: ## Formats every Swift file.
 	@swift format --in-place --recursive $(SWIFT_FILES)
+
+docs: setup ## Builds the manuals of all libraries into one static site, in .build/documentation.
+	@Scripts/docs
 
 release: setup ## Builds pusher-cli for machines without Swift, with completions and man page; takes minutes.
 	@Scripts/release
