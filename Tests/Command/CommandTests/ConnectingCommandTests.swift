@@ -135,12 +135,11 @@ struct ConnectingCommandTests {
     /// What is not subscribed is not listened to, so it is no success that the time is over.
     @Test(
         arguments: [
-            (["subscribe", "c"], "channel c: the server did not answer the subscription in time"),
-            (["listen", "c", "d"], "the server did not answer the subscription in time"),
-            (["subscribe", "c", "--count", "1"], "the server did not answer the subscription in time"),
-            (["client-event", "private-c", "client-e", "x"], "the server did not answer the subscription in time"),
-            (["doctor", "c"], "no answer in 1 s"),
-            (["listen", "--sign-in", "--user-id", "ann"], "the server did not answer the sign-in in time"),
+            // The client gives up a little earlier than the command, if it has connected soon enough.
+            (["subscribe", "c"], "the server did not answer"), (["listen", "c", "d"], "the server did not answer"),
+            (["subscribe", "c", "--count", "1"], "the server did not answer"),
+            (["client-event", "private-c", "client-e", "x"], "the server did not answer"),
+            (["doctor", "c"], "no answer in 1 s"), (["listen", "--sign-in", "--user-id", "ann"], "sign-in"),
         ])
     func aSubscriptionThatIsNotAnsweredIsNoSuccess(arguments: [String], words: String) async throws {
         try await withServer { server, options in
