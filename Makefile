@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 export PREFIX DESTDIR
 SWIFT_FILES = Package.swift Sources Tests Lab/Sources Lab/Benchmarks/Sources Lab/Benchmarks/Package.swift Lab/mutants \
-	Examples/Package.swift Examples/Readme Examples/Sources
+	Lab/documentation Examples/Package.swift Examples/Readme Examples/Sources
 
 help: ## Lists the targets; those of the laboratory are listed by make -C Lab.
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | awk -F '|' '{ printf "%-15s %s\n", $$1, $$2 }'

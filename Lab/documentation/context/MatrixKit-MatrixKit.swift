@@ -7,6 +7,6 @@ final class Reader: MXKDataSourceDelegate {
     func dataSource(_ dataSource: MXKDataSource, didCellChange changes: Any?) {}
 
     func read(_ session: MXSession) async throws {
-// BLOCKS
+        // BLOCKS
     }
 }

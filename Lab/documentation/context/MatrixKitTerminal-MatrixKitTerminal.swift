@@ -4,5 +4,5 @@ import TerminalUI
 
 @MainActor
 func article(session: MXSession, roomId: String) async throws {
-// BLOCKS
+    // BLOCKS
 }

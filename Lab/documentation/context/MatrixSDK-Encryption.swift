@@ -1,5 +1,5 @@
 func show(_ content: some Sendable) {}
 
 func article(credentials: MXCredentials, password: String, recoveryKey: String) async throws {
-// BLOCKS
+    // BLOCKS
 }

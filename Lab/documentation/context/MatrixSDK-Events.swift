@@ -1,3 +1,3 @@
 func article(session: MXSession) async throws {
-// BLOCKS
+    // BLOCKS
 }

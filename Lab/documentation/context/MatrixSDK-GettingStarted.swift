@@ -1,5 +1,5 @@
 func save(_ credentials: MXCredentials) throws {}
 
 func article(password: String) async throws {
-// BLOCKS
+    // BLOCKS
 }

@@ -1,5 +1,5 @@
 struct Price: Encodable { var value: Int }
 
 func article(socketID: String, channelName: String) async throws {
-// BLOCKS
+    // BLOCKS
 }

@@ -1,5 +1,5 @@
 import Testing
 
 func article() async throws {
-// BLOCKS
+    // BLOCKS
 }

@@ -1,3 +1,3 @@
 func article(pusher: Pusher) {
-// BLOCKS
+    // BLOCKS
 }

@@ -1,5 +1,5 @@
 struct Price: Decodable, Sendable {}
 
 func article(channel: PusherChannel) async {
-// BLOCKS
+    // BLOCKS
 }

@@ -1,5 +1,5 @@
 struct Price: Decodable {}
 
 func article() async throws {
-// BLOCKS
+    // BLOCKS
 }

@@ -1,5 +1,5 @@
 actor Store { func reload(since time: Date) {} }
 
 func article(orders: PusherChannel, store: Store) {
-// BLOCKS
+    // BLOCKS
 }

@@ -1,4 +1,4 @@
 func article(options: PusherClientOptions) {
     var options = options
-// BLOCKS
+    // BLOCKS
 }

@@ -1,3 +1,3 @@
 func article(client: PydioClient, eventsOfAnotherWorkspace: PydioWorkspaceEvents) async throws {
-// BLOCKS
+    // BLOCKS
 }

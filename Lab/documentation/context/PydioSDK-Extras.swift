@@ -1,3 +1,3 @@
 func article(client: PydioClient) async throws {
-// BLOCKS
+    // BLOCKS
 }

@@ -1,5 +1,5 @@
 import PydioSDK
 
 func article(client: PydioClient, folder: URL) async throws {
-// BLOCKS
+    // BLOCKS
 }
