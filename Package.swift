@@ -259,7 +259,7 @@ let command = Room(
                 .target(name: "EventRelay", condition: .when(traits: ["NATSRelay"])),
                 argumentParser, swiftLog, nioCore, nioPosix, nioHTTP1,
             ],
-            swiftSettings: swiftSettings, linkerSettings: [argumentDeclarationsAreChecked])
+            swiftSettings: swiftSettings, linkerSettings: [skipsArgumentChecks])
     ],
     tests: [
         suites(
@@ -395,9 +395,9 @@ var nioServer: [Target.Dependency] {
 
 // MARK: - Kinds of targets
 
-/// In a debug build, ArgumentParser checks how a group of options is declared each time that it looks at it, with the groups
-/// inside: most of the half second that a command takes then. EveryCommandTests checks them all, once.
-var argumentDeclarationsAreChecked: LinkerSetting {
+/// Keeps ArgumentParser's debug builds from checking how a group of options is declared, with the groups inside, each time
+/// that they look at it. That took most of half a second for each command; EveryCommandTests checks them all, once.
+var skipsArgumentChecks: LinkerSetting {
     let check = "$s14ArgumentParser17ParsableArgumentsPAAE9_validate6parentyAA8InputKeyVSg_tKFZ"
     return .unsafeFlags(
         ["-Xlinker", "--wrap=\(check)", "-Xlinker", "--defsym=__wrap_\(check)=pusher_cli_checks_nothing"],

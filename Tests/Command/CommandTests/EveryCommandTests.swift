@@ -20,6 +20,9 @@ struct EveryCommandTests {
         let help = try CommandRun(command + ["--help"])
         #expect(await help.status() == 0)
         #expect(help.output.contains { $0.hasPrefix("USAGE: pusher-cli \(command.joined(separator: " "))") })
+        let full = try CommandRun(command + ["--help"], outputFile: "/dev/full")
+        #expect(await full.status() == 74)
+        #expect(full.errors == [Self.full])
         let wrong = try CommandRun(command + ["--nonsense"])
         #expect(await wrong.status() == 64)
         #expect(wrong.errors.first?.hasPrefix("error: ") == true)
@@ -37,11 +40,11 @@ struct EveryCommandTests {
         check(PusherCommand.self)
     }
 
-    /// What ArgumentParser checks in debug builds, and in this one only here: see Package.swift.
+    /// ArgumentParser checks this in debug builds, but pusher-cli is linked without: see Package.swift.
     @Test func everyCommandDeclaresItsArgumentsWell() {
         let validators: [any ParsableArgumentsValidator.Type] = [
             PositionalArgumentsValidator.self, CodingKeyValidator.self, UniqueNamesValidator.self,
-            NonsenseFlagsValidator.self,
+            NonsenseFlagsValidator.self, AsyncCompletionsValidator.self,
         ]
         func check(_ command: any ParsableCommand.Type) {
             for validator in validators {

@@ -1,3 +1,3 @@
-/// What a debug build calls in place of ArgumentParser's check of how options are declared: see Package.swift.
+/// Replaces ArgumentParser's check of how options are declared in debug builds: see `skipsArgumentChecks` in Package.swift.
 @_cdecl("pusher_cli_checks_nothing")
 func checkNothing() {}
