@@ -4,7 +4,7 @@ import PusherTestSupport
 import TestSupport
 import Testing
 
-/// Connections as long as a scope lives, or a service: see ConnectionScopeTests+Service.swift.
+/// Connections as long as a scope lives. Those of a service are in ConnectionScopeTests+Service.swift.
 @Suite(.overSockets)
 struct ConnectionScopeTests {
     private struct Interrupted: Error {}
