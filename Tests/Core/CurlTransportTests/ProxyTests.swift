@@ -17,19 +17,8 @@ struct ProxyTests {
                 let target = SocketServer.Peer.connect(port: port)
             else { return peer.write("HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n") }
             peer.write("HTTP/1.1 200 Connection established\r\n\r\n")
-            relay(peer, target)
+            peer.relay(with: target)
         }
-    }
-
-    private static func relay(_ peer: SocketServer.Peer, _ target: SocketServer.Peer) {
-        let isDone = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            target.pump(to: peer)
-            isDone.signal()
-        }
-        peer.pump(to: target)
-        isDone.wait()  // a descriptor that is closed while in use may be another connection's by then
-        close(target.descriptor)
     }
 
     /// RFC 1928, without authentication.
@@ -44,7 +33,7 @@ struct ProxyTests {
             else { return }
             log.withLock { $0.append("socks \(request[3])") }
             peer.write([5, 0, 0, 1, 127, 0, 0, 1, 0, 0])
-            relay(peer, target)
+            peer.relay(with: target)
         }
     }
 

@@ -54,8 +54,21 @@ package final class SocketServer: Sendable {
             setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
         }
 
-        /// Copies until one side ends.
-        package func pump(to other: Peer) {
+        /// Copies both ways until both have ended, then closes the other one.
+        ///
+        /// Not before: a descriptor that is closed while it is in use may be another connection's by then.
+        package func relay(with other: Peer) {
+            let isDone = DispatchSemaphore(value: 0)
+            Thread.detachNewThread {
+                other.copy(to: self)
+                isDone.signal()
+            }
+            copy(to: other)
+            isDone.wait()
+            close(other.descriptor)
+        }
+
+        private func copy(to other: Peer) {
             while true {
                 let bytes = read()
                 if bytes.isEmpty { break }

@@ -129,8 +129,7 @@ struct PinTests {
                 let target = Lock(server.port)
                 let front = SocketServer { peer in
                     guard let server = SocketServer.Peer.connect(port: target.withLock { $0 }) else { return }
-                    Thread.detachNewThread { server.pump(to: peer) }
-                    peer.pump(to: server)
+                    peer.relay(with: server)
                 }
                 let pusher = connect(port: front.port, pin: pin)
                 #expect(await recorder.waitFor("→ connected"))
